@@ -1,0 +1,41 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// GroupVersion is the group and version of all kinds of this package.
+var GroupVersion = schema.GroupVersion{Group: "skerry.dev", Version: "v1alpha1"}
+
+// RootSpace is the space of the platform admin: it holds Spaces, Locations and SyncTargets, and is served without prefix.
+const RootSpace = "root"
+
+// Marks on objects, see the README of this folder.
+const (
+	// LabelTarget is the user's wish on a Namespace or an object: the name of a SyncTarget or of a Location.
+	LabelTarget = "skerry.dev/target"
+	// AnnotationTargets tells where an object is: SyncTarget names joined by commas. Only the center writes it.
+	AnnotationTargets = "skerry.dev/targets"
+	// AnnotationOrigin stands on every delivered object: "<space>/<placement>", or "<space>/" where no Placement decided.
+	AnnotationOrigin = "skerry.dev/origin"
+	// AnnotationOriginUID stands on every delivered object: the UID of the source object.
+	AnnotationOriginUID = "skerry.dev/origin-uid"
+	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
+	// name. They are never placed.
+	AnnotationReportedFrom = "skerry.dev/reported-from"
+)
+
+// Condition types that the center writes.
+const (
+	ConditionReady       = "Ready"
+	ConditionDeleting    = "Deleting"
+	ConditionConnected   = "Connected"
+	ConditionSynced      = "Synced"
+	ConditionScheduled   = "Scheduled"
+	ConditionAvailable   = "Available"
+	ConditionMoving      = "Moving"
+	ConditionConflict    = "Conflict"
+	ConditionProgressing = "Progressing"
+	// ConditionObjectSynced and ConditionObjectMoving are written into status.conditions of built-in kinds, hence the prefix.
+	ConditionObjectSynced    = "skerry.dev/Synced"
+	ConditionObjectMoving    = "skerry.dev/Moving"
+	ConditionObjectScheduled = "skerry.dev/Scheduled"
+)

@@ -1,0 +1,78 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Space is one logical cluster in a center: it has namespaces, CustomResourceDefinitions, RBAC and tokens of its own and is
+// served under /clusters/<name>.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=skerry
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a space must be a DNS label: lower-case letters, digits and '-', at most 63"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space and always exists"
+type Space struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +kubebuilder:default={}
+	Spec   SpaceSpec   `json:"spec,omitempty"`
+	Status SpaceStatus `json:"status,omitempty"`
+}
+
+// SpaceSpec is what the admin wants of a space.
+type SpaceSpec struct {
+	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels are offered to it.
+	// Empty means all.
+	// +optional
+	LocationSelector *metav1.LabelSelector `json:"locationSelector,omitempty"`
+	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means nowhere.
+	// +optional
+	DefaultTargets *DefaultTargets `json:"defaultTargets,omitempty"`
+	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain refuses to delete a space that
+	// still holds objects of its users; Delete removes them, and with them what runs on the targets.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default=Retain
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// DeletionPolicy says what becomes of a space's objects.
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	DeletionRetain DeletionPolicy = "Retain"
+	DeletionDelete DeletionPolicy = "Delete"
+)
+
+// DefaultTargets selects targets for namespaces that nothing else places.
+type DefaultTargets struct {
+	// Count is how many targets; at least 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:default=1
+	Count int32 `json:"count,omitempty"`
+	// Selector limits them by label. Empty means all.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// SpaceStatus is what the center observed.
+type SpaceStatus struct {
+	// URL of the space's kube API.
+	URL string `json:"url,omitempty"`
+	// Conditions: Ready, Deleting.
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SpaceList is a list of Spaces.
+//
+// +kubebuilder:object:root=true
+type SpaceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Space `json:"items"`
+}

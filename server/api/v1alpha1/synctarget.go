@@ -1,0 +1,62 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// SyncTarget is one attached workload cluster, or one relay. It is created when its agent joins.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=skerry,shortName=st
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
+// +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
+// +kubebuilder:printcolumn:name="Relay",type=boolean,JSONPath=`.status.relay`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="Last-Seen",type=date,JSONPath=`.status.lastSeen`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a SyncTarget must be a DNS label: lower-case letters, digits and '-', at most 63"
+type SyncTarget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +kubebuilder:default={}
+	Spec   SyncTargetSpec   `json:"spec,omitempty"`
+	Status SyncTargetStatus `json:"status,omitempty"`
+}
+
+// SyncTargetSpec is what the admin wants of a target.
+type SyncTargetSpec struct {
+	// Unschedulable keeps new decisions away from this target; what is there stays.
+	// +optional
+	Unschedulable bool `json:"unschedulable,omitempty"`
+}
+
+// SyncTargetStatus is what the center knows of a target.
+type SyncTargetStatus struct {
+	// Relay is true when the target is a center with targets of its own.
+	Relay bool `json:"relay,omitempty"`
+	// LastSeen is when the target's agent was last heard of, to the minute.
+	// +optional
+	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
+	// AgentVersion and KubernetesVersion are what the agent said of itself and of its cluster.
+	AgentVersion      string `json:"agentVersion,omitempty"`
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// Transport of the current session: quic or tcp.
+	Transport string `json:"transport,omitempty"`
+	// AppliedRevision is the newest revision of the center's data that the target has durably stored.
+	AppliedRevision int64 `json:"appliedRevision,omitempty"`
+	// Objects is how many objects are placed on the target.
+	Objects int32 `json:"objects,omitempty"`
+	// Conditions: Connected, Synced.
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SyncTargetList is a list of SyncTargets.
+//
+// +kubebuilder:object:root=true
+type SyncTargetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SyncTarget `json:"items"`
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// MaxBodyBytes is the greatest size of one object's body, uncompressed (the limit of the Kubernetes API).
+const MaxBodyBytes = 1536 << 10
+
+// Hash is the first 16 bytes of the SHA-256 over an entry's generation and body. A tombstone has the zero Hash.
+type Hash [16]byte
+
+// String returns the hash in hex.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// HashBody returns the Hash of an entry with this generation and body. The generation is part of it, so that a
+// receiver always knows which generation of the source it holds, even when the content went back and forth.
+func HashBody(generation int64, body []byte) Hash {
+	h := sha256.New()
+	var g [8]byte
+	binary.BigEndian.PutUint64(g[:], uint64(generation))
+	h.Write(g[:])
+	h.Write(body)
+	var out Hash
+	copy(out[:], h.Sum(nil))
+	return out
+}
+
+// Entry is the last value of one key in a feed, or the order to remove it.
+type Entry struct {
+	Key Key
+	// Revision is the sender's revision of the change. Several entries of one decision share a revision.
+	Revision int64
+	// Hash is HashBody of the value; zero for a tombstone.
+	Hash Hash
+	// Generation is metadata.generation of the source object, 0 where the kind has none.
+	Generation int64
+	// Tombstone is the explicit order to delete. Nothing else deletes.
+	Tombstone bool
+	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
+	// tombstones.
+	Body []byte
+}
+
+// Incarnation is the random identity of one life of a sender's data. A sender whose data is new, or went back, has
+// another incarnation, and a receiver does not obey it until a person says so.
+type Incarnation [16]byte
+
+// NewIncarnation returns a random incarnation.
+func NewIncarnation() Incarnation {
+	var i Incarnation
+	rand.Read(i[:]) // never fails, see crypto/rand
+	return i
+}
+
+// String returns the incarnation in hex.
+func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
+
+// IsZero tells whether no incarnation is known yet.
+func (i Incarnation) IsZero() bool { return i == Incarnation{} }
+
+// Position is how far a receiver has durably got in a sender's feed.
+type Position struct {
+	Incarnation Incarnation
+	Revision    int64
+}
+
+// String returns incarnation@revision, the incarnation shortened to 8 digits.
+func (p Position) String() string { return fmt.Sprintf("%.8s@%d", p.Incarnation, p.Revision) }
+
+// Batch is what one acknowledgement covers: entries of a feed, in the order of application, and the revision that the
+// receiver has reached once they are stored. Through is the position before the batch when more entries of the same
+// revision are still to come, so that a decision is never half reached.
+type Batch struct {
+	Entries []Entry
+	Through Position
+}

@@ -1,0 +1,31 @@
+package store
+
+import "encoding/json"
+
+// Report is the body (as JSON) of an entry in a reported feed. Its key is that of the desired entry, or of an
+// associated object: a Pod that a placed object owns. The entry's Hash is taken with At left out, so that time alone is no change.
+type Report struct {
+	// OriginUID is the UID of the source object in the parent's space: for an associated object, of the placed object that owns it.
+	OriginUID string `json:"uid,omitempty"`
+	// Generation is the source's generation that is applied on the target.
+	Generation int64 `json:"gen,omitempty"`
+	// Applied is the desired Hash, in hex, that is applied on the target. Empty until something is.
+	Applied string `json:"applied,omitempty"`
+	// Status is the object's status. observedGeneration is in terms of the source's generation. Absent where the kind has none.
+	Status json.RawMessage `json:"status,omitempty"`
+	// Object is an associated object without its status: metadata (with an owner reference to the placed object, by its
+	// name and OriginUID) and spec.
+	Object json.RawMessage `json:"object,omitempty"`
+	// Error says why the object is not as desired on the target. Nil when it is.
+	Error *ReportError `json:"error,omitempty"`
+	// At is when this was observed at the target, Unix time in milliseconds.
+	At int64 `json:"at,omitempty"`
+}
+
+// ReportError is a refusal or failure at the target.
+type ReportError struct {
+	// Reason is a CamelCase word: AlreadyExists, Forbidden, Invalid, QuotaExceeded, NotServed, Unavailable ...
+	Reason string `json:"reason"`
+	// Message is for people: what the target said.
+	Message string `json:"message"`
+}

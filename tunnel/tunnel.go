@@ -1,0 +1,60 @@
+// Package tunnel is how two tiers talk: one connection, dialled inward by the child, that carries a control stream and one
+// delta stream per direction. The wire protocol is described in README.md beside this file. Transports (quic, pipe) implement Conn;
+// delta keeps a receiver's copy equal to a sender's feed; enroll turns a join token into a certificate. Package tunnel
+// itself holds what they share: Conn, Stream, Identity. It is imported by agent and server and imports only store.
+package tunnel
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// ALPN is the protocol name of the tunnel on QUIC and on TLS.
+const ALPN = "skerry/1"
+
+// Identity is who the peer proved to be: the subject of its verified certificate. It is compared whole, never by prefix.
+type Identity struct {
+	// Target is the SyncTarget's name for a child, and empty for a parent.
+	Target string
+	// Serial is the certificate's serial number in hex, for logs and revocation.
+	Serial string
+	// NotAfter is when the certificate ends.
+	NotAfter time.Time
+}
+
+// Stream is one ordered byte stream of a Conn. Close ends the writing half; Cancel ends both halves at once and
+// the peer reads an error.
+type Stream interface {
+	io.Reader
+	io.Writer
+	io.Closer
+	Cancel()
+	SetDeadline(t time.Time) error
+}
+
+// Conn is one authenticated connection between a child and its parent.
+type Conn interface {
+	// OpenStream opens a stream; the peer sees it when the first byte is written.
+	OpenStream(ctx context.Context) (Stream, error)
+	// AcceptStream returns the next stream that the peer opened.
+	AcceptStream(ctx context.Context) (Stream, error)
+	// Peer is the verified identity of the other side.
+	Peer() Identity
+	// Transport is "quic", "tcp" or "pipe".
+	Transport() string
+	// Stats counts the bytes of the connection so far, the transport's own overhead included where it is known.
+	Stats() Stats
+	// Done is closed when the connection has ended, for whatever reason.
+	Done() <-chan struct{}
+	// Err is why it ended, nil before.
+	Err() error
+	// Close ends the connection and tells the peer the reason. It may be called more than once.
+	Close(reason error) error
+}
+
+// Stats are byte counts of a Conn: payload of UDP datagrams for QUIC.
+type Stats struct {
+	SentBytes, ReceivedBytes uint64
+	RTT                      time.Duration
+}
