@@ -1,0 +1,331 @@
+// Command skerry is the one binary of Skerry: a center that serves a kube API with many spaces, an agent beside a workload cluster, a
+// relay (a center with a parent), and the admin's command line. main.go only turns flags into configurations, bridges logs, handles
+// signals and picks the exit code.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/server"
+	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/server/door"
+)
+
+// Set by the linker, see the Makefile.
+var (
+	version = "unknown"
+	commit  = "unknown"
+)
+
+// Exit codes, documented in README.md.
+const (
+	exitError   = 1
+	exitUsage   = 2
+	exitRefused = 3 // the parent refused this agent, or the agent its parent: token, CA, clock
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := app()
+	err := a.RunContext(ctx, admin.FlagsFirst(a, os.Args))
+	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "skerry:", err)
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	switch {
+	case errors.Is(err, admin.ErrUsage):
+		return exitUsage
+	case errors.Is(err, agent.ErrRefused):
+		return exitRefused
+	default:
+		return exitError
+	}
+}
+
+func app() *cli.App {
+	a := &cli.App{
+		Name:                 "skerry",
+		Usage:                "many Kubernetes clusters, one kube API",
+		Version:              version,
+		HideVersion:          true,
+		EnableBashCompletion: true,
+		Suggest:              true,
+		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
+		ExitErrHandler:       func(*cli.Context, error) {},
+		Commands:             []*cli.Command{centerCommand(), agentCommand(), tokenCommand(), admin.SpaceCommand(), admin.StatusCommand(), versionCommand()},
+	}
+	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
+		a.Name = "kubectl skerry"
+	}
+	for _, c := range a.Commands {
+		noUsageOnError(c)
+	}
+	return a
+}
+
+func noUsageOnError(c *cli.Command) {
+	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
+		return admin.Usage("%s; see: skerry %s --help", err, c.Name)
+	}
+	for _, sub := range c.Subcommands {
+		noUsageOnError(sub)
+	}
+}
+
+func versionCommand() *cli.Command {
+	return &cli.Command{Name: "version", Usage: "print the version", Action: func(c *cli.Context) error {
+		_, err := fmt.Fprintf(c.App.Writer, "skerry %s (commit %s)\n", version, commit)
+		return err
+	}}
+}
+
+// env is the environment variable of a flag: SKERRY_ and the flag's name in capitals.
+func env(flag string) []string {
+	return []string{"SKERRY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+}
+
+func text(name, value, usage string) *cli.StringFlag {
+	return &cli.StringFlag{Name: name, Value: value, Usage: usage, EnvVars: env(name)}
+}
+
+// daemonFlags are the flags of center and agent alike.
+func daemonFlags(mode string) []cli.Flag {
+	return []cli.Flag{
+		text("config", "/etc/skerry/"+mode+".yaml", "file with the same keys as these flags; a flag or variable wins"),
+		text("data-dir", "/var/lib/skerry", "directory for everything that must survive a restart"),
+		text("parent", "", "https://HOST:PORT of the parent center"),
+		text("token", "", "join token, needed the first time only"),
+		text("name", "", "name of this site at its parent (default: the host's name)"),
+		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
+		text("log-level", "info", "debug, info, warn or error"),
+		text("log-format", "text", "text or json"),
+	}
+}
+
+// fromFile sets the flags that neither the command line nor the environment set from the configuration file.
+func fromFile(c *cli.Context) error {
+	path := c.String("config")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && !c.IsSet("config") {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	var keys map[string]any
+	if err := yaml.Unmarshal(data, &keys); err != nil {
+		return admin.Usage("configuration %s: %s", path, err)
+	}
+	known := map[string]bool{}
+	for _, f := range c.Command.Flags {
+		known[f.Names()[0]] = true
+	}
+	for key, value := range keys {
+		if !known[key] || key == "config" {
+			return admin.Usage("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key, c.Command.Name)
+		}
+		if c.IsSet(key) {
+			continue
+		}
+		for _, v := range asList(value) {
+			if err := c.Set(key, fmt.Sprint(v)); err != nil {
+				return admin.Usage("configuration %s: %s: %s", path, key, err)
+			}
+		}
+	}
+	return nil
+}
+
+func asList(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+func labels(c *cli.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range c.StringSlice("labels") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, admin.Usage("--labels %q: write k=v", pair)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// siteName is --name, else the host's name.
+func siteName(c *cli.Context) (string, error) {
+	if name := c.String("name"); name != "" {
+		return name, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("no --name, and the host's name cannot be had: %w", err)
+	}
+	name, _, _ := strings.Cut(strings.ToLower(host), ".")
+	return name, nil
+}
+
+func centerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "center", Usage: "run a center; with --parent, a relay", Before: fromFile,
+		Flags: append(daemonFlags("center"),
+			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
+			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
+		Action: func(c *cli.Context) error {
+			log, err := logger(c)
+			if err != nil {
+				return err
+			}
+			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Listen: c.String("listen"),
+				Advertise: c.StringSlice("advertise"), Version: version, Log: log})
+			if err != nil {
+				return err
+			}
+			if c.String("parent") == "" {
+				return runCenter(c.Context, s, log, nil)
+			}
+			child, err := agentConfig(c, log)
+			if err != nil {
+				return err
+			}
+			child.DataDir, child.Relay, child.Target = filepath.Join(child.DataDir, "uplink"), true, agent.Relay(s)
+			return runCenter(c.Context, s, log, &child)
+		},
+	}
+}
+
+// runCenter runs a center and, when it is a relay, the agent that joins it to its parent. The first that ends ends the other.
+func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *agent.Config) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan error, 2)
+	running := 1
+	go func() { ended <- s.Run(ctx) }()
+	select {
+	case <-s.Ready():
+		fmt.Printf("skerry center ready: %s (admin kubeconfig %s)\n", s.URL(), s.AdminKubeconfig())
+		if child != nil {
+			running++
+			go func() { ended <- agent.Run(ctx, *child) }()
+		}
+	case err := <-ended:
+		return err
+	}
+	err := <-ended
+	cancel(err)
+	for range running - 1 {
+		err = errors.Join(err, <-ended)
+	}
+	log.Info("stopped")
+	return err
+}
+
+func agentCommand() *cli.Command {
+	return &cli.Command{
+		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: fromFile,
+		Flags: append(daemonFlags("agent"), text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
+		Action: func(c *cli.Context) error {
+			log, err := logger(c)
+			if err != nil {
+				return err
+			}
+			cfg, err := agentConfig(c, log)
+			if err != nil {
+				return err
+			}
+			if cfg.Target, err = agent.Cluster(c.String("kubeconfig")); err != nil {
+				return err
+			}
+			return agent.Run(c.Context, cfg)
+		},
+	}
+}
+
+func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
+	if c.String("parent") == "" {
+		return agent.Config{}, admin.Usage("--parent is missing: the address of the center, https://HOST:PORT")
+	}
+	name, err := siteName(c)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	l, err := labels(c)
+	return agent.Config{DataDir: c.String("data-dir"), Parent: c.String("parent"), Token: c.String("token"), Name: name,
+		Labels: l, Version: version, Log: log}, err
+}
+
+func tokenCommand() *cli.Command {
+	create := func(c *cli.Context) error {
+		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
+		if err != nil {
+			return err
+		}
+		l, err := labels(c)
+		if err != nil {
+			return err
+		}
+		token, err := door.CreateToken(c.Context, root, door.TokenOptions{Labels: l, TTL: c.Duration("ttl")})
+		if err != nil {
+			return err
+		}
+		return admin.PrintJoin(c.App.Writer, c.String("output"), parent, token, c.Duration("ttl"))
+	}
+	list := func(c *cli.Context) error {
+		root, _, err := admin.RootConfig(c.String("kubeconfig"))
+		if err != nil {
+			return err
+		}
+		infos, err := door.ListTokens(c.Context, root)
+		if err != nil {
+			return err
+		}
+		tokens := make([]admin.Token, len(infos))
+		for i, t := range infos {
+			tokens[i] = admin.Token{ID: t.ID, Expires: t.Expires, Labels: t.Labels, UsedBy: t.UsedBy}
+		}
+		return admin.PrintTokens(c.App.Writer, c.String("output"), tokens)
+	}
+	revoke := func(c *cli.Context) error {
+		root, _, err := admin.RootConfig(c.String("kubeconfig"))
+		if err != nil {
+			return err
+		}
+		id, err := admin.OneArgument(c, "token's id (skerry token list)")
+		if err != nil {
+			return err
+		}
+		if err := door.RevokeToken(c.Context, root, id); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "token %s revoked\n", id)
+		return err
+	}
+	return &cli.Command{Name: "token", Usage: "make, list and revoke join tokens", Subcommands: []*cli.Command{
+		{Name: "create", Usage: "make a token that joins one site, and print the command to run there", Action: create,
+			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
+				&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels that the site will have here"},
+				&cli.DurationFlag{Name: "ttl", Value: 24 * time.Hour, Usage: "how long it may be used"})},
+		{Name: "list", Usage: "list the tokens; secrets are not kept and cannot be shown", Action: list, Flags: admin.ClientFlags(admin.OutputFlag("json"))},
+		{Name: "revoke", Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
+	}}
+}

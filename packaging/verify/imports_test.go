@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers says what each top-level folder may import of the project: store <- tunnel <- {agent, server} <- main.go.
+var layers = map[string][]string{
+	"store":     nil,
+	"tunnel":    {"store"},
+	"agent":     {"store", "tunnel"},
+	"server":    {"store", "tunnel"},
+	"packaging": nil,
+	"":          {"agent", "server", "store", "tunnel"},
+}
+
+// leaves are packages that a sibling may import, because they are pure: types, or functions without I/O.
+var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customize"}
+
+// banned are modules that a folder must not reach, directly or through others, and why.
+var banned = []struct{ folder, prefix, why string }{
+	{"store", "k8s.io/", "store is vocabulary and files; only store/kine serves Kubernetes' storage"},
+	{"tunnel", "k8s.io/", "the tunnel moves keys and bytes, it knows no kinds"},
+	{"agent", "k8s.io/apiserver", "an agent must fit a small board"},
+	{"agent", "k8s.io/kubernetes", "an agent must fit a small board"},
+	{"agent", "k8s.io/client-go/kubernetes", "generated clientsets cost megabytes; use the dynamic client"},
+	{"agent", "k8s.io/api/", "the agent handles every kind alike, without types"},
+	{"server/placement", "k8s.io/client-go", "placement is pure"},
+	{"server/customize", "k8s.io/client-go", "customize is pure"},
+	{"server/delivery", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
+	{"server/summary", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
+	{"server/door", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
+}
+
+// exempt are packages that a ban of their folder does not concern.
+var exempt = []string{"store/kine"}
+
+func TestImportRule(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		from := p.path()
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			to, ours := strings.CutPrefix(imp, module+"/")
+			if !ours || to == from {
+				continue
+			}
+			if why := forbidden(from, to); why != "" {
+				t.Errorf("%s imports %s: %s", orMain(from), to, why)
+			}
+		}
+	})
+}
+
+func forbidden(from, to string) string {
+	fromTop, toTop := top(from), top(to)
+	if fromTop != toTop {
+		if !slices.Contains(layers[fromTop], toTop) {
+			return "the layers are store <- tunnel <- {agent, server} <- main.go"
+		}
+		return ""
+	}
+	wires := from == fromTop || strings.HasPrefix(to, from+"/") || to == toTop
+	if wires || fromTop == "store" || fromTop == "tunnel" || slices.Contains(leaves, to) {
+		return ""
+	}
+	return "siblings do not import each other; " + fromTop + ".go wires them"
+}
+
+func TestForbiddenCanFail(t *testing.T) {
+	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/door"}, {"server/door", "server/summary"}, {"tunnel/quic", "agent"}} {
+		if forbidden(c[0], c[1]) == "" {
+			t.Errorf("%s may import %s", c[0], c[1])
+		}
+	}
+}
+
+func TestBannedDependencies(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		from := p.path()
+		for _, b := range banned {
+			if from != b.folder && !strings.HasPrefix(from, b.folder+"/") || slices.Contains(exempt, from) {
+				continue
+			}
+			for _, dep := range p.Deps {
+				if dep == b.prefix || strings.HasPrefix(dep, strings.TrimSuffix(b.prefix, "/")+"/") {
+					t.Errorf("%s reaches %s: %s", from, dep, b.why)
+					break
+				}
+			}
+		}
+	})
+}
+
+func top(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
+}
+
+func orMain(path string) string {
+	if path == "" {
+		return "main"
+	}
+	return path
+}

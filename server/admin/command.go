@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// ErrUsage is matched by errors of Usage.
+var ErrUsage = errors.New("usage")
+
+// Usage is the error for a command line that cannot be meant so: its text says what to write instead.
+func Usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+type usageError struct{ text string }
+
+func (e *usageError) Error() string        { return e.text }
+func (e *usageError) Is(target error) bool { return target == ErrUsage }
+
+// ClientFlags are the flags of every command that talks to a center, and more.
+func ClientFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "kubeconfig", Usage: "of the center (default: $KUBECONFIG, else " + DefaultKubeconfig + ")"},
+	}, more...)
+}
+
+// OutputFlag is -o.
+func OutputFlag(formats string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: formats}
+}
+
+// OneArgument returns the command's only argument.
+func OneArgument(c *cli.Context, what string) (string, error) {
+	if c.NArg() != 1 {
+		return "", Usage("skerry %s needs one argument, the %s; see: skerry %[1]s --help", c.Command.FullName(), what)
+	}
+	return c.Args().First(), nil
+}
+
+// StatusCommand is `skerry status`.
+func StatusCommand() *cli.Command {
+	return &cli.Command{Name: "status", Usage: "show the sites, what is behind and since when",
+		Flags:  ClientFlags(OutputFlag("json, yaml or name")),
+		Action: func(c *cli.Context) error { return Status(c.Context, listOptions(c)) }}
+}
+
+func listOptions(c *cli.Context) ListOptions {
+	return ListOptions{Kubeconfig: c.String("kubeconfig"), Output: c.String("output"), Out: c.App.Writer}
+}
+
+// SpaceCommand is `skerry space` with its subcommands.
+func SpaceCommand() *cli.Command {
+	create := func(c *cli.Context) error {
+		name, err := OneArgument(c, "name of the space")
+		if err != nil {
+			return err
+		}
+		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
+			Count: c.Int("default-targets"), Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
+	}
+	named := func(do func(ctx context.Context, kubeconfig, name string, out io.Writer) error) cli.ActionFunc {
+		return func(c *cli.Context) error {
+			name, err := OneArgument(c, "name of the space")
+			if err != nil {
+				return err
+			}
+			return do(c.Context, c.String("kubeconfig"), name, c.App.Writer)
+		}
+	}
+	return &cli.Command{Name: "space", Usage: "create, list and use spaces", Subcommands: []*cli.Command{
+		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
+			&cli.IntFlag{Name: "default-targets", Value: 1, Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere"},
+			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})},
+		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),
+			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
+		{Name: "use", Usage: "make a space the current context of the kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(UseSpace)},
+		{Name: "kubeconfig", Usage: "print a kubeconfig for a space", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(SpaceKubeconfig)},
+	}}
+}
+
+// FlagsFirst moves the flags of a command line before its arguments, so that `skerry space create shop --wait 1m` works as it does
+// with kubectl. What stands behind "--" stays where it is.
+func FlagsFirst(app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	head, rest := args[:1:1], args[1:]
+	commands, flags := app.Commands, app.Flags
+	for len(rest) > 0 {
+		cmd := named(commands, rest[0])
+		if cmd == nil {
+			break
+		}
+		head, rest = append(head, rest[0]), rest[1:]
+		commands, flags = cmd.Subcommands, cmd.Flags
+	}
+	var options, others []string
+	for i := 0; i < len(rest); i++ {
+		a := rest[i]
+		if a == "--" {
+			others = append(others, rest[i:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			others = append(others, a)
+			continue
+		}
+		options = append(options, a)
+		if takesValue(flags, a) {
+			if i++; i == len(rest) {
+				return args // the value is missing: the command says so
+			}
+			options = append(options, rest[i])
+		}
+	}
+	return append(append(head, options...), others...)
+}
+
+func named(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+func takesValue(flags []cli.Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		for _, n := range f.Names() {
+			if n == name {
+				doc, ok := f.(cli.DocGenerationFlag)
+				return ok && doc.TakesValue()
+			}
+		}
+	}
+	return false
+}

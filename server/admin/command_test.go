@@ -1,0 +1,29 @@
+package admin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestFlagsFirst(t *testing.T) {
+	app := &cli.App{Commands: []*cli.Command{SpaceCommand(), StatusCommand()}}
+	for in, want := range map[string]string{
+		"skerry space create shop --wait 1m":          "skerry space create --wait 1m shop",
+		"skerry space create --dry-run shop":          "skerry space create --dry-run shop",
+		"skerry space create shop --dry-run -o json":  "skerry space create --dry-run -o json shop",
+		"skerry space create shop --wait=1m":          "skerry space create --wait=1m shop",
+		"skerry space create -- --odd":                "skerry space create -- --odd",
+		"skerry status -o json":                       "skerry status -o json",
+		"skerry space use a b --kubeconfig":           "skerry space use a b --kubeconfig",
+		"skerry nonsense x --y":                       "skerry --y nonsense x",
+		"skerry":                                      "skerry",
+		"skerry space kubeconfig shop --kubeconfig f": "skerry space kubeconfig --kubeconfig f shop",
+	} {
+		if got := FlagsFirst(app, strings.Fields(in)); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s\n got %q\nwant %q", in, got, want)
+		}
+	}
+}

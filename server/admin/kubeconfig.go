@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// forSpace returns a kubeconfig with one context, named like the space, that uses the caller's own credentials. It grants nothing that
+// the caller has not got.
+func (c *center) forSpace(space string) (*clientcmdapi.Config, error) {
+	current, ok := c.file.Contexts[c.file.CurrentContext]
+	if !ok {
+		return nil, fmt.Errorf("kubeconfig %s has no current context", c.path)
+	}
+	cluster, user := c.file.Clusters[current.Cluster], c.file.AuthInfos[current.AuthInfo]
+	if cluster == nil || user == nil {
+		return nil, fmt.Errorf("the current context %q of kubeconfig %s names a cluster or user that is not there",
+			c.file.CurrentContext, c.path)
+	}
+	out := clientcmdapi.NewConfig()
+	cluster, user = cluster.DeepCopy(), user.DeepCopy()
+	cluster.Server = c.spaceURL(space)
+	out.Clusters[space] = cluster
+	out.AuthInfos[current.AuthInfo] = user
+	out.Contexts[space] = &clientcmdapi.Context{Cluster: space, AuthInfo: current.AuthInfo}
+	out.CurrentContext = space
+	if err := clientcmdapi.FlattenConfig(out); err != nil {
+		return nil, fmt.Errorf("embed the credentials of %s: %w", c.path, err)
+	}
+	return out, nil
+}
+
+// use adds a context for the space to the kubeconfig file and makes it the current one. The file is replaced as a whole, mode 0600.
+func (c *center) use(space string) error {
+	merged := c.file.DeepCopy()
+	if space == "root" {
+		if _, ok := merged.Contexts["root"]; ok {
+			merged.CurrentContext = "root"
+			return replaceFile(c.path, merged)
+		}
+	}
+	one, err := c.forSpace(space)
+	if err != nil {
+		return err
+	}
+	for name, cluster := range one.Clusters {
+		merged.Clusters[name] = cluster
+	}
+	for name, ctx := range one.Contexts {
+		merged.Contexts[name] = ctx
+	}
+	merged.CurrentContext = space
+	return replaceFile(c.path, merged)
+}
+
+func replaceFile(path string, config *clientcmdapi.Config) error {
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("encode kubeconfig: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(data); err != nil {
+		tmp.Close()
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	if err := tmp.Close(); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,254 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+var (
+	spaces      = v1alpha1.GroupVersion.WithResource("spaces")
+	syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
+)
+
+// CreateSpaceOptions say what space to create.
+type CreateSpaceOptions struct {
+	Kubeconfig string
+	Name       string
+	// Count is how many targets a namespace goes to that nothing else places; 0 means nowhere.
+	Count int
+	// Wait is how long to wait until the space answers.
+	Wait   time.Duration
+	DryRun bool
+	Output string // "", "name", "json" or "yaml"
+	Out    io.Writer
+}
+
+// CreateSpace creates a Space and waits until it is ready.
+func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
+	c, err := open(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	spec := map[string]any{}
+	if o.Count > 0 {
+		spec["defaultTargets"] = map[string]any{"count": int64(o.Count)}
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": o.Name}, "spec": spec}}
+	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Space"))
+	create := metav1.CreateOptions{FieldManager: "skerry-cli"}
+	if o.DryRun {
+		create.DryRun = []string{metav1.DryRunAll}
+	}
+	made, err := c.root.Resource(spaces).Create(ctx, obj, create)
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("space %q exists already; use it with: skerry space use %s", o.Name, o.Name)
+	} else if err != nil {
+		return fmt.Errorf("create space: %w", err)
+	}
+	if !o.DryRun {
+		if made, err = c.waitReady(ctx, o.Name, o.Wait); err != nil {
+			return err
+		}
+	}
+	if o.Output != "" {
+		return printObject(o.Out, o.Output, "space.skerry.dev/", made.Object)
+	}
+	suffix := ""
+	if o.DryRun {
+		suffix = " (dry run)"
+	}
+	fmt.Fprintf(o.Out, "space.skerry.dev/%s created%s\n", o.Name, suffix)
+	if !o.DryRun {
+		fmt.Fprintf(o.Out, "Its kube API: %s\nUse it:       skerry space use %s\n", c.spaceURL(o.Name), o.Name)
+	}
+	return nil
+}
+
+func (c *center) waitReady(ctx context.Context, name string, wait time.Duration) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		obj, err := c.root.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			if status, _ := condition(obj.Object, v1alpha1.ConditionReady); status == "True" {
+				return obj, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			_, message := condition(objectOf(obj), v1alpha1.ConditionReady)
+			return nil, fmt.Errorf("space %q is created but not ready after %s: %s; see: kubectl describe space %s",
+				name, wait, orElse(message, "no condition Ready yet"), name)
+		case <-tick.C:
+		}
+	}
+}
+
+// ListOptions say how to list.
+type ListOptions struct {
+	Kubeconfig string
+	Output     string // "", "name", "json" or "yaml"
+	Out        io.Writer
+}
+
+// ListSpaces prints the spaces.
+func ListSpaces(ctx context.Context, o ListOptions) error {
+	list, err := listRoot(ctx, o, spaces)
+	if err != nil || list == nil {
+		return err
+	}
+	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "NAME\tREADY\tURL\tAGE")
+	for _, s := range list {
+		ready, _ := condition(s.Object, v1alpha1.ConditionReady)
+		u, _, _ := unstructured.NestedString(s.Object, "status", "url")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.GetName(), orElse(ready, "Unknown"), u, age(s.GetCreationTimestamp()))
+	}
+	return w.Flush()
+}
+
+// listRoot lists a kind of root, sorted by name, or prints it and returns nil when the caller asked for json, yaml or names.
+func listRoot(ctx context.Context, o ListOptions, kind schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
+	c, err := open(o.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.root.Resource(kind).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
+	}
+	sort.Slice(list.Items, func(i, j int) bool { return list.Items[i].GetName() < list.Items[j].GetName() })
+	switch o.Output {
+	case "":
+		return list.Items, nil
+	case "name":
+		for _, s := range list.Items {
+			fmt.Fprintln(o.Out, strings.TrimSuffix(kind.Resource, "s")+".skerry.dev/"+s.GetName())
+		}
+		return nil, nil
+	default:
+		return nil, printObject(o.Out, o.Output, "", list.UnstructuredContent())
+	}
+}
+
+// UseSpace adds a context for the space to the caller's kubeconfig and makes it current.
+func UseSpace(ctx context.Context, kubeconfig, name string, out io.Writer) error {
+	c, err := open(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := c.mustExist(ctx, name); err != nil {
+		return err
+	}
+	if err := c.use(name); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Switched to space %q (context %q in %s).\n", name, name, c.path)
+	return nil
+}
+
+// SpaceKubeconfig prints a kubeconfig for the space, with the caller's own credentials in it.
+func SpaceKubeconfig(ctx context.Context, kubeconfig, name string, out io.Writer) error {
+	c, err := open(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := c.mustExist(ctx, name); err != nil {
+		return err
+	}
+	config, err := c.forSpace(name)
+	if err != nil {
+		return err
+	}
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("encode kubeconfig: %w", err)
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+func (c *center) mustExist(ctx context.Context, name string) error {
+	if name == v1alpha1.RootSpace {
+		return nil
+	}
+	_, err := c.root.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no space %q; see them with: skerry space list; create it with: skerry space create %s", name, name)
+	}
+	return err
+}
+
+// condition returns status and message of a condition, empty when the object has none of that type.
+func condition(obj map[string]any, kind string) (status, message string) {
+	list, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
+	for _, item := range list {
+		if c, ok := item.(map[string]any); ok && c["type"] == kind {
+			status, _ = c["status"].(string)
+			message, _ = c["message"].(string)
+			return status, message
+		}
+	}
+	return "", ""
+}
+
+func objectOf(u *unstructured.Unstructured) map[string]any {
+	if u == nil {
+		return nil
+	}
+	return u.Object
+}
+
+func orElse(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+func age(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
+}
+
+func printObject(w io.Writer, format, prefix string, obj map[string]any) error {
+	switch format {
+	case "name":
+		name, _, _ := unstructured.NestedString(obj, "metadata", "name")
+		_, err := fmt.Fprintln(w, prefix+name)
+		return err
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "    ")
+		return e.Encode(obj)
+	case "yaml":
+		data, err := yaml.Marshal(obj)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(data)
+		return err
+	default:
+		return fmt.Errorf("unknown output format %q: use name, json or yaml", format)
+	}
+}

@@ -1,0 +1,74 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// RootConfig returns a client configuration for the root space of the center that the user means (see ListOptions.Kubeconfig), and the
+// center's address as its agents are to dial it.
+func RootConfig(kubeconfig string) (*rest.Config, string, error) {
+	c, err := open(kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	return c.config, c.url.Scheme + "://" + c.url.Host, nil
+}
+
+// PrintJoin prints a new join token: alone for the output "token", else with the one command that is run at the site.
+func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) error {
+	switch output {
+	case "token":
+		fmt.Fprintln(w, token)
+	case "json":
+		return json.NewEncoder(w).Encode(map[string]string{"token": token, "parent": parent, "expiresIn": ttl.String()})
+	case "":
+		fmt.Fprintf(w, "Run this beside the workload cluster, once, within %s:\n\n"+
+			"  skerry agent --parent %s --token %s --name SITE --kubeconfig /path/to/kubeconfig\n\n"+
+			"SITE is the name that the cluster shall have here. The token joins one site and is then used up.\n",
+			duration.HumanDuration(ttl), parent, token)
+	default:
+		return fmt.Errorf("unknown output format %q: use token or json", output)
+	}
+	return nil
+}
+
+// Token is what is known of a join token; the secret itself is not kept anywhere.
+type Token struct {
+	ID      string            `json:"id"`
+	Expires time.Time         `json:"expires"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	UsedBy  string            `json:"usedBy,omitempty"`
+}
+
+// PrintTokens prints a table of tokens, or JSON.
+func PrintTokens(w io.Writer, output string, tokens []Token) error {
+	if output == "json" {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "    ")
+		return e.Encode(tokens)
+	}
+	if output != "" {
+		return fmt.Errorf("unknown output format %q: use json", output)
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(t, "ID\tSTATE\tUSED-BY\tEXPIRES")
+	for _, k := range tokens {
+		state := "unused"
+		switch {
+		case k.UsedBy != "":
+			state = "used"
+		case time.Now().After(k.Expires):
+			state = "expired"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", k.ID, state, orElse(k.UsedBy, "-"), k.Expires.Local().Format(time.DateTime))
+	}
+	return t.Flush()
+}
