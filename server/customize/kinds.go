@@ -1,0 +1,114 @@
+package customize
+
+import "maps"
+
+// cleaners take out of a kind, named by its group and kind, what the cluster that runs it fills in. Each gets an object whose
+// top level and metadata are its own to change; what lies deeper is shared and must be copied first.
+var cleaners = map[string]func(map[string]any){
+	"/Namespace":             namespace,
+	"/Service":               service,
+	"/ServiceAccount":        serviceAccount,
+	"/PersistentVolumeClaim": claim,
+	"/Pod":                   pod,
+	"apps/Deployment":        deployment,
+	"apps/StatefulSet":       statefulSet,
+	"apps/ReplicaSet":        template,
+	"apps/DaemonSet":         daemonSet,
+	"batch/Job":              job,
+	"batch/CronJob":          cronJob,
+}
+
+// namespace: finalizers belong to the API server that has the namespace; its name label is set by every one.
+func namespace(o map[string]any) {
+	delete(o, "spec")
+	drop(sub(o, "metadata"), "labels", "kubernetes.io/metadata.name")
+}
+
+// service: addresses are the target's to allocate; None is a wish.
+func service(o map[string]any) {
+	spec := own(o, "spec")
+	if spec == nil {
+		return
+	}
+	if ip, _ := spec["clusterIP"].(string); ip != "None" {
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+	}
+	delete(spec, "healthCheckNodePort")
+}
+
+// serviceAccount: its credentials are those of the cluster that it is in.
+func serviceAccount(o map[string]any) { delete(o, "secrets") }
+
+func claim(o map[string]any) {
+	drop(o, "spec", "volumeName")
+	drop(sub(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+		"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
+		"volume.kubernetes.io/selected-node")
+}
+
+func deployment(o map[string]any) {
+	drop(sub(o, "metadata"), "annotations", "deployment.kubernetes.io/revision")
+	template(o)
+}
+
+func daemonSet(o map[string]any) {
+	drop(sub(o, "metadata"), "annotations", "deprecated.daemonset.template.generation")
+	template(o)
+}
+
+func statefulSet(o map[string]any) {
+	template(o)
+	spec := sub(o, "spec")
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	if len(claims) == 0 {
+		return
+	}
+	out := make([]any, 0, len(claims))
+	for _, c := range claims {
+		m, ok := c.(map[string]any)
+		if !ok {
+			return
+		}
+		m = maps.Clone(m)
+		delete(m, "status")
+		drop(m, "metadata", "creationTimestamp")
+		out = append(out, m)
+	}
+	spec["volumeClaimTemplates"] = out
+}
+
+// template leaves spec and spec.template copied.
+func template(o map[string]any) {
+	spec := own(o, "spec")
+	drop(own(spec, "template"), "metadata", "creationTimestamp")
+}
+
+// job: the controller makes selector and labels of its UID, which differs on every cluster.
+func job(o map[string]any) {
+	template(o)
+	spec := sub(o, "spec")
+	if spec == nil || spec["manualSelector"] == true {
+		return
+	}
+	delete(spec, "selector")
+	for _, t := range []map[string]any{sub(spec, "template"), o} {
+		drop(sub(t, "metadata"), "labels", generatedJobLabels()...)
+		drop(t, "metadata")
+	}
+}
+
+func generatedJobLabels() []string {
+	return []string{"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"}
+}
+
+func cronJob(o map[string]any) {
+	spec := own(o, "spec")
+	jobs := own(spec, "jobTemplate")
+	drop(jobs, "metadata", "creationTimestamp")
+	jobSpec := own(jobs, "spec")
+	drop(own(jobSpec, "template"), "metadata", "creationTimestamp")
+}
+
+// pod: where it runs is decided on the target.
+func pod(o map[string]any) { drop(o, "spec", "nodeName") }

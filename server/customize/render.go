@@ -1,0 +1,96 @@
+package customize
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// Origin is where an object comes from; it is written on what is delivered.
+type Origin struct {
+	Space string
+	// Placement that decided, empty where none did.
+	Placement string
+	// UID of the source object.
+	UID string
+}
+
+// Render returns the bytes of an object for its targets. The object is not changed.
+func Render(obj map[string]any, o Origin) ([]byte, error) {
+	out := maps.Clone(obj)
+	delete(out, "status")
+	out["metadata"] = metadata(obj, o)
+	kind, _ := obj["kind"].(string)
+	apiVersion, _ := obj["apiVersion"].(string)
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group = ""
+	}
+	if clean, ok := cleaners[group+"/"+kind]; ok {
+		clean(out)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return nil, fmt.Errorf("render %s: %w", kind, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// metadata keeps what the user said and nothing that an API server or the center wrote.
+func metadata(obj map[string]any, o Origin) map[string]any {
+	in := sub(obj, "metadata")
+	out := map[string]any{}
+	for _, field := range []string{"name", "namespace"} {
+		if v, ok := in[field]; ok {
+			out[field] = v
+		}
+	}
+	if labels := maps.Clone(sub(in, "labels")); len(labels) > 0 {
+		delete(labels, v1alpha1.LabelTarget)
+		if len(labels) > 0 {
+			out["labels"] = labels
+		}
+	}
+	annotations := maps.Clone(sub(in, "annotations"))
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	delete(annotations, v1alpha1.AnnotationTargets)
+	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
+	annotations[v1alpha1.AnnotationOriginUID] = o.UID
+	out["annotations"] = annotations
+	return out
+}
+
+// sub returns a map below a map, nil when there is none.
+func sub(m map[string]any, field string) map[string]any {
+	c, _ := m[field].(map[string]any)
+	return c
+}
+
+// own makes the map below m a copy that may be changed, and returns it; nil when there is none.
+func own(m map[string]any, field string) map[string]any {
+	c := maps.Clone(sub(m, field))
+	if c != nil {
+		m[field] = c
+	}
+	return c
+}
+
+// drop removes fields from the map below m, and the map itself when nothing is left in it.
+func drop(m map[string]any, field string, names ...string) {
+	c := own(m, field)
+	for _, n := range names {
+		delete(c, n)
+	}
+	if c != nil && len(c) == 0 {
+		delete(m, field)
+	}
+}

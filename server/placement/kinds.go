@@ -1,0 +1,111 @@
+package placement
+
+import (
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// Class is what becomes of a kind, see the table "Which kinds go where" of the API.
+type Class uint8
+
+// The classes.
+const (
+	// Placed kinds are stored in the space and act on the targets: the default.
+	Placed Class = iota
+	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions follow what needs them.
+	Both
+	// Inert kinds act in the space, and would act on a target too. They are never placed for themselves; a ServiceAccount travels,
+	// without rights, with a workload that names it.
+	Inert
+	// Never placed.
+	Never
+)
+
+// inertGroups and neverGroups are classed as a whole.
+var (
+	inertGroups = map[string]bool{
+		"rbac.authorization.k8s.io": true, "admissionregistration.k8s.io": true, "apiregistration.k8s.io": true,
+		"flowcontrol.apiserver.k8s.io": true,
+	}
+	neverGroups = map[string]bool{
+		"events.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "certificates.k8s.io": true,
+		"authentication.k8s.io": true, "authorization.k8s.io": true, "internal.apiserver.k8s.io": true,
+		"storagemigration.k8s.io": true, v1alpha1.GroupVersion.Group: true,
+		"multicluster.x-k8s.io": true, "about.k8s.io": true, "metrics.k8s.io": true,
+	}
+	kinds = map[[2]string]Class{
+		{"", "namespaces"}:                                   Both,
+		{"apiextensions.k8s.io", "customresourcedefinitions"}: Both,
+		{"", "serviceaccounts"}:                              Inert,
+		{"", "resourcequotas"}:                               Inert,
+		{"", "limitranges"}:                                  Inert,
+		{"", "events"}:                                       Never,
+		{"", "nodes"}:                                        Never,
+		{"", "endpoints"}:                                    Never,
+		{"", "bindings"}:                                     Never,
+		{"", "componentstatuses"}:                            Never,
+		{"apps", "controllerrevisions"}:                      Never,
+		{"storage.k8s.io", "volumeattachments"}:              Never,
+		{"storage.k8s.io", "csinodes"}:                       Never,
+		{"storage.k8s.io", "csistoragecapacities"}:           Never,
+		{"networking.k8s.io", "ipaddresses"}:                 Never,
+		{"networking.k8s.io", "servicecidrs"}:                Never,
+		{"resource.k8s.io", "resourceslices"}:                Never,
+	}
+)
+
+// ClassOf tells what becomes of a kind.
+func ClassOf(group, resource string) Class {
+	if c, ok := kinds[[2]string{group, resource}]; ok {
+		return c
+	}
+	switch {
+	case neverGroups[group]:
+		return Never
+	case inertGroups[group]:
+		return Inert
+	default:
+		return Placed
+	}
+}
+
+// Excluded tells whether one object stays out although its kind travels: what the space's own machinery makes, what
+// only mirrors a target, credentials of the space, and everything of the root space and of namespaces named kube-*.
+func Excluded(k store.Key, obj map[string]any) bool {
+	if k.Space == v1alpha1.RootSpace || strings.HasPrefix(k.Namespace, "kube-") {
+		return true
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	if _, mirrored := annotations[v1alpha1.AnnotationReportedFrom]; mirrored {
+		return true
+	}
+	switch k.Group + "/" + k.Resource {
+	case "/namespaces":
+		return strings.HasPrefix(k.Name, "kube-")
+	case "/configmaps":
+		return k.Name == "kube-root-ca.crt"
+	case "/serviceaccounts":
+		return k.Name == "default"
+	case "/secrets":
+		t, _ := obj["type"].(string)
+		return t == "kubernetes.io/service-account-token" || strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
+			strings.HasPrefix(t, "skerry.dev/")
+	case "scheduling.k8s.io/priorityclasses":
+		return strings.HasPrefix(k.Name, "system-")
+	case "apiextensions.k8s.io/customresourcedefinitions":
+		return strings.HasSuffix(k.Name, "."+v1alpha1.GroupVersion.Group)
+	}
+	return false
+}
+
+// BuiltIn tells whether a group is one of Kubernetes itself, so that its kinds' statuses are known.
+func BuiltIn(group string) bool {
+	switch group {
+	case "", "apps", "batch", "autoscaling", "policy":
+		return true
+	}
+	return strings.HasSuffix(group, ".k8s.io")
+}

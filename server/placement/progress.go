@@ -1,0 +1,135 @@
+package placement
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"skerry.dev/skerry/store"
+)
+
+// Progress is what a target last said of one object, reduced to what a move needs.
+type Progress struct {
+	// UID of the source object that the report is about.
+	UID string
+	// Applied is the desired hash that stands on the target, zero when none does.
+	Applied store.Hash
+	// Refused is why the object is not as desired there, nil when it is.
+	Refused *store.ReportError
+	// Ready: by its status the object is available in full, for kinds that tell; true for those that do not.
+	Ready bool
+	// Available is how many replicas serve, for kinds that have replicas.
+	Available int64
+	// HasVolume: a claim is bound there, or a StatefulSet has replicas there.
+	HasVolume bool
+}
+
+// Demand is what an object needs before it counts as arrived on a target.
+type Demand struct {
+	UID  string
+	Hash store.Hash
+	// Replicas that spec asks for.
+	Replicas int64
+}
+
+// Arrived returns an empty text when the object is applied and available as demanded, else what is missing.
+func (p Progress) Arrived(d Demand) string {
+	switch {
+	case p.UID != d.UID:
+		return "not reported yet"
+	case p.Refused != nil:
+		return p.Refused.Reason + ": " + p.Refused.Message
+	case p.Applied != d.Hash:
+		return "not applied yet"
+	case !p.Ready || p.Available < d.Replicas:
+		return fmt.Sprintf("not available yet (%d of %d)", p.Available, d.Replicas)
+	}
+	return ""
+}
+
+// brief is the union of the status fields that tell availability.
+type brief struct {
+	ObservedGeneration     int64  `json:"observedGeneration"`
+	Replicas               int64  `json:"replicas"`
+	UpdatedReplicas        int64  `json:"updatedReplicas"`
+	AvailableReplicas      int64  `json:"availableReplicas"`
+	UnavailableReplicas    int64  `json:"unavailableReplicas"`
+	NumberUnavailable      int64  `json:"numberUnavailable"`
+	DesiredNumberScheduled int64  `json:"desiredNumberScheduled"`
+	UpdatedNumberScheduled int64  `json:"updatedNumberScheduled"`
+	Active                 int64  `json:"active"`
+	Ready                  int64  `json:"ready"`
+	Phase                  string `json:"phase"`
+	Conditions             []struct{ Type, Status string }
+}
+
+func (b *brief) is(types ...string) bool {
+	for _, c := range b.Conditions {
+		for _, t := range types {
+			if c.Type == t && c.Status == "True" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (b *brief) has(t string) bool {
+	for _, c := range b.Conditions {
+		if c.Type == t {
+			return true
+		}
+	}
+	return false
+}
+
+// Judge reads a report. A status that cannot be understood counts as not ready.
+func Judge(k store.Key, r store.Report) Progress {
+	p := Progress{UID: r.OriginUID, Refused: r.Error}
+	if b, err := hex.DecodeString(r.Applied); err == nil && len(b) == len(p.Applied) {
+		copy(p.Applied[:], b)
+	}
+	var b brief
+	if !availabilityTold(k) || (BuiltIn(k.Group) && len(r.Status) == 0 && k.Resource == "persistentvolumeclaims") {
+		p.Ready = true
+		return p
+	}
+	if len(r.Status) > 0 && json.Unmarshal(r.Status, &b) != nil && BuiltIn(k.Group) {
+		return p
+	}
+	p.judge(k, &b, len(r.Status) > 0, r.Generation)
+	return p
+}
+
+func availabilityTold(k store.Key) bool {
+	switch k.Group + "/" + k.Resource {
+	case "apps/deployments", "apps/statefulsets", "apps/replicasets", "apps/daemonsets", "batch/jobs", "/pods",
+		"/replicationcontrollers", "/persistentvolumeclaims":
+		return true
+	}
+	return !BuiltIn(k.Group)
+}
+
+func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
+	observed := told && b.ObservedGeneration >= generation
+	p.Available = b.AvailableReplicas
+	switch k.Group + "/" + k.Resource {
+	case "apps/deployments":
+		p.Ready = observed && b.UnavailableReplicas == 0 && b.UpdatedReplicas == b.Replicas && b.AvailableReplicas == b.Replicas
+	case "apps/statefulsets":
+		p.Ready = observed && b.AvailableReplicas == b.Replicas
+		p.HasVolume = b.Replicas > 0
+	case "apps/replicasets", "/replicationcontrollers":
+		p.Ready = observed && b.AvailableReplicas == b.Replicas
+	case "apps/daemonsets":
+		p.Ready = observed && b.NumberUnavailable == 0 && b.UpdatedNumberScheduled == b.DesiredNumberScheduled
+	case "batch/jobs":
+		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") || (b.Active > 0 && b.Ready == b.Active)
+	case "/pods":
+		p.Ready = b.Phase == "Succeeded" || b.Phase == "Failed" || b.is("Ready")
+	case "/persistentvolumeclaims":
+		p.Ready, p.HasVolume = true, b.Phase == "Bound"
+	default:
+		p.Ready = (!b.has("Ready") || b.is("Ready")) && (!b.has("Available") || b.is("Available"))
+	}
+}

@@ -1,0 +1,138 @@
+package placement
+
+import (
+	"fmt"
+	"sort"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// Rule is a Placement, compiled.
+type Rule struct {
+	Name string
+	// Created orders rules of one priority: the older wins. RFC 3339, which sorts as text.
+	Created  string
+	Priority int32
+	Wish     Wish
+
+	clauses []clause
+}
+
+type clause struct {
+	group                        *string
+	resources, namespaces, names map[string]bool
+	ofNamespace, own             labels.Selector
+}
+
+// Subject is an object as rules see it.
+type Subject struct {
+	Key    store.Key
+	Labels labels.Labels
+	// NamespaceLabels are the labels of the object's namespace.
+	NamespaceLabels labels.Labels
+}
+
+// Compile makes a Rule of a Placement. The error names the field that cannot be understood.
+func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
+	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names}}
+	if spec.Targets.Count != nil {
+		r.Wish.Count = int(*spec.Targets.Count)
+	}
+	for i := range spec.Targets.Selectors {
+		s, err := metav1.LabelSelectorAsSelector(&spec.Targets.Selectors[i])
+		if err != nil {
+			return nil, fmt.Errorf("compile spec.targets.selectors[%d]: %w", i, err)
+		}
+		r.Wish.Selectors = append(r.Wish.Selectors, s)
+	}
+	for i, o := range spec.Objects {
+		c := clause{group: o.APIGroup, resources: asSet(o.Resources), namespaces: asSet(o.Namespaces), names: asSet(o.Names)}
+		var err error
+		if c.ofNamespace, err = optional(o.NamespaceSelector); err != nil {
+			return nil, fmt.Errorf("compile spec.objects[%d].namespaceSelector: %w", i, err)
+		}
+		if c.own, err = optional(o.LabelSelector); err != nil {
+			return nil, fmt.Errorf("compile spec.objects[%d].labelSelector: %w", i, err)
+		}
+		r.clauses = append(r.clauses, c)
+	}
+	return r, nil
+}
+
+func optional(s *metav1.LabelSelector) (labels.Selector, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return metav1.LabelSelectorAsSelector(s)
+}
+
+func asSet(list []string) map[string]bool {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]bool, len(list))
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
+// Matches tells whether the rule selects an object.
+func (r *Rule) Matches(s Subject) bool {
+	for i := range r.clauses {
+		if r.clauses[i].matches(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *clause) matches(s Subject) bool {
+	switch {
+	case c.group != nil && *c.group != s.Key.Group,
+		c.resources != nil && !c.resources[s.Key.Resource],
+		c.namespaces != nil && !c.namespaces[s.Key.Namespace],
+		c.names != nil && !c.names[s.Key.Name],
+		c.ofNamespace != nil && (s.Key.Namespace == "" || !c.ofNamespace.Matches(s.NamespaceLabels)),
+		c.own != nil && !c.own.Matches(s.Labels):
+		return false
+	}
+	return true
+}
+
+// Sort puts rules into the order in which they are asked: by priority, then the older first, then by name.
+func Sort(rules []*Rule) {
+	sort.Slice(rules, func(i, j int) bool {
+		a, b := rules[i], rules[j]
+		if a.Priority != b.Priority {
+			return a.Priority > b.Priority
+		}
+		if a.Created != b.Created {
+			return a.Created < b.Created
+		}
+		return a.Name < b.Name
+	})
+}
+
+// Resolve returns the rule that speaks for an object, nil when none does, and the rules of the same priority that select it
+// too and lost. The rules must be sorted.
+func Resolve(rules []*Rule, s Subject) (winner *Rule, losers []*Rule) {
+	for _, r := range rules {
+		if winner != nil && r.Priority != winner.Priority {
+			break
+		}
+		if !r.Matches(s) {
+			continue
+		}
+		if winner == nil {
+			winner = r
+		} else {
+			losers = append(losers, r)
+		}
+	}
+	return winner, losers
+}
