@@ -38,7 +38,7 @@ const (
 )
 
 type demo struct {
-	Options
+	image string
 	steps
 	drive.Site
 	kind        string // of the clusters: real or simulated
@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	d := &demo{Options: o, kind: "real", kubeconfigs: map[string]string{},
+	d := &demo{image: o.Image, kind: "real", kubeconfigs: map[string]string{},
 		steps: steps{out: o.Out, began: time.Now()},
 		Site:  drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	if os.Geteuid() != 0 {
@@ -178,7 +178,7 @@ func (d *demo) createSpace(ctx context.Context) (string, error) {
 
 // manifests are the application's, for a namespace and a place of the database.
 func (d *demo) manifests(namespace, databaseAt string) string {
-	return strings.NewReplacer("IMAGE", d.Image, "DBTARGET", databaseAt,
+	return strings.NewReplacer("IMAGE", d.image, "DBTARGET", databaseAt,
 		"namespace: store", "namespace: "+namespace, "name: store\n", "name: "+namespace+"\n").Replace(shop)
 }
 

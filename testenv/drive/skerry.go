@@ -149,3 +149,9 @@ func Until(ctx context.Context, limit time.Duration, what string, check func(con
 		}
 	}
 }
+
+// LastLine returns the last line of a program's output.
+func LastLine(out string) string {
+	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"time"
+)
+
+// figure is one line of output.
+type figure struct {
+	Figure string  `json:"figure"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	// Floor is the same figure of the floor, in the same unit and the same run.
+	Floor *float64 `json:"floor,omitempty"`
+	Ratio *float64 `json:"ratio,omitempty"`
+	// Goal is what the value is meant to be at most.
+	Goal *float64 `json:"goal,omitempty"`
+	N    int      `json:"n"`
+	Note string   `json:"note,omitempty"`
+}
+
+type report struct{ out io.Writer }
+
+func (r report) print(f figure) error {
+	f.Value = round(f.Value)
+	if f.Floor != nil {
+		floor := round(*f.Floor)
+		ratio := round(f.Value / *f.Floor)
+		f.Floor, f.Ratio = &floor, &ratio
+	}
+	return json.NewEncoder(r.out).Encode(f)
+}
+
+func round(v float64) float64 {
+	if math.Abs(v) >= 100 {
+		return math.Round(v)
+	}
+	return math.Round(v*100) / 100
+}
+
+func ptr(v float64) *float64 { return &v }
+
+// percentile returns the p-th percentile, in milliseconds.
+func percentile(d []time.Duration, p float64) float64 {
+	if len(d) == 0 {
+		return math.NaN()
+	}
+	s := slices.Clone(d)
+	slices.Sort(s)
+	i := int(math.Ceil(p/100*float64(len(s)))) - 1
+	return float64(s[max(0, i)].Microseconds()) / 1000
+}
+
+func median(v []float64) float64 {
+	s := slices.Clone(v)
+	slices.Sort(s)
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	return s[len(s)/2]
+}

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/testenv/drive"
+)
+
+// memory is what the kernel says of a process, in KiB.
+type memory struct{ rss, anon float64 }
+
+func memoryOf(pid int) (m memory, err error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		key, value, _ := strings.Cut(sc.Text(), ":")
+		n, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
+		switch key {
+		case "VmRSS":
+			m.rss = n
+		case "RssAnon":
+			m.anon = n
+		}
+	}
+	if m.rss == 0 {
+		return m, fmt.Errorf("process %d tells no VmRSS", pid)
+	}
+	return m, nil
+}
+
+// settled returns the memory once it has been steady for a while: garbage is collected and returned only with time.
+func settled(ctx context.Context, pid int) (m memory, err error) {
+	last := memory{}
+	for steady, tries := 0, 0; steady < 4 && tries < 60; tries++ {
+		if m, err = memoryOf(pid); err != nil {
+			return m, err
+		}
+		if d := m.rss - last.rss; d > -1024 && d < 1024 {
+			steady++
+		} else {
+			steady = 0
+		}
+		last = m
+		select {
+		case <-time.After(2 * time.Second):
+		case <-ctx.Done():
+			return m, ctx.Err()
+		}
+	}
+	return m, nil
+}
+
+// centerMemory measures a center of its own: start to ready, idle, and what empty spaces cost.
+func (b *bench) centerMemory(ctx context.Context) error {
+	b.say("measure a center with 0, 100 and 1,000 empty spaces")
+	var starts []float64
+	for i := range 5 {
+		c, err := b.StartCenter(ctx, fmt.Sprintf("start-%d", i), "")
+		if err != nil {
+			return err
+		}
+		starts = append(starts, float64(c.Ready.Milliseconds()))
+		c.Stop()
+	}
+	if err := b.print(figure{Figure: "center-start-to-ready", Value: median(starts), Unit: "ms", Goal: ptr(1000), N: len(starts)}); err != nil {
+		return err
+	}
+	c, err := b.StartCenter(ctx, "memory", "")
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	k, err := drive.OpenKube(c.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	idle, err := settled(ctx, c.PID())
+	if err != nil {
+		return err
+	}
+	if err := b.print(figure{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: ptr(160), N: 1}); err != nil {
+		return err
+	}
+	made := 0
+	for _, n := range []int{100, 1000} {
+		began := time.Now()
+		for ; made < n; made++ {
+			if err := k.Create(ctx, "/apis/skerry.dev/v1alpha1/spaces", object{"apiVersion": "skerry.dev/v1alpha1", "kind": "Space",
+				"metadata": object{"name": fmt.Sprintf("s%04d", made)}, "spec": object{}}); err != nil {
+				return err
+			}
+		}
+		err := drive.Until(ctx, time.Minute, "the last space is ready", func(ctx context.Context) error {
+			_, err := k.Do(ctx, "GET", fmt.Sprintf("/clusters/s%04d/api/v1/namespaces/default", n-1), "", nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		took := time.Since(began)
+		m, err := settled(ctx, c.PID())
+		if err != nil {
+			return err
+		}
+		if err := b.print(figure{Figure: fmt.Sprintf("center-rss-per-space-%d", n), Value: (m.rss - idle.rss) / float64(n), Unit: "KiB", Goal: ptr(40), N: n,
+			Note: fmt.Sprintf("RSS %.0f MiB; made in %.1f s", m.rss/1024, took.Seconds())}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agentMemory measures the agent with 200 objects and 500 pods on its target.
+func (b *bench) agentMemory(ctx context.Context) error {
+	if err := b.nodes(ctx, 8); err != nil {
+		return err
+	}
+	idle, err := settled(ctx, b.agent.PID())
+	if err != nil {
+		return err
+	}
+	if err := b.printMemory("agent", "before the load", idle); err != nil {
+		return err
+	}
+	for i := range 150 {
+		if err := b.ours.Create(ctx, configMaps(ourNS), configMap(fmt.Sprintf("load-%d", i))); err != nil {
+			return err
+		}
+	}
+	for i := range 50 {
+		if err := b.ours.Create(ctx, deployments(ourNS), deployment(fmt.Sprintf("load-%d", i), 10)); err != nil {
+			return err
+		}
+	}
+	if err := b.runningPods(ctx, b.ours, 500); err != nil {
+		return err
+	}
+	loaded, err := settled(ctx, b.agent.PID())
+	if err != nil {
+		return err
+	}
+	return b.printMemory("agent-200-objects-500-pods", "", loaded)
+}
+
+func (b *bench) printMemory(name, note string, m memory) error {
+	if err := b.print(figure{Figure: name + "-rss", Value: m.rss / 1024, Unit: "MiB", Goal: ptr(45), N: 1, Note: note}); err != nil {
+		return err
+	}
+	return b.print(figure{Figure: name + "-rss-anon", Value: m.anon / 1024, Unit: "MiB", Goal: ptr(15), N: 1, Note: note})
+}
+
+// runningPods waits until the API shows at least n running pods in our namespace.
+func (b *bench) runningPods(ctx context.Context, k *drive.Kube, n int) error {
+	return drive.Until(ctx, 3*time.Minute, fmt.Sprintf("%d running pods", n), func(ctx context.Context) error {
+		data, err := k.Do(ctx, "GET", pods(ourNS)+"?fieldSelector=status.phase%3DRunning", "", nil)
+		if err != nil {
+			return err
+		}
+		if got := strings.Count(string(data), `"phase":"Running"`); got < n {
+			return fmt.Errorf("%d of %d", got, n)
+		}
+		return nil
+	})
+}
+
+// nodes gives the simulated edge enough nodes for the load.
+func (b *bench) nodes(ctx context.Context, n int) error {
+	for i := range n {
+		name := fmt.Sprintf("bench-node-%d", i)
+		resources := object{"cpu": "32", "memory": "64Gi", "pods": "110"}
+		err := b.edge.Create(ctx, "/api/v1/nodes", object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": name,
+			"annotations": object{"kwok.x-k8s.io/node": "fake"},
+			"labels":      object{"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}},
+			"status": object{"allocatable": resources, "capacity": resources}})
+		if se, ok := err.(*drive.StatusError); ok && se.Code == 409 {
+			continue // made for an earlier figure
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
