@@ -1,0 +1,49 @@
+package cluster
+
+import "path/filepath"
+
+// Status says how a cluster is.
+type Status string
+
+// The states of a cluster.
+const (
+	// Running: every process that Up started lives.
+	Running Status = "running"
+	// Starting: Up is at work.
+	Starting Status = "starting"
+	// Broken: a process has ended, or Up or Down did not finish. Down removes
+	// what is there.
+	Broken Status = "broken"
+)
+
+// Status looks at the cluster's processes.
+func (c *Cluster) Status() (Status, error) {
+	records, err := c.processes().Records()
+	if err != nil {
+		return "", err
+	}
+	want := []string{"server"}
+	if c.Kind == Real {
+		want = append(want, "node")
+	}
+	for _, role := range want {
+		if !records[role].Alive() {
+			return c.unfinished()
+		}
+	}
+	if !c.Ready {
+		return c.unfinished()
+	}
+	return Running, nil
+}
+
+// unfinished tells a cluster that is coming up from one that is broken: who
+// brings it up holds its lock.
+func (c *Cluster) unfinished() (Status, error) {
+	state := State{filepath.Dir(filepath.Dir(c.dir))}
+	held, err := state.held("cluster-" + c.Name)
+	if held {
+		return Starting, err
+	}
+	return Broken, err
+}

@@ -1,0 +1,231 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"skerry.dev/skerry/testenv/artifact"
+	"skerry.dev/skerry/testenv/kube"
+	"skerry.dev/skerry/testenv/manifest"
+	"skerry.dev/skerry/testenv/process"
+)
+
+// Options say what Up starts.
+type Options struct {
+	Kind Kind
+	// Persist keeps the store in a file.
+	Persist bool
+	// Nodes is how many nodes a simulated cluster has.
+	Nodes int
+	// Kit is what the cluster runs.
+	Kit artifact.Kit
+	// Progress gets a line for each step.
+	Progress io.Writer
+}
+
+// Up starts a cluster and returns when it can run pods. What it started before
+// an error or the end of ctx is taken down again.
+func (s State) Up(ctx context.Context, name string, o Options) (*Cluster, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if err := s.check(o.Kind); err != nil {
+		return nil, err
+	}
+	unlock, err := s.lock(ctx, "cluster-"+name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if _, err := s.load(name); err == nil {
+		return nil, fmt.Errorf("cluster %s exists: take it down first with: testenv down %s", name, name)
+	}
+	u := &up{state: s, options: o, began: time.Now()}
+	u.ended, u.onEnd = context.WithCancel(context.Background())
+	defer u.onEnd()
+	err = u.run(ctx, name)
+	if err == nil {
+		return u.cluster, nil
+	}
+	err = fmt.Errorf("start cluster %s: %w", name, err)
+	if u.cluster != nil {
+		err = errors.Join(err, u.cluster.logs(), u.cluster.remove(context.WithoutCancel(ctx)))
+	}
+	return nil, err
+}
+
+// up is one run of Up.
+type up struct {
+	state   State
+	options Options
+	cluster *Cluster
+	client  *kube.Client
+	began   time.Time
+	ended   context.Context // ends when a process of the cluster ends
+	onEnd   context.CancelFunc
+}
+
+func (u *up) run(ctx context.Context, name string) error {
+	if err := u.create(ctx, name); err != nil {
+		return err
+	}
+	c := u.cluster
+	access, err := c.writeCredentials()
+	if err != nil {
+		return fmt.Errorf("write credentials: %w", err)
+	}
+	u.client = kube.NewClient(access)
+	if err := u.start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("it took more than 3 minutes"))
+	defer cancel()
+	if err := kube.Wait(ctx, u.ended.Done(), u.client.Ready); err != nil {
+		return fmt.Errorf("wait for the API server: %w", err)
+	}
+	u.step("API server ready")
+	if err := u.apply(ctx); err != nil {
+		return err
+	}
+	if err := u.waitReady(ctx); err != nil {
+		return err
+	}
+	c.Ready = true
+	return c.save()
+}
+
+// start starts the cluster's processes. It is also how a stopped cluster starts
+// again, so it makes nothing that a stop does not remove.
+func (u *up) start() error {
+	c := u.cluster
+	if err := c.writeServerConfig(); err != nil {
+		return err
+	}
+	if c.Kind == Real {
+		if err := u.startNode(); err != nil {
+			return err
+		}
+	}
+	return u.spawn(process.Command{
+		Role:  "server",
+		Args:  []string{c.program("wec"), "server", "server.json"},
+		NetNS: c.netNSFile(),
+	})
+}
+
+// spawn starts a process of the cluster and watches it while Up runs.
+func (u *up) spawn(command process.Command) error {
+	c := u.cluster
+	command.Dir = c.dir
+	command.Log = c.path("log", command.Role+".log")
+	running, err := c.processes().Start(command)
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-running.Done
+		u.onEnd()
+	}()
+	return nil
+}
+
+func (u *up) apply(ctx context.Context) error {
+	c := u.cluster
+	objects := [][]byte{manifest.Storage(storageProvisioner)}
+	switch c.Kind {
+	case Real:
+		objects = append(objects, manifest.DNS(dnsServiceIP, artifact.CoreDNSImage))
+	case Simulated:
+		for i := range c.Nodes {
+			objects = append(objects, manifest.SimulatedNode(c.NodeName(i+1)))
+		}
+	}
+	for _, o := range objects {
+		// Namespaces and priority classes of the system appear a moment after
+		// the API server is ready.
+		err := kube.Wait(ctx, u.ended.Done(), func(ctx context.Context) error { return u.client.Apply(ctx, o) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitReady returns when pods can be created and will run.
+func (u *up) waitReady(ctx context.Context) error {
+	c := u.cluster
+	for i := range c.Nodes {
+		node := c.NodeName(i + 1)
+		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has("/api/v1/nodes/"+node, "Ready")); err != nil {
+			return fmt.Errorf("wait for node %s: %w", node, err)
+		}
+	}
+	u.step("nodes ready")
+	// Without it the admission of the first pod fails.
+	if err := kube.Wait(ctx, u.ended.Done(), u.client.Exists("/api/v1/namespaces/default/serviceaccounts/default")); err != nil {
+		return fmt.Errorf("wait for the default service account: %w", err)
+	}
+	if c.Kind == Real {
+		path := "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has(path, "Available")); err != nil {
+			return fmt.Errorf("wait for DNS: %w", err)
+		}
+	}
+	u.step("cluster ready")
+	return nil
+}
+
+func (u *up) step(what string) {
+	fmt.Fprintf(u.options.Progress, "%s: [%4.1fs] %s\n", u.cluster.Name, time.Since(u.began).Seconds(), what)
+}
+
+// program returns the path of a program of the cluster's kit.
+func (c *Cluster) program(name string) string { return artifact.Kit{Bin: c.Bin}.Path(name) }
+
+// create makes the directory and the address, and records both.
+func (u *up) create(ctx context.Context, name string) error {
+	unlock, err := u.state.lock(ctx, "addresses")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := u.state.List()
+	if err != nil {
+		return err
+	}
+	c := &Cluster{
+		Name:    name,
+		Kind:    u.options.Kind,
+		Persist: u.options.Persist,
+		Nodes:   u.options.Nodes,
+		Bin:     u.options.Kit.Bin,
+		dir:     u.state.clusterDir(name),
+	}
+	if n := len(c.path(storeSocket)); n > maxSocketPath {
+		return fmt.Errorf("%s is too long for a unix socket (%d bytes, at most %d): set %s to a shorter directory", c.path(storeSocket), n, maxSocketPath, StateVariable)
+	}
+	if err := os.Mkdir(c.dir, 0o700); err != nil {
+		return err
+	}
+	u.cluster = c
+	for _, dir := range []string{"processes", "log", "volumes"} {
+		if err := os.Mkdir(c.path(dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if c.Kind == Real {
+		return u.createNetwork(ctx, all)
+	}
+	if c.Index, err = firstFree(all, Simulated, loopbackFree); err != nil {
+		return err
+	}
+	c.Address = loopbackAddress(c.Index).String()
+	return c.save()
+}
+
+// maxSocketPath is the size of sockaddr_un's path on Linux, less its final zero.
+const maxSocketPath = 107

@@ -1,0 +1,3 @@
+module skerry.dev/skerry/testenv/image
+
+go 1.26.0
