@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 )
 
 // MaxBodyBytes is the greatest size of one object's body, uncompressed (the limit of the Kubernetes API).
@@ -28,6 +30,25 @@ func HashBody(generation int64, body []byte) Hash {
 	var out Hash
 	copy(out[:], h.Sum(nil))
 	return out
+}
+
+// HashReport is HashBody of a Report's JSON with its last member, the time, left out. json.Marshal writes it last.
+func HashReport(generation int64, body []byte) Hash {
+	return HashBody(generation, withoutTime(body))
+}
+
+// withoutTime cuts `,"at":<digits>` off the end of a JSON object. Anything else is returned as it is.
+func withoutTime(body []byte) []byte {
+	i := bytes.LastIndex(body, []byte(`,"at":`))
+	if i < 0 || body[len(body)-1] != '}' {
+		return body
+	}
+	for _, c := range body[i+len(`,"at":`) : len(body)-1] {
+		if c < '0' || c > '9' {
+			return body
+		}
+	}
+	return append(slices.Clone(body[:i]), '}')
 }
 
 // Entry is the last value of one key in a feed, or the order to remove it.
@@ -78,4 +99,12 @@ func (p Position) String() string { return fmt.Sprintf("%.8s@%d", p.Incarnation,
 type Batch struct {
 	Entries []Entry
 	Through Position
+}
+
+// Rank is an entry's place in the order of application: CRDs, Namespaces, everything else, then tombstones the other way round.
+func (e Entry) Rank() int {
+	if e.Tombstone {
+		return 2*int(ClassOther) + 1 - int(e.Key.Class())
+	}
+	return int(e.Key.Class())
 }

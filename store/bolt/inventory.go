@@ -1,0 +1,134 @@
+package bolt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/bbolt"
+
+	"skerry.dev/skerry/store"
+)
+
+// Record is what is known of one object that was applied to the target.
+type Record struct {
+	// UID of the object on the target: what may be deleted.
+	UID string `json:"uid,omitempty"`
+	// Applied is the desired Hash that was applied last; zero when nothing was yet.
+	Applied store.Hash `json:"applied"`
+	// Generation of the object on the target after that.
+	Generation int64 `json:"gen,omitempty"`
+	// ResourceVersion of the object on the target after that.
+	ResourceVersion string `json:"rv,omitempty"`
+	// Created is true when the object was made by us, not found.
+	Created bool `json:"created,omitempty"`
+	// APIVersion it was applied with, "apps/v1".
+	APIVersion string `json:"api,omitempty"`
+}
+
+// Inventory is the list of what was applied to the target.
+type Inventory struct{ file *File }
+
+// Inventory returns the file's inventory.
+func (f *File) Inventory() *Inventory { return &Inventory{f} }
+
+// Get returns the record of a key.
+func (i *Inventory) Get(k store.Key) (Record, bool, error) {
+	var r Record
+	var known bool
+	err := i.view(func(bucket *bbolt.Bucket) error {
+		v := bucket.Get([]byte(k.Encode()))
+		known = v != nil
+		if !known {
+			return nil
+		}
+		return decodeInventory(k.Encode(), v, &r)
+	})
+	return r, known, err
+}
+
+// Write stores and deletes records in one transaction that is durable when it returns. A transaction costs a disk sync: collect.
+func (i *Inventory) Write(puts map[store.Key]Record, deletes ...store.Key) error {
+	keys := make([]string, 0, len(puts))
+	values := make(map[string][]byte, len(puts))
+	for k, r := range puts {
+		v, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("write inventory: %w", err)
+		}
+		keys, values[k.Encode()] = append(keys, k.Encode()), v
+	}
+	slices.SortFunc(keys, strings.Compare)
+	err := guard(func() error {
+		return i.file.db.Update(func(tx *bbolt.Tx) error {
+			bucket := tx.Bucket(bucketInventory)
+			for _, k := range deletes {
+				if err := bucket.Delete([]byte(k.Encode())); err != nil {
+					return err
+				}
+			}
+			for _, k := range keys {
+				if err := bucket.Put([]byte(k), values[k]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("write inventory: %w", err)
+	}
+	return nil
+}
+
+// Each calls fn for every record, in the order of encoded keys, so that a space's are together. It works on a snapshot.
+func (i *Inventory) Each(fn func(store.Key, Record) error) error {
+	type item struct {
+		key    store.Key
+		record Record
+	}
+	var all []item
+	err := i.view(func(bucket *bbolt.Bucket) error {
+		return bucket.ForEach(func(k, v []byte) error {
+			var it item
+			if err := decodeInventory(string(k), v, &it.record); err != nil {
+				return err
+			}
+			key, err := store.DecodeKey(string(k))
+			if err != nil {
+				return fmt.Errorf("%w: inventory: %w", ErrCorrupt, err)
+			}
+			it.key = key
+			all = append(all, it)
+			return nil
+		})
+	})
+	for _, it := range all {
+		if err != nil {
+			return err
+		}
+		err = fn(it.key, it.record)
+	}
+	return err
+}
+
+// Len is the number of records. It reads the whole bucket.
+func (i *Inventory) Len() (int, error) {
+	n := 0
+	err := i.Each(func(store.Key, Record) error { n++; return nil })
+	return n, err
+}
+
+func (i *Inventory) view(do func(*bbolt.Bucket) error) error {
+	return guard(func() error {
+		return i.file.db.View(func(tx *bbolt.Tx) error { return do(tx.Bucket(bucketInventory)) })
+	})
+}
+
+func decodeInventory(key string, value []byte, r *Record) error {
+	if err := json.Unmarshal(value, r); err != nil {
+		return fmt.Errorf("%w: inventory record of %s: %w", ErrCorrupt, key, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"skerry.dev/skerry/store"
+)
+
+// An entry's record: flags (1 byte), epoch, revision, generation (varints), hash (16 bytes, not for a tombstone), then the body.
+const (
+	flagTombstone  = 1 << 0
+	flagCompressed = 1 << 1
+	flagSealed     = 1 << 2
+)
+
+// record is a stored entry with its body as it is in the file.
+type record struct {
+	store.Entry
+	epoch  uint64
+	flags  byte
+	stored []byte
+}
+
+// entryKey is the key of an entry in its bucket: the two digest buckets first, so that the members of one are neighbours.
+func entryKey(k store.Key) []byte {
+	outer, inner := store.Bucket(k)
+	return append([]byte{byte(outer), byte(inner)}, k.Encode()...)
+}
+
+func (r *record) encode() []byte {
+	b := make([]byte, 0, 48+len(r.stored))
+	b = append(b, r.flags)
+	b = binary.AppendUvarint(b, r.epoch)
+	b = binary.AppendVarint(b, r.Revision)
+	b = binary.AppendVarint(b, r.Generation)
+	if r.flags&flagTombstone == 0 {
+		b = append(b, r.Hash[:]...)
+	}
+	return append(b, r.stored...)
+}
+
+// decodeRecord reads a record; stored points into value. The key is the one in the bucket.
+func decodeRecord(key, value []byte) (record, error) {
+	if len(key) < 2 || len(value) < 1 {
+		return record{}, fmt.Errorf("%w: a record of %d and %d bytes", ErrCorrupt, len(key), len(value))
+	}
+	k, err := store.DecodeKey(string(key[2:]))
+	if err != nil {
+		return record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	r := record{Entry: store.Entry{Key: k}, flags: value[0]}
+	rest := value[1:]
+	var a, b, c int
+	r.epoch, a = binary.Uvarint(rest)
+	if a > 0 {
+		r.Revision, b = binary.Varint(rest[a:])
+	}
+	if b > 0 {
+		r.Generation, c = binary.Varint(rest[a+b:])
+	}
+	if c <= 0 {
+		return record{}, fmt.Errorf("%w: the record of %s", ErrCorrupt, k)
+	}
+	rest = rest[a+b+c:]
+	if r.Tombstone = r.flags&flagTombstone != 0; !r.Tombstone {
+		if len(rest) < len(r.Hash) {
+			return record{}, fmt.Errorf("%w: the record of %s", ErrCorrupt, k)
+		}
+		rest = rest[copy(r.Hash[:], rest):]
+	}
+	r.stored = rest
+	return r, nil
+}
+
+// newRecord compresses and, for a Secret, encrypts the body of an entry.
+func (f *File) newRecord(e store.Entry, epoch uint64) record {
+	r := record{Entry: e, epoch: epoch}
+	if e.Tombstone {
+		r.flags = flagTombstone
+		return r
+	}
+	r.stored = f.codec.Encode(nil, e.Body)
+	r.flags = flagCompressed
+	if len(r.stored) >= len(e.Body) {
+		r.stored, r.flags = e.Body, 0
+	}
+	if f.seal.wants(e.Key) {
+		r.stored = f.seal.seal(e.Key, r.stored)
+		r.flags |= flagSealed
+	}
+	return r
+}
+
+// body returns the original bytes of a record's body, never pointing into the file.
+func (f *File) body(r record) ([]byte, error) {
+	stored := r.stored
+	if r.flags&flagSealed != 0 {
+		opened, err := f.seal.open(r.Key, stored)
+		if err != nil {
+			return nil, err
+		}
+		stored = opened
+	}
+	if r.flags&flagCompressed == 0 {
+		return append([]byte(nil), stored...), nil
+	}
+	body, err := f.codec.Decode(nil, stored, store.MaxBodyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the body of %s: %w", ErrCorrupt, r.Key, err)
+	}
+	return body, nil
+}

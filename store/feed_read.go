@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sort"
+)
+
+// Since returns the entries with a revision greater than after, oldest first and without bodies, at most limit of them (0 means
+// all). Entries of one revision are never split over two answers, so an answer may exceed limit.
+func (f *Feed) Since(after int64, limit int) []Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out, _ := f.read(f.seek(after), limit)
+	return out
+}
+
+// Cursor is a reader's place in a Feed of this process. Unlike a revision it also tells apart two steps of one revision.
+type Cursor int64
+
+// CursorAt returns the place behind all entries whose revision is not greater than after.
+func (f *Feed) CursorAt(after int64) Cursor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := f.seek(after); i < len(f.log) {
+		return Cursor(f.log[i].seq - 1)
+	}
+	return Cursor(f.seq)
+}
+
+// Read returns the entries behind a cursor like Since does, the cursor behind them, and the position of a receiver that has them
+// all.
+func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	start := sort.Search(len(f.log), func(i int) bool { return f.log[i].seq > int64(c) })
+	out, next := f.read(start, limit)
+	if next == len(f.log) {
+		return out, Cursor(f.seq), Position{f.incarnation, f.head}
+	}
+	return out, Cursor(f.log[next].seq - 1), Position{f.incarnation, out[len(out)-1].Revision}
+}
+
+// Snapshot returns the newest position, the digest at it and the cursor behind it, as one step.
+func (f *Feed) Snapshot() (Position, Digest, Cursor) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Position{f.incarnation, f.head}, f.root(), Cursor(f.seq)
+}
+
+// All returns every live entry, without bodies and in the order of their last change.
+func (f *Feed) All() []Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out, _ := f.read(0, 0)
+	return slices.DeleteFunc(out, func(e Entry) bool { return e.Tombstone })
+}
+
+func (f *Feed) seek(after int64) int {
+	return sort.Search(len(f.log), func(i int) bool { return f.log[i].revision > after })
+}
+
+// read returns entries from the log's index start on, and the index behind them.
+func (f *Feed) read(start, limit int) ([]Entry, int) {
+	var out []Entry
+	for i, l := range f.log[start:] {
+		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.revision {
+			return out, start + i
+		}
+		if !f.stale(l) {
+			out = append(out, f.items[l.key].entry(l.key))
+		}
+	}
+	return out, len(f.log)
+}
+
+func (it *item) entry(k Key) Entry {
+	return Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Tombstone: it.hash == (Hash{})}
+}
+
+// Get returns the entry of a key, without its body.
+func (f *Feed) Get(k Key) (Entry, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	it, ok := f.items[k]
+	if !ok {
+		return Entry{}, false
+	}
+	return it.entry(k), true
+}
+
+// Body renders the body of a live key.
+func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return f.body(ctx, k) }
+
+// Changed returns a channel that is closed at the next change. Take it before reading, so that no change is missed.
+func (f *Feed) Changed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.wake
+}
+
+// Head is the newest position.
+func (f *Feed) Head() Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Position{f.incarnation, f.head}
+}
+
+// Floor is the oldest revision from which Since is complete, deletions included.
+func (f *Feed) Floor() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.floor
+}
+
+// Len is the number of live entries.
+func (f *Feed) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.live
+}
+
+// Root implements Digested.
+func (f *Feed) Root() Digest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.root()
+}
+
+func (f *Feed) root() Digest {
+	var d Digest
+	for _, b := range f.outer {
+		d.Merge(b)
+	}
+	return d
+}
+
+// Outer implements Digested.
+func (f *Feed) Outer() ([Fanout]Digest, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.outer, nil
+}
+
+// Inner implements Digested. It reads the whole feed: it is called only for buckets that differ.
+func (f *Feed) Inner(outer int) ([Fanout]Digest, error) {
+	var out [Fanout]Digest
+	f.each(outer, func(inner int, k Key, h Hash) { out[inner].Add(k, h) })
+	return out, nil
+}
+
+// Members implements Digested.
+func (f *Feed) Members(outer, inner int) ([]KeyHash, error) {
+	var out []KeyHash
+	f.each(outer, func(in int, k Key, h Hash) {
+		if in == inner {
+			out = append(out, KeyHash{k, h})
+		}
+	})
+	return out, nil
+}
+
+func (f *Feed) each(outer int, visit func(inner int, k Key, h Hash)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for k, it := range f.items {
+		if it.hash == (Hash{}) {
+			continue
+		}
+		if o, in := Bucket(k); o == outer {
+			visit(in, k, it.hash)
+		}
+	}
+}

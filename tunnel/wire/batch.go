@@ -1,0 +1,274 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+)
+
+// Slots is the number of keys that both ends of a stream remember, so that a key crosses once and is a number of one or two bytes
+// after that. It bounds the memory: a new key takes the place of the oldest.
+const Slots = 512
+
+// Flags of an entry.
+const (
+	entryPatch      = 1 << 0 // the body is a patch against the last one of this key on this stream
+	entryTombstone  = 1 << 1
+	entryReport     = 1 << 2 // the hash leaves the report's time out
+	entrySlot       = 1 << 3 // the key is a slot's
+	entryRevision   = 1 << 4 // the revision differs from that of the entry before
+	entryGeneration = 1 << 5 // the generation differs from that of the entry before
+	entryFlags      = 1<<6 - 1
+)
+
+// Flags of a batch.
+const (
+	batchPartial = 1 << 0 // more of the same position follows
+	batchZstd    = 1 << 1
+)
+
+// Item is an entry on its way. Its Hash is not sent: both sides compute it.
+type Item struct {
+	Entry store.Entry
+	// Report is true when the hash is store.HashReport instead of store.HashBody.
+	Report bool
+	// Patch, when not nil, is sent instead of Entry.Body.
+	Patch []byte
+}
+
+// hash is what the receiver will compute.
+func (it Item) hash() store.Hash {
+	switch {
+	case it.Entry.Tombstone:
+		return store.Hash{}
+	case it.Report:
+		return store.HashReport(it.Entry.Generation, it.Entry.Body)
+	default:
+		return store.HashBody(it.Entry.Generation, it.Entry.Body)
+	}
+}
+
+// Encoder makes the batches of one stream. It belongs to the stream's writer.
+type Encoder struct {
+	codec *compress.Codec
+	slots map[store.Key]int
+	ring  [Slots]store.Key
+	next  int
+	last  int64 // revision of the batch before
+}
+
+// NewEncoder returns the encoder of a new stream.
+func NewEncoder(codec *compress.Codec) *Encoder {
+	return &Encoder{codec: codec, slots: map[store.Key]int{}}
+}
+
+// Knows tells whether the key has a slot: only then a patch against the last body that was encoded of it may be sent.
+func (e *Encoder) Knows(k store.Key) bool {
+	_, ok := e.slots[k]
+	return ok
+}
+
+// Encode returns the payload of a batch that ends at a revision, or, when partial, is followed by more of it.
+func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
+	raw := binary.AppendVarint(nil, through-e.last)
+	e.last = through
+	raw = binary.AppendUvarint(raw, uint64(len(items)))
+	revision, generation, key := through, int64(0), ""
+	for i := range items {
+		raw, key = e.header(raw, &items[i], revision, generation, key)
+		revision, generation = items[i].Entry.Revision, items[i].Entry.Generation
+	}
+	for _, it := range items {
+		raw = append(raw, it.bytes()...)
+	}
+	flags := byte(0)
+	if partial {
+		flags = batchPartial
+	}
+	if packed := e.codec.Encode([]byte{flags | batchZstd}, raw); len(packed) <= len(raw) {
+		return packed
+	}
+	return append([]byte{flags}, raw...)
+}
+
+func (it Item) bytes() []byte {
+	if it.Patch != nil {
+		return it.Patch
+	}
+	return it.Entry.Body
+}
+
+func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, before string) ([]byte, string) {
+	slot, known := e.slots[it.Entry.Key]
+	if !known {
+		it.Patch = nil // an entry before it in this batch has taken the slot
+	}
+	flags := byte(0)
+	set := func(bit byte, when bool) {
+		if when {
+			flags |= bit
+		}
+	}
+	set(entryPatch, it.Patch != nil)
+	set(entryTombstone, it.Entry.Tombstone)
+	set(entryReport, it.Report)
+	set(entrySlot, known)
+	set(entryRevision, it.Entry.Revision != revision)
+	set(entryGeneration, it.Entry.Generation != generation)
+	raw = append(raw, flags)
+	key := it.Entry.Key.Encode()
+	if known {
+		raw = binary.AppendUvarint(raw, uint64(slot))
+	} else {
+		shared := common([]byte(before), []byte(key))
+		raw = appendString(binary.AppendUvarint(raw, uint64(shared)), key[shared:])
+		e.remember(it.Entry.Key)
+	}
+	if flags&entryRevision != 0 {
+		raw = binary.AppendVarint(raw, it.Entry.Revision-revision)
+	}
+	if flags&entryGeneration != 0 {
+		raw = binary.AppendVarint(raw, it.Entry.Generation-generation)
+	}
+	if !it.Entry.Tombstone {
+		raw = binary.AppendUvarint(raw, uint64(len(it.bytes())))
+	}
+	return raw, key
+}
+
+func (e *Encoder) remember(k store.Key) {
+	if old := e.ring[e.next]; old != (store.Key{}) {
+		delete(e.slots, old)
+	}
+	e.ring[e.next], e.slots[k] = k, e.next
+	e.next = (e.next + 1) % Slots
+}
+
+// Base returns the body that the receiver has of a key, whose hash must be the given one. It is called while a batch is decoded.
+type Base func(k store.Key, h store.Hash) ([]byte, error)
+
+// Decoder reads the batches of one stream.
+type Decoder struct {
+	codec *compress.Codec
+	base  Base
+	ring  [Slots]slot
+	next  int
+	last  int64
+}
+
+type slot struct {
+	key  string // encoded
+	hash store.Hash
+}
+
+// NewDecoder returns the decoder of a new stream. Without base, patches are refused.
+func NewDecoder(codec *compress.Codec, base Base) *Decoder { return &Decoder{codec: codec, base: base} }
+
+// Decode reads a batch: its entries with bodies and hashes, the revision that it ends at, and whether more of it follows.
+func (d *Decoder) Decode(payload []byte) (entries []store.Entry, through int64, partial bool, err error) {
+	if len(payload) == 0 {
+		return nil, 0, false, fmt.Errorf("%w: an empty batch", ErrMalformed)
+	}
+	flags, raw := payload[0], payload[1:]
+	if flags&batchZstd != 0 {
+		if raw, err = d.codec.Decode(nil, raw, MaxRaw); err != nil {
+			return nil, 0, false, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	}
+	c := cursor{rest: raw}
+	d.last += c.int("the revision")
+	n := c.count(min(MaxEntries, len(c.rest)), "the number of entries")
+	heads := make([]head, 0, n)
+	h := head{Entry: store.Entry{Revision: d.last}}
+	for len(heads) < n && c.err == nil {
+		h = d.header(&c, h)
+		heads = append(heads, h)
+	}
+	for i := range heads {
+		if err := d.body(&c, &heads[i]); err != nil {
+			return nil, 0, false, err
+		}
+		entries = append(entries, heads[i].Entry)
+	}
+	return entries, d.last, flags&batchPartial != 0, c.end()
+}
+
+// head is an entry whose body is still to come.
+type head struct {
+	store.Entry
+	flags   byte
+	encoded string
+	slot    int
+	base    store.Hash // of the last body of this key on this stream
+	size    int
+}
+
+func (d *Decoder) header(c *cursor, before head) head {
+	h := head{Entry: store.Entry{Revision: before.Revision, Generation: before.Generation}, flags: c.byte()}
+	if h.flags&^byte(entryFlags) != 0 {
+		c.fail("unknown flags of an entry")
+	}
+	if h.flags&entrySlot != 0 {
+		h.slot = c.count(Slots-1, "a slot")
+		h.encoded, h.base = d.ring[h.slot].key, d.ring[h.slot].hash
+	} else {
+		shared := c.count(len(before.encoded), "the shared part of a key")
+		rest := c.bytes(c.count(store.MaxKeyBytes-shared, "the length of a key"), "a key")
+		h.encoded = before.encoded[:shared] + string(rest)
+		h.slot = d.next
+		d.ring[d.next] = slot{key: strings.Clone(h.encoded)}
+		d.next = (d.next + 1) % Slots
+	}
+	if h.flags&entryRevision != 0 {
+		h.Revision += c.int("a revision")
+	}
+	if h.flags&entryGeneration != 0 {
+		h.Generation += c.int("a generation")
+	}
+	if h.Tombstone = h.flags&entryTombstone != 0; !h.Tombstone {
+		h.size = c.count(store.MaxBodyBytes, "the length of a body")
+	}
+	key, err := store.DecodeKey(h.encoded)
+	if err != nil && c.err == nil {
+		c.fail(err.Error())
+	}
+	h.Key = key
+	return h
+}
+
+func (d *Decoder) body(c *cursor, h *head) error {
+	bytes := c.bytes(h.size, "a body")
+	if c.err != nil {
+		return c.err
+	}
+	if h.Tombstone {
+		d.keep(h)
+		return nil
+	}
+	h.Body = bytes
+	if h.flags&entryPatch != 0 {
+		if d.base == nil || h.base == (store.Hash{}) {
+			return fmt.Errorf("%w: a patch without a base for %s", ErrMalformed, h.Key)
+		}
+		base, err := d.base(h.Key, h.base)
+		if err != nil {
+			return err
+		}
+		if h.Body, err = ApplyPatch(base, bytes); err != nil {
+			return err
+		}
+	}
+	h.Hash = Item{Entry: h.Entry, Report: h.flags&entryReport != 0}.hash()
+	d.keep(h)
+	return nil
+}
+
+// keep notes what the receiver has of the key, unless an entry behind it in the batch has taken the slot.
+func (d *Decoder) keep(h *head) {
+	if s := &d.ring[h.slot]; s.key == h.encoded {
+		s.hash = h.Hash
+	}
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"skerry.dev/skerry/store"
+)
+
+// Resume is what a receiver says first: how far it has got, and what it has.
+type Resume struct {
+	Position store.Position
+	Root     store.Digest
+	// Bases is true when the receiver can look up the bodies that it has, so that patches may be sent.
+	Bases bool
+}
+
+// Encode returns the payload.
+func (m Resume) Encode() []byte {
+	b := []byte{Version, 0}
+	if m.Bases {
+		b[1] = 1
+	}
+	b = append(b, m.Position.Incarnation[:]...)
+	b = binary.AppendVarint(b, m.Position.Revision)
+	return appendDigest(b, m.Root)
+}
+
+// DecodeResume is the inverse of Resume.Encode.
+func DecodeResume(b []byte) (Resume, error) {
+	c := cursor{rest: b}
+	if v := c.byte(); c.err == nil && v != Version {
+		return Resume{}, fmt.Errorf("%w: protocol version %d, this side speaks %d", ErrMalformed, v, Version)
+	}
+	m := Resume{Bases: c.byte()&1 != 0}
+	copy(m.Position.Incarnation[:], c.bytes(16, "the incarnation"))
+	m.Position.Revision = c.int("the revision")
+	m.Root = c.digest()
+	return m, c.end()
+}
+
+// Start is the sender's answer: where its feed is, and whether it will compare digests first.
+type Start struct {
+	Head    store.Position
+	Root    store.Digest
+	Compare bool
+}
+
+// Encode returns the payload.
+func (m Start) Encode() []byte {
+	b := []byte{Version, 0}
+	if m.Compare {
+		b[1] = 1
+	}
+	b = append(b, m.Head.Incarnation[:]...)
+	b = binary.AppendVarint(b, m.Head.Revision)
+	return appendDigest(b, m.Root)
+}
+
+// DecodeStart is the inverse of Start.Encode.
+func DecodeStart(b []byte) (Start, error) {
+	m, err := DecodeResume(b)
+	return Start{Head: m.Position, Root: m.Root, Compare: m.Bases}, err
+}
+
+// Ack says that the receiver has stored the next Frames batches durably and is at Revision.
+type Ack struct {
+	Frames   int
+	Revision int64
+}
+
+// Encode returns the payload.
+func (m Ack) Encode() []byte {
+	return binary.AppendVarint(binary.AppendUvarint(nil, uint64(m.Frames)), m.Revision)
+}
+
+// DecodeAck is the inverse of Ack.Encode.
+func DecodeAck(b []byte) (Ack, error) {
+	c := cursor{rest: b}
+	m := Ack{Frames: c.count(1<<20, "the number of frames"), Revision: c.int("the revision")}
+	return m, c.end()
+}
+
+// Level says how deep a comparison has got.
+type Level byte
+
+// The levels: the digests of all outer buckets, of the inner buckets of some outer ones, the members of some inner ones.
+const (
+	LevelOuter Level = iota
+	LevelInner
+	LevelMembers
+)
+
+// Ask is a sender's question for digests or members. Buckets are outer numbers, or outer*Fanout+inner for members.
+type Ask struct {
+	Level   Level
+	Buckets []int
+}
+
+// MaxBuckets is the greatest number of buckets in one Ask.
+const MaxBuckets = store.Fanout * store.Fanout
+
+// Encode returns the payload.
+func (m Ask) Encode() []byte {
+	b := binary.AppendUvarint([]byte{byte(m.Level)}, uint64(len(m.Buckets)))
+	for _, n := range m.Buckets {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return b
+}
+
+// DecodeAsk is the inverse of Ask.Encode.
+func DecodeAsk(b []byte) (Ask, error) {
+	c := cursor{rest: b}
+	m := Ask{Level: Level(c.byte())}
+	limit := store.Fanout
+	if m.Level == LevelMembers {
+		limit = MaxBuckets
+	} else if m.Level > LevelMembers {
+		c.fail("unknown level")
+	}
+	for n := c.count(limit, "the number of buckets"); n > 0 && c.err == nil; n-- {
+		m.Buckets = append(m.Buckets, c.count(limit-1, "a bucket"))
+	}
+	return m, c.end()
+}
+
+// Answer is the receiver's: 64 digests for each bucket asked for, or members. An answer of members may come in parts.
+type Answer struct {
+	Digests []store.Digest
+	Members []store.KeyHash
+	More    bool
+}
+
+// Encode returns the payload, not compressed.
+func (m Answer) Encode() []byte {
+	b := []byte{0}
+	if m.More {
+		b[0] = 1
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Digests)))
+	for _, d := range m.Digests {
+		b = appendDigest(b, d)
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Members)))
+	for _, kh := range m.Members {
+		b = appendString(b, kh.Key.Encode())
+		b = append(b, kh.Hash[:]...)
+	}
+	return b
+}
+
+// DecodeAnswer is the inverse of Answer.Encode.
+func DecodeAnswer(b []byte) (Answer, error) {
+	c := cursor{rest: b}
+	m := Answer{More: c.byte()&1 != 0}
+	if n := c.count(min(MaxBuckets, len(c.rest)/16), "the number of digests"); n > 0 {
+		m.Digests = make([]store.Digest, n)
+		for i := range m.Digests {
+			m.Digests[i] = c.digest()
+		}
+	}
+	for n := c.count(MaxEntries, "the number of members"); n > 0 && c.err == nil; n-- {
+		k, err := store.DecodeKey(string(c.bytes(c.count(store.MaxKeyBytes, "the length of a key"), "a key")))
+		if err != nil {
+			c.fail(err.Error())
+		}
+		kh := store.KeyHash{Key: k}
+		copy(kh.Hash[:], c.bytes(16, "a hash"))
+		m.Members = append(m.Members, kh)
+	}
+	return m, c.end()
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
