@@ -34,7 +34,7 @@ func Create(name string) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range all {
+	for _, h := range inUse(all) {
 		if err := h.create(name); err != nil {
 			return fmt.Errorf("create cgroup in %s: %w", h.dir, err)
 		}
@@ -148,40 +148,52 @@ func killMembers(dir string) error {
 	return errors.Join(errs...)
 }
 
-// mounted returns the hierarchies in use: all of v1 where a v1 controller is
-// mounted, else the one of v2. On a machine with both, v2 has no controllers.
+// inUse returns the hierarchies that control anything: all of v1 where a v1
+// controller is mounted, else v2. With both mounted, v2 has no controllers; runc
+// makes groups there all the same, so Remove looks at all.
+func inUse(all []hierarchy) []hierarchy {
+	var v1 []hierarchy
+	for _, h := range all {
+		if !h.v2 {
+			v1 = append(v1, h)
+		}
+	}
+	if len(v1) > 0 {
+		return v1
+	}
+	return all
+}
+
+// mounted returns the mounted hierarchies, of which there must be one.
 func mounted() ([]hierarchy, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
-	return parse(data)
+	all, err := parse(data)
+	if err == nil && len(all) == 0 {
+		err = errors.New("no cgroup hierarchy is mounted below /sys/fs/cgroup")
+	}
+	return all, err
 }
 
 func parse(mountinfo []byte) ([]hierarchy, error) {
-	var v1, v2 []hierarchy
+	var all []hierarchy
+	seen := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(mountinfo))
 	for lines.Scan() {
 		mount, filesystem, ok := strings.Cut(lines.Text(), " - ")
 		left, right := strings.Fields(mount), strings.Fields(filesystem)
-		if !ok || len(left) < 5 || len(right) < 3 || !strings.HasPrefix(left[4], "/sys/fs/cgroup") {
+		if !ok || len(left) < 5 || len(right) < 3 || !strings.HasPrefix(left[4], "/sys/fs/cgroup") || seen[left[4]] {
 			continue
 		}
-		h := hierarchy{dir: left[4]}
+		seen[left[4]] = true
 		switch right[0] {
 		case "cgroup":
-			h.controllers = strings.Split(right[2], ",")
-			v1 = append(v1, h)
+			all = append(all, hierarchy{dir: left[4], controllers: strings.Split(right[2], ",")})
 		case "cgroup2":
-			h.v2 = true
-			v2 = append(v2, h)
+			all = append(all, hierarchy{dir: left[4], v2: true})
 		}
 	}
-	if len(v1) > 0 {
-		return v1, lines.Err()
-	}
-	if len(v2) > 0 {
-		return v2[:1], lines.Err()
-	}
-	return nil, errors.New("no cgroup hierarchy is mounted below /sys/fs/cgroup")
+	return all, lines.Err()
 }

@@ -153,8 +153,9 @@ func (c *Cluster) controllerManagerFlags() []string {
 	)
 }
 
-// componentFlags are those of every client of the API server. Nothing of them
-// listens: the process is the only one of its cluster, and no one scrapes it.
+// componentFlags are those of the API server's clients in its own process.
+// Nothing of them listens, and the usual limit of requests a second, which at
+// the start costs four seconds, would protect the process from itself.
 func componentFlags(name string) []string {
 	kubeconfig := name + ".kubeconfig"
 	return []string{
@@ -164,6 +165,8 @@ func componentFlags(name string) []string {
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--profiling=false",
+		"--kube-api-qps=500",
+		"--kube-api-burst=1000",
 	}
 }
 
