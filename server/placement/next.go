@@ -10,10 +10,10 @@ import (
 type State struct {
 	// Current is the recorded decision; the first is the longest there.
 	Current []string
-	// Wanted is what Choose picks now. Empty means that no target fits: the group stays, unless Nowhere is set.
+	// Wanted is what Choose picks now. Empty means that no target fits, or that nothing is wished: the group stays where it is.
 	Wanted []string
-	// Nowhere says that the group shall be on no target.
-	Nowhere bool
+	// Empty: the group has no objects, so there is nothing to keep available.
+	Empty bool
 	// Gone are targets of Current that do not exist any more.
 	Gone []string
 	// Volumes names, per target, the volumes that the group has there.
@@ -54,14 +54,9 @@ type Step struct {
 func Next(s State) Step {
 	current := without(s.Current, s.Gone)
 	switch {
-	case s.Nowhere:
-		if message := stranded(s, current, current); message != "" {
-			return Step{Decision: current, Phase: VolumeWouldStay, Message: message}
-		}
-		return Step{Phase: phaseOf(Finishing, current, nil)}
 	case len(s.Wanted) == 0:
 		return Step{Decision: current, Phase: Staying}
-	case len(current) == 0:
+	case len(current) == 0, s.Empty:
 		return Step{Decision: s.Wanted, Phase: phaseOf(Settled, s.Current, s.Wanted)}
 	}
 	leaving, joining := without(current, s.Wanted), without(s.Wanted, current)

@@ -26,6 +26,7 @@ type Located struct {
 	APIVersion, Kind string
 	UID              string
 	Generation       int64
-	// Targets of the object's decision, the longest there first.
+	Class            Class
+	// Targets that the object is on, the longest there first.
 	Targets []string
 }

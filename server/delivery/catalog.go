@@ -1,0 +1,189 @@
+package delivery
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// kind is a resource as the catalog knows it.
+type kind struct {
+	group, resource  string
+	apiVersion, name string // as of the last write: "apps/v1", "Deployment"
+	class            placement.Class
+	order            store.Class
+}
+
+// object is one placed object, or one that a placed workload names and that does not exist (then present is false).
+type object struct {
+	kind       *kind
+	ns         *namespace // the space's cluster for cluster-scoped objects
+	name       string
+	uid        string
+	revision   int64
+	generation int64
+	hash       store.Hash
+	origin     string // the Placement that the hash was rendered with
+	labels     labelText
+	note       *set   // the annotation as last seen
+	source     *group // who decides; nil for kinds that follow others
+	on         *set   // whose feeds have it
+	work       *work
+	epoch      uint32
+	present    bool
+	leaving    bool // its deletion has begun: it is on no target any more
+}
+
+// work is what only some objects have.
+type work struct {
+	names     []*object // what a workload's pods need
+	namedBy   []*object // the workloads that need this object
+	replicas  int64
+	templates bool // a StatefulSet with claims of its own
+}
+
+func (o *object) key() store.Key {
+	return store.Key{Space: o.ns.space.name, Group: o.kind.group, Resource: o.kind.resource, Namespace: o.ns.name, Name: o.name}
+}
+
+func (o *object) demand() placement.Demand {
+	d := placement.Demand{UID: o.uid, Hash: o.hash}
+	if o.work != nil {
+		d.Replicas = o.work.replicas
+	}
+	return d
+}
+
+type objectID struct {
+	kind *kind
+	name string
+}
+
+// namespace indexes the objects of one namespace; a space's cluster-scoped objects are in one without a name.
+type namespace struct {
+	space   *space
+	name    string
+	labels  labelText
+	self    *object // the Namespace object itself
+	group   group
+	objects map[objectID]*object
+	here    map[*set]int // objects per set of targets
+	state   conditions
+}
+
+// space is one logical cluster.
+type space struct {
+	name       string
+	known      bool // a Space object exists
+	offered    labels.Selector
+	fallback   placement.Wish // where namespaces go that nothing names
+	namespaces map[string]*namespace
+	cluster    *namespace
+	rules      []*placement.Rule
+	placements map[string]*rulebook
+	crds       map[*object]struct{}
+	here       map[*set]int
+}
+
+// rulebook is a Placement with its record.
+type rulebook struct {
+	name       string
+	rule       *placement.Rule // as last understood; nil when it never was
+	problem    string          // why the spec cannot be understood
+	uid        string
+	revision   int64
+	generation int64
+	observed   int64
+	group      group
+	status     map[string]any
+	epoch      uint32
+}
+
+// target is one SyncTarget with its feed.
+type target struct {
+	placement.Target
+	uid   string
+	feed  *store.Feed
+	epoch uint32
+}
+
+func (d *Delivery) kindOf(w store.Write) *kind {
+	id := [2]string{w.Key.Group, w.Key.Resource}
+	k, ok := d.kinds[id]
+	if !ok {
+		k = &kind{group: w.Key.Group, resource: w.Key.Resource, class: placement.ClassOf(w.Key.Group, w.Key.Resource), order: w.Key.Class()}
+		d.kinds[id] = k
+	}
+	if w.Kind != "" && (k.name != w.Kind || k.apiVersion != w.APIVersion) {
+		k.apiVersion, k.name = w.APIVersion, w.Kind
+		d.kindNames[[2]string{k.group, k.name}] = k
+	}
+	return k
+}
+
+func (d *Delivery) spaceOf(name string) *space {
+	s, ok := d.spaces[name]
+	if !ok {
+		s = &space{name: name, namespaces: map[string]*namespace{}, placements: map[string]*rulebook{}, crds: map[*object]struct{}{},
+			here: map[*set]int{}}
+		s.cluster = &namespace{space: s, objects: map[objectID]*object{}, here: map[*set]int{}}
+		d.spaces[name] = s
+	}
+	return s
+}
+
+func (d *Delivery) namespaceOf(s *space, name string) *namespace {
+	if name == "" {
+		return s.cluster
+	}
+	n, ok := s.namespaces[name]
+	if !ok {
+		n = &namespace{space: s, name: name, objects: map[objectID]*object{}, here: map[*set]int{}}
+		n.group = group{kind: ofNamespace, space: s, ns: n}
+		s.namespaces[name] = n
+	}
+	return n
+}
+
+// find returns the object of a key, nil when the catalog does not have it. The caller holds the lock.
+func (d *Delivery) find(k store.Key) *object {
+	s := d.spaces[k.Space]
+	kd := d.kinds[[2]string{k.Group, k.Resource}]
+	if s == nil || kd == nil {
+		return nil
+	}
+	n := s.cluster
+	if k.Namespace != "" {
+		n = s.namespaces[k.Namespace]
+	}
+	if n == nil {
+		return nil
+	}
+	if o := n.objects[objectID{kd, k.Name}]; o != nil && o.present {
+		return o
+	}
+	return nil
+}
+
+// place returns the object of an identity, making an absent one when there is none.
+func (d *Delivery) place(n *namespace, k *kind, name string) *object {
+	id := objectID{k, name}
+	o, ok := n.objects[id]
+	if !ok {
+		o = &object{kind: k, ns: n, name: name}
+		n.objects[id] = o
+	}
+	return o
+}
+
+func (o *object) subject() placement.Subject {
+	s := placement.Subject{Key: o.key(), Labels: o.labels, NamespaceLabels: o.ns.labels}
+	if o.ns.self == nil {
+		s.NamespaceLabels = labelText{}
+	}
+	return s
+}
+
+func (o *object) wish() string { return o.labels.Get(v1alpha1.LabelTarget) }

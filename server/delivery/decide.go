@@ -1,0 +1,192 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// plan is one look at a group: what is, what is wanted, and what must be asked before anything is removed.
+type plan struct {
+	ref        ref
+	group      *group
+	key        store.Key // of the object that holds the record
+	apiVersion string
+	kindName   string
+	uid        string
+	version    string // resourceVersion
+	generation int64
+	record     *set
+	choice     placement.Choice
+	state      placement.State
+	asked      []question
+	volumes    []question
+	conditions conditions
+	conflict   string
+	status     map[string]any // of a Placement
+	problem    string
+	nowhere    bool // nothing says where to
+}
+
+// decide looks at one group and records its next step, if there is one. It returns an error when the step could not be
+// recorded and should be tried again.
+func (d *Delivery) decide(ctx context.Context, r ref) error {
+	if r.kind == ofHold {
+		return d.letGo(ctx, r)
+	}
+	p := d.look(r)
+	if p == nil {
+		return nil
+	}
+	for _, q := range p.volumes {
+		for _, t := range q.targets {
+			if pr, ok := d.cfg.Progress(t, q.key); ok && pr.HasVolume && pr.UID == q.demand.UID {
+				p.state.Volumes[t] = append(p.state.Volumes[t], q.key.Resource+"/"+q.key.Name)
+			}
+		}
+	}
+	for _, t := range p.state.Volumes {
+		sort.Strings(t)
+	}
+	d.askReady(p)
+	return d.record(ctx, p, placement.Next(p.state))
+}
+
+// askReady finds, for each wanted target, the first object that has not arrived there.
+func (d *Delivery) askReady(p *plan) {
+	for _, t := range p.state.Wanted {
+		for _, q := range p.asked {
+			if why := d.arrived(t, q); why != "" {
+				p.state.NotReady[t] = q.key.Resource + "/" + q.key.Name + " " + why
+				break
+			}
+		}
+	}
+}
+
+// look reads everything about a group that the catalog knows. It is nil when there is nothing to decide.
+func (d *Delivery) look(r ref) *plan {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g := d.group(r)
+	if g == nil || !g.space.known {
+		return nil
+	}
+	p := &plan{ref: r, group: g, key: r.key, record: g.record}
+	if !d.holder(p) {
+		return nil
+	}
+	empty := true
+	g.members(func(*object) bool { empty = false; return false })
+	if empty && g.kind == ofNamespace && g.record == nil {
+		return nil // an empty namespace costs nothing until there is something in it
+	}
+	current := g.record
+	if g.kind == ofObject && d.holds[g.object] != nil {
+		current = d.sets.union(d.holds[g.object].on, g.record)
+	}
+	wish := g.wish()
+	if p.problem == "" {
+		p.choice = placement.Choose(wish, d.world(g.space), current.list())
+	}
+	p.state = placement.State{Current: current.list(), Wanted: p.choice.Targets, Empty: empty,
+		Volumes: map[string][]string{}, NotReady: map[string]string{}}
+	for _, t := range current.list() {
+		if d.targets[t] == nil {
+			p.state.Gone = append(p.state.Gone, t)
+		}
+	}
+	p.nowhere = wish.Nowhere() && p.problem == ""
+	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets)
+	if g.moving && current != nil {
+		d.inquire(p, current)
+	}
+	if g.kind == ofPlacement {
+		p.conflict = g.conflict()
+	}
+	return p
+}
+
+// holder fills in the object that holds the group's record; it is false when that is going away.
+func (d *Delivery) holder(p *plan) bool {
+	g := p.group
+	switch g.kind {
+	case ofNamespace:
+		o := g.ns.self
+		p.apiVersion, p.kindName, p.uid, p.conditions = "v1", "Namespace", o.uid, g.ns.state
+		p.version = strconv.FormatInt(o.revision, 10)
+		return !o.leaving
+	case ofPlacement:
+		b := g.book
+		p.apiVersion, p.kindName = v1alpha1.GroupVersion.String(), "Placement"
+		p.uid, p.generation, p.problem = b.uid, b.generation, b.problem
+		p.version, p.status = strconv.FormatInt(b.revision, 10), b.status
+		return true
+	default:
+		o := g.object
+		p.apiVersion, p.kindName, p.uid, p.generation = o.kind.apiVersion, o.kind.name, o.uid, o.generation
+		p.version = strconv.FormatInt(o.revision, 10)
+		return !o.leaving
+	}
+}
+
+// inquire notes what must be known of the members: volumes where they are, arrival where they are wanted.
+func (d *Delivery) inquire(p *plan, current *set) {
+	p.group.members(func(o *object) bool {
+		q := question{key: o.key(), demand: o.demand(), targets: current.list()}
+		if o.kind.resource == "persistentvolumeclaims" || (o.work != nil && o.work.templates) {
+			p.volumes = append(p.volumes, q)
+		}
+		p.asked = append(p.asked, q)
+		return true
+	})
+	sort.Slice(p.asked, func(i, j int) bool { return p.asked[i].key.Encode() < p.asked[j].key.Encode() })
+}
+
+// conflict names an object that the Placement selects and another one of the same priority has.
+func (g *group) conflict() string {
+	found := ""
+	visit := func(o *object) {
+		if found != "" || !o.present || o.source == nil || o.source == g || o.source.kind != ofPlacement || g.book.rule == nil {
+			return
+		}
+		other := o.source.book
+		if other.rule != nil && other.rule.Priority == g.book.rule.Priority && g.book.rule.Matches(o.subject()) {
+			found = fmt.Sprintf("%s/%s is selected by the older Placement %q too, which has it; give one of them another priority",
+				o.kind.resource, o.name, other.name)
+		}
+	}
+	if len(g.space.rules) > 1 {
+		g.space.eachObject(visit)
+	}
+	return found
+}
+
+// Reported tells that a target has reported something new about some objects. It wakes the groups that wait for it.
+func (d *Delivery) Reported(_ string, keys []store.Key) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, k := range keys {
+		o := d.find(k)
+		if o == nil {
+			continue
+		}
+		if d.holds[o] != nil {
+			d.groups.Add(ref{kind: ofHold, key: k})
+		}
+		if o.source == nil {
+			continue
+		}
+		if o.source.moving {
+			d.enqueue(o.source)
+		}
+		if o.source.kind == ofPlacement {
+			d.status.AddAfter(placementKey(o.ns.space.name, o.source.book.name), countDelay)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// deciders is how many decisions are written at a time, annotators how many derived annotations.
+const (
+	deciders   = 4
+	annotators = 1
+)
+
+// API is what delivery does to the objects of spaces. Errors are those of the API, so that apierrors.IsConflict and IsNotFound tell.
+type API interface {
+	// Get reads an object.
+	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
+	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge patch, an array is a JSON Patch.
+	// It returns the object as it is then.
+	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
+}
+
+// Config is what delivery needs. All fields are needed.
+type Config struct {
+	// Incarnation of the center's data; it is that of every feed.
+	Incarnation store.Incarnation
+	API         API
+	// Progress tells what a target last reported of an object.
+	Progress func(target string, key store.Key) (placement.Progress, bool)
+	// Condition puts a condition on a placed object. It must not block.
+	Condition func(key store.Key, c placement.Condition)
+	// Event tells people. It must not block.
+	Event func(e placement.Event)
+	Log   *slog.Logger
+}
+
+// Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called by one goroutine at a time,
+// everything else may be called at any time.
+type Delivery struct {
+	cfg    Config
+	bodies bodies
+	groups workqueue.TypedRateLimitingInterface[ref]
+	notes  workqueue.TypedRateLimitingInterface[store.Key]
+	status workqueue.TypedRateLimitingInterface[store.Key]
+
+	mu        sync.RWMutex
+	spaces    map[string]*space
+	kinds     map[[2]string]*kind
+	kindNames map[[2]string]*kind // by group and Kind
+	targets   map[string]*target
+	locations map[string]*location
+	sets      sets
+	holds     map[*object]*hold
+	revision  int64
+	epoch     uint32
+}
+
+// New returns an empty catalog. It does nothing before the first Reset.
+func New(cfg Config) *Delivery {
+	return &Delivery{
+		cfg:       cfg,
+		bodies:    bodies{items: map[store.Key]*body{}, limit: bodyBytes},
+		groups:    queue[ref](),
+		notes:     queue[store.Key](),
+		status:    queue[store.Key](),
+		spaces:    map[string]*space{},
+		kinds:     map[[2]string]*kind{},
+		kindNames: map[[2]string]*kind{},
+		targets:   map[string]*target{},
+		locations: map[string]*location{},
+		sets:      sets{},
+		holds:     map[*object]*hold{},
+	}
+}
+
+func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[T]())
+}
+
+// Run writes decisions until the context ends. It may be called once.
+func (d *Delivery) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	for range deciders {
+		running.Go(func() { run(ctx, d, d.groups, d.decide) })
+	}
+	for range annotators {
+		running.Go(func() { run(ctx, d, d.notes, d.annotate) })
+	}
+	running.Go(func() { run(ctx, d, d.status, d.count) })
+	<-ctx.Done()
+	d.groups.ShutDown()
+	d.notes.ShutDown()
+	d.status.ShutDown()
+	running.Wait()
+	return nil
+}
+
+// run takes items off a queue until it is shut down; an item that fails comes back with a growing delay.
+func run[T interface {
+	comparable
+	fmt.Stringer
+}](ctx context.Context, d *Delivery, q workqueue.TypedRateLimitingInterface[T], do func(context.Context, T) error) {
+	for {
+		item, down := q.Get()
+		if down {
+			return
+		}
+		if err := do(ctx, item); err == nil {
+			q.Forget(item)
+		} else if ctx.Err() == nil {
+			d.cfg.Log.Debug("decision is tried again", "of", item.String(), "err", err)
+			q.AddRateLimited(item)
+		}
+		q.Done(item)
+	}
+}
+
+// String names the group for logs.
+func (r ref) String() string { return r.key.String() }

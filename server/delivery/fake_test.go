@@ -1,0 +1,319 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// center is a store with an API: every write gets the next revision and reaches the catalog in order.
+type center struct {
+	t *testing.T
+	d *Delivery
+
+	mu       sync.Mutex
+	revision int64
+	objects  map[store.Key]map[string]any
+	patches  map[store.Key]int
+	fail     func(store.Key) error
+	progress map[string]map[store.Key]placement.Progress
+	said     map[string]placement.Condition
+	events   []placement.Event
+}
+
+func newCenter(t *testing.T) *center {
+	c := &center{t: t, objects: map[store.Key]map[string]any{}, patches: map[store.Key]int{}, revision: 100,
+		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{}}
+	c.d = c.newDelivery()
+	return c
+}
+
+func (c *center) newDelivery() *Delivery {
+	return New(Config{Incarnation: store.Incarnation{1}, API: c, Progress: c.reported, Condition: c.condition, Event: c.event,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+}
+
+// run starts the decision writer after a first snapshot and ends it with the test.
+func (c *center) run() {
+	d := c.d
+	d.Reset(c.revision, c.snapshot())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	c.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.t.Error(err)
+		}
+	})
+}
+
+// restart replaces the catalog by a new one that knows only what is stored.
+func (c *center) restart() {
+	c.mu.Lock()
+	c.d = c.newDelivery()
+	c.mu.Unlock()
+	c.run()
+}
+
+func (c *center) snapshot() iter.Seq[store.Write] {
+	return func(yield func(store.Write) bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for k, o := range c.objects {
+			if !yield(c.write(k, o)) {
+				return
+			}
+		}
+	}
+}
+
+func (c *center) write(k store.Key, o map[string]any) store.Write {
+	w := store.Write{Key: k, Revision: c.revision, Object: o}
+	if o != nil {
+		w.APIVersion, w.Kind = o["apiVersion"].(string), o["kind"].(string)
+		var rev int64
+		fmt.Sscan(o["metadata"].(map[string]any)["resourceVersion"].(string), &rev)
+		w.Revision = rev
+	}
+	return w
+}
+
+// put stores an object as it is given, with admission's mark when it is a user's write.
+func (c *center) put(k store.Key, o map[string]any) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commit(k, o)
+}
+
+func (c *center) commit(k store.Key, o map[string]any) {
+	c.revision++
+	if o == nil {
+		delete(c.objects, k)
+		c.d.Apply(store.Write{Key: k, Revision: c.revision})
+		return
+	}
+	o = clone(o)
+	meta := o["metadata"].(map[string]any)
+	meta["resourceVersion"] = fmt.Sprint(c.revision)
+	if meta["uid"] == nil {
+		meta["uid"] = "uid-" + k.String()
+	}
+	c.objects[k] = o
+	c.d.Apply(c.write(k, o))
+}
+
+func (c *center) Get(_ context.Context, k store.Key, _ string) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o, ok := c.objects[k]; ok {
+		return clone(o), nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+}
+
+func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []byte) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fail != nil {
+		if err := c.fail(k); err != nil {
+			return nil, err
+		}
+	}
+	o, ok := c.objects[k]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+	}
+	var p map[string]any
+	if err := json.Unmarshal(patch, &p); err != nil {
+		return nil, err
+	}
+	if meta, ok := p["metadata"].(map[string]any); ok {
+		if rv, ok := meta["resourceVersion"]; ok && rv != o["metadata"].(map[string]any)["resourceVersion"] {
+			return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+		}
+	}
+	c.patches[k]++
+	o = clone(o)
+	merge(o, p)
+	c.commit(k, o)
+	return clone(c.objects[k]), nil
+}
+
+func (c *center) reported(target string, k store.Key) (placement.Progress, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.progress[target][k]
+	return p, ok
+}
+
+func (c *center) condition(k store.Key, n placement.Condition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said[k.String()+" "+n.Type] = n
+}
+
+func (c *center) event(e placement.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, e)
+}
+
+// report makes a target say that it has applied an object as its feed has it, and how available it is.
+func (c *center) report(target string, k store.Key, change func(*placement.Progress)) {
+	c.t.Helper()
+	e, ok := c.d.Feed(target).Get(k)
+	if !ok || e.Tombstone {
+		c.t.Fatalf("%s has no %s to report", target, k)
+	}
+	c.mu.Lock()
+	p := placement.Progress{UID: c.objects[k]["metadata"].(map[string]any)["uid"].(string), Applied: e.Hash, Ready: true, Available: 3}
+	if change != nil {
+		change(&p)
+	}
+	if c.progress[target] == nil {
+		c.progress[target] = map[store.Key]placement.Progress{}
+	}
+	c.progress[target][k] = p
+	c.mu.Unlock()
+	c.d.Reported(target, []store.Key{k})
+}
+
+func (c *center) annotation(k store.Key) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return str(sub(sub(c.objects[k], "metadata"), "annotations"), v1alpha1.AnnotationTargets)
+}
+
+// eventually waits for what the decision writer does in its own time.
+func (c *center) eventually(what string, ok func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(5 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			c.t.Fatalf("never: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (c *center) has(target string, k store.Key) bool {
+	f := c.d.Feed(target)
+	if f == nil {
+		return false
+	}
+	e, ok := f.Get(k)
+	return ok && !e.Tombstone
+}
+
+// label changes labels of a stored object as a user would.
+func (c *center) label(k store.Key, labels map[string]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := clone(c.objects[k])
+	merge(o, map[string]any{"metadata": map[string]any{"labels": labels}})
+	c.commit(k, o)
+}
+
+func merge(into, patch map[string]any) {
+	for k, v := range patch {
+		m, isMap := v.(map[string]any)
+		old, wasMap := into[k].(map[string]any)
+		switch {
+		case v == nil:
+			delete(into, k)
+		case isMap && wasMap:
+			merge(old, m)
+		case isMap:
+			into[k] = map[string]any{}
+			merge(into[k].(map[string]any), m)
+		default:
+			into[k] = v
+		}
+	}
+}
+
+func clone(o map[string]any) map[string]any {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// makers of the objects that the tests use
+
+func obj(apiVersion, kind string, meta map[string]any, fields ...any) map[string]any {
+	o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	for i := 0; i < len(fields); i += 2 {
+		o[fields[i].(string)] = fields[i+1]
+	}
+	return o
+}
+
+func meta(name string) map[string]any { return map[string]any{"name": name} }
+
+func rootKey(resource, name string) store.Key {
+	return store.Key{Space: "root", Group: "skerry.dev", Resource: resource, Name: name}
+}
+
+func (c *center) target(name string, labels map[string]any) {
+	m := meta(name)
+	m["labels"] = labels
+	c.put(rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", m, "status", map[string]any{
+		"conditions": []any{map[string]any{"type": "Connected", "status": "True"}}}))
+}
+
+func (c *center) space(name string) {
+	c.put(rootKey("spaces", name), obj("skerry.dev/v1alpha1", "Space", meta(name), "spec",
+		map[string]any{"defaultTargets": map[string]any{"count": 1}}))
+}
+
+func nsKey(name string) store.Key { return namespaceKey("shop", name) }
+
+func (c *center) namespace(name string, labels map[string]any) {
+	m := meta(name)
+	m["labels"] = labels
+	c.put(nsKey(name), obj("v1", "Namespace", m))
+}
+
+func key(group, resource, name string) store.Key {
+	return store.Key{Space: "shop", Group: group, Resource: resource, Namespace: "app", Name: name}
+}
+
+func (c *center) configMap(name string) store.Key {
+	k := key("", "configmaps", name)
+	m := meta(name)
+	m["namespace"] = "app"
+	c.put(k, obj("v1", "ConfigMap", m, "data", map[string]any{"k": "v"}))
+	return k
+}
+
+func (c *center) deployment(name string, labels map[string]any, configMap string) store.Key {
+	k := key("apps", "deployments", name)
+	m := meta(name)
+	m["namespace"], m["labels"], m["generation"] = "app", labels, 1
+	pod := map[string]any{}
+	if configMap != "" {
+		pod["volumes"] = []any{map[string]any{"name": "c", "configMap": map[string]any{"name": configMap}}}
+	}
+	c.put(k, obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": 3, "template": map[string]any{"spec": pod}}))
+	return k
+}

@@ -1,0 +1,109 @@
+package delivery
+
+import (
+	"context"
+	"sort"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// Feed returns what a target shall have. It is nil while no SyncTarget of that name is known.
+func (d *Delivery) Feed(name string) *store.Feed {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if t := d.targets[name]; t != nil {
+		return t.feed
+	}
+	return nil
+}
+
+// Count is how many objects are placed on a target.
+func (d *Delivery) Count(name string) int {
+	if f := d.Feed(name); f != nil {
+		return f.Len()
+	}
+	return 0
+}
+
+// fill puts everything that is already recorded for a target into its new feed.
+func (s *step) fill(name string) {
+	s.d.eachObject(func(o *object) {
+		if o.on.has(name) {
+			s.changes[name] = append(s.changes[name], store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation})
+		}
+	})
+	c := s.changes[name]
+	sort.Slice(c, func(i, j int) bool { return c[i].Key.Class() < c[j].Key.Class() })
+}
+
+func (d *Delivery) eachObject(visit func(*object)) {
+	for _, s := range d.spaces {
+		s.eachObject(visit)
+	}
+}
+
+func (s *space) eachObject(visit func(*object)) {
+	for _, o := range s.cluster.objects {
+		visit(o)
+	}
+	for _, n := range s.namespaces {
+		for _, o := range n.objects {
+			visit(o)
+		}
+	}
+}
+
+// body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its space and rendered again.
+func (d *Delivery) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
+	d.mu.RLock()
+	o := d.find(k)
+	if o == nil || o.on == nil {
+		d.mu.RUnlock()
+		return nil, 0, store.ErrGone
+	}
+	hash, generation, origin, apiVersion := o.hash, o.generation, o.origin, o.kind.apiVersion
+	d.mu.RUnlock()
+	if b := d.bodies.get(k, hash); b != nil {
+		return b, generation, nil
+	}
+	obj, err := d.cfg.API.Get(ctx, k, apiVersion)
+	if apierrors.IsNotFound(err) {
+		return nil, 0, store.ErrGone
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	r := readObject(k, obj)
+	b, err := customize.Render(obj, customize.Origin{Space: k.Space, Placement: origin, UID: r.uid})
+	return b, r.generation, err
+}
+
+// Located tells where an object is. It is false for objects that are on no target.
+func (d *Delivery) Located(k store.Key) (placement.Located, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return located(d.find(k))
+}
+
+// Owner is Located for an object that an owner reference names by its Kind.
+func (d *Delivery) Owner(space, namespace, group, kind, name string) (placement.Located, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	k := d.kindNames[[2]string{group, kind}]
+	if k == nil {
+		return placement.Located{}, false
+	}
+	return located(d.find(store.Key{Space: space, Group: group, Resource: k.resource, Namespace: namespace, Name: name}))
+}
+
+func located(o *object) (placement.Located, bool) {
+	if o == nil || o.on == nil {
+		return placement.Located{}, false
+	}
+	return placement.Located{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid, Generation: o.generation,
+		Targets: o.on.names, Class: o.kind.class}, true
+}

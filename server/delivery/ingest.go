@@ -1,0 +1,279 @@
+package delivery
+
+import (
+	"iter"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not was deleted meanwhile. Feeds
+// stay, so that receivers go on from where they are; new ones begin at this revision.
+func (d *Delivery) Reset(revision int64, all iter.Seq[store.Write]) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first := d.epoch == 0
+	d.epoch++
+	s := d.begin(revision)
+	s.bulk, s.first = true, first
+	for w := range all {
+		if isControl(w.Key) || w.Key.Class() == store.ClassNamespace {
+			s.take(w)
+		}
+	}
+	for w := range all {
+		if !isControl(w.Key) && w.Key.Class() != store.ClassNamespace {
+			s.take(w)
+		}
+	}
+	s.sweep()
+	d.eachObject(func(o *object) {
+		d.attribute(o, first)
+		d.release(o)
+	})
+	s.bulk = false
+	d.eachObject(func(o *object) { s.settle(o, o.present) })
+	s.finish()
+	d.wakeAll()
+}
+
+// Apply takes one write, in the order of revisions.
+func (d *Delivery) Apply(w store.Write) {
+	var rendered []byte
+	var hash store.Hash
+	if w.Object != nil && !isControl(w.Key) {
+		rendered, hash = d.render(w)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.begin(w.Revision)
+	if rendered == nil {
+		s.take(w)
+	} else {
+		s.object(w, d.kindOf(w), hash)
+	}
+	s.finish()
+}
+
+// Progress tells that every write up to a revision has been applied.
+func (d *Delivery) Progress(revision int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.revision = max(d.revision, revision)
+}
+
+// render makes the bytes of an object outside of the lock, for the Placement that will most likely decide. Nil means that it is not known
+// to be placed.
+func (d *Delivery) render(w store.Write) ([]byte, store.Hash) {
+	d.mu.RLock()
+	o, origin := d.find(w.Key), ""
+	if o != nil {
+		origin = o.origin
+	}
+	if o != nil && o.source != nil {
+		origin = o.source.origin()
+	}
+	d.mu.RUnlock()
+	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
+		return nil, store.Hash{}
+	}
+	return d.renderFor(w, origin)
+}
+
+func (d *Delivery) renderFor(w store.Write, origin string) ([]byte, store.Hash) {
+	meta := sub(w.Object, "metadata")
+	b, err := customize.Render(w.Object, customize.Origin{Space: w.Key.Space, Placement: origin, UID: str(meta, "uid")})
+	if err != nil {
+		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+		return nil, store.Hash{}
+	}
+	h := store.HashBody(number(meta["generation"]), b)
+	d.bodies.put(w.Key, h, b)
+	return b, h
+}
+
+func (g *group) origin() string {
+	if g.kind == ofPlacement {
+		return g.book.name
+	}
+	return ""
+}
+
+// take sorts one write by what it is about.
+func (s *step) take(w store.Write) {
+	switch {
+	case isControl(w.Key):
+		s.control(w)
+	case placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never:
+	case w.Object == nil:
+		s.gone(w.Key)
+	default:
+		s.object(w, s.d.kindOf(w), store.Hash{})
+	}
+}
+
+// object takes an object that exists. A zero hash means that it has not been rendered yet.
+func (s *step) object(w store.Write, k *kind, hash store.Hash) {
+	d, r := s.d, readObject(w.Key, w.Object)
+	if r.excluded {
+		s.gone(w.Key)
+		return
+	}
+	sp := d.spaceOf(w.Key.Space)
+	n := d.namespaceOf(sp, w.Key.Namespace)
+	o := d.place(n, k, w.Key.Name)
+	if o.present && o.uid != r.uid {
+		s.gone(w.Key) // recreated under the same name: another object
+		o = d.place(n, k, w.Key.Name)
+	}
+	labelled := !o.present || o.labels != r.labels
+	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
+	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
+	touched := s.connect(o, r)
+	recorded := s.recorded(o, w, labelled)
+	d.attribute(o, s.first)
+	d.release(o)
+	before := o.hash
+	if origin := o.originNow(); hash == (store.Hash{}) || origin != o.origin {
+		o.origin = origin
+		_, hash = d.renderFor(w, origin)
+	}
+	o.hash = hash
+	s.settle(o, o.hash != before)
+	for _, dep := range touched {
+		s.settle(dep, false)
+	}
+	if recorded {
+		s.follow(o)
+	}
+	if !s.bulk {
+		d.note(o)
+		d.wake(o, labelled)
+	}
+}
+
+// originNow is what the body says about who decided.
+func (o *object) originNow() string {
+	if o.source == nil {
+		return ""
+	}
+	return o.source.origin()
+}
+
+// recorded takes over what a Namespace or an object with a record of its own says, and tells whether others follow it.
+func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
+	d := s.d
+	switch {
+	case o.kind.order == store.ClassNamespace:
+		n := d.namespaceOf(o.ns.space, o.name)
+		changed := n.self == nil || n.group.record != o.note || labelled
+		n.self, n.labels, n.group.record = o, o.labels, o.note
+		n.state = readConditions(w.Object)
+		return changed
+	case o.kind.order == store.ClassCRD:
+		o.ns.space.crds[o] = struct{}{}
+	case o.source != nil && o.source.kind == ofObject:
+		o.source.record = o.note
+	}
+	return false
+}
+
+// follow settles what lives in a Namespace after its record or its labels changed.
+func (s *step) follow(o *object) {
+	if s.bulk {
+		return
+	}
+	n := s.d.spaceOf(o.ns.space.name).namespaces[o.name]
+	for _, m := range n.objects {
+		s.moved(m)
+	}
+}
+
+// moved settles an object after who decides about it, or what was decided, may have changed.
+func (s *step) moved(o *object) {
+	if s.bulk {
+		return
+	}
+	s.d.attribute(o, false)
+	s.d.release(o)
+	s.settle(o, false)
+	s.d.note(o)
+}
+
+// gone takes away an object that was deleted.
+func (s *step) gone(k store.Key) {
+	d := s.d
+	o := d.find(k)
+	if o == nil {
+		return
+	}
+	source := o.source
+	o.present, o.hash = false, store.Hash{}
+	touched := s.disconnect(o)
+	delete(d.holds, o)
+	s.bulkSettle(o)
+	delete(o.ns.space.crds, o)
+	for _, dep := range touched {
+		s.bulkSettle(dep)
+		d.forget(dep)
+	}
+	if o.kind.order == store.ClassNamespace {
+		n := o.ns.space.namespaces[o.name]
+		n.self, n.group.record = nil, nil
+		for _, m := range n.objects {
+			s.bulkSettle(m)
+		}
+	}
+	o.source, o.note = nil, nil
+	d.forget(o)
+	if source != nil && source.kind != ofObject {
+		d.enqueue(source)
+	}
+	d.tidy(o.ns)
+}
+
+// bulkSettle settles also within a snapshot: what is gone must leave the feeds before it leaves the catalog.
+func (s *step) bulkSettle(o *object) {
+	bulk := s.bulk
+	s.bulk = false
+	s.settle(o, false)
+	s.bulk = bulk
+}
+
+// forget drops an object that does not exist and that nothing names.
+func (d *Delivery) forget(o *object) {
+	if !o.present && o.work == nil {
+		delete(o.ns.objects, objectID{o.kind, o.name})
+	}
+}
+
+// tidy forgets a namespace that has nothing left.
+func (d *Delivery) tidy(n *namespace) {
+	if n.name != "" && n.self == nil && len(n.objects) == 0 {
+		delete(n.space.namespaces, n.name)
+	}
+}
+
+// sweep removes what a snapshot did not mention.
+func (s *step) sweep() {
+	d := s.d
+	var lost []*object
+	d.eachObject(func(o *object) {
+		if o.present && o.epoch != d.epoch {
+			lost = append(lost, o)
+		}
+	})
+	for _, o := range lost {
+		s.gone(o.key())
+	}
+	s.sweepControl()
+}
+
+// isControl tells whether a write is about what decides, not about what is placed.
+func isControl(k store.Key) bool {
+	return k.Group == v1alpha1.GroupVersion.Group && (k.Resource == "placements" || k.Space == v1alpha1.RootSpace) &&
+		!strings.Contains(k.Resource, "/")
+}

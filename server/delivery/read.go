@@ -1,0 +1,74 @@
+package delivery
+
+import (
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// reading is what the catalog keeps of an object's content.
+type reading struct {
+	uid        string
+	generation int64
+	labels     labelText
+	note       string
+	leaving    bool
+	excluded   bool
+	names      []store.Key
+	replicas   int64
+	templates  bool
+}
+
+func readObject(k store.Key, obj map[string]any) reading {
+	meta := sub(obj, "metadata")
+	r := reading{
+		uid:        str(meta, "uid"),
+		generation: number(meta["generation"]),
+		labels:     labelsOf(sub(meta, "labels")),
+		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
+		leaving:    str(meta, "deletionTimestamp") != "",
+		excluded:   placement.Excluded(k, obj),
+		names:      placement.References(k, obj),
+		replicas:   wantedReplicas(k, obj),
+	}
+	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)
+	return r
+}
+
+func wantedReplicas(k store.Key, obj map[string]any) int64 {
+	switch k.Group + "/" + k.Resource {
+	case "apps/deployments", "apps/statefulsets", "apps/replicasets", "/replicationcontrollers":
+		if v, ok := sub(obj, "spec")["replicas"]; ok {
+			return number(v)
+		}
+		return 1
+	}
+	return 0
+}
+
+func sub(m map[string]any, field string) map[string]any {
+	c, _ := m[field].(map[string]any)
+	return c
+}
+
+// str returns a text, copied: the object that it comes from is large and should not stay in memory for it.
+func str(m map[string]any, field string) string {
+	s, _ := m[field].(string)
+	return strings.Clone(s)
+}
+
+func number(v any) int64 {
+	switch n := v.(type) {
+	case int64:
+		return n
+	case int:
+		return int64(n)
+	case int32:
+		return int64(n)
+	case float64:
+		return int64(n)
+	}
+	return 0
+}
