@@ -101,9 +101,11 @@ func (c *Cluster) netNSFile() string {
 }
 
 // startNode starts the node: its first process waits for the API server itself.
-func (u *up) startNode() error {
+func (u *up) startNode(ctx context.Context) error {
 	c := u.cluster
-	if err := cgroup.Create(c.unique()); err != nil {
+	// After a loss of power the groups of the lost pods are still there, and a
+	// new kubelet would spend most of a minute on them.
+	if err := errors.Join(cgroup.Remove(ctx, c.unique()), cgroup.Create(c.unique())); err != nil {
 		return err
 	}
 	spec := node.Spec{
@@ -134,7 +136,7 @@ func (u *up) startNode() error {
 		return err
 	}
 	return u.spawn(process.Command{
-		Role:    "node",
+		Role:    nodeRole,
 		Args:    []string{self, node.InitCommand, c.path("node.json")},
 		NetNS:   c.netNSFile(),
 		Isolate: true,

@@ -11,6 +11,8 @@ const (
 	Running Status = "running"
 	// Starting: Up is at work.
 	Starting Status = "starting"
+	// Stopped: Stop ended a part of it, and Start starts it again.
+	Stopped Status = "stopped"
 	// Broken: a process has ended, or Up or Down did not finish. Down removes
 	// what is there.
 	Broken Status = "broken"
@@ -22,19 +24,20 @@ func (c *Cluster) Status() (Status, error) {
 	if err != nil {
 		return "", err
 	}
-	want := []string{"server"}
-	if c.Kind == Real {
-		want = append(want, "node")
-	}
-	for _, role := range want {
-		if !records[role].Alive() {
-			return c.unfinished()
-		}
-	}
 	if !c.Ready {
 		return c.unfinished()
 	}
-	return Running, nil
+	status := Running
+	for _, part := range c.Parts() {
+		record, started := records[string(part)]
+		switch {
+		case !started:
+			status = Stopped
+		case !record.Alive():
+			return c.unfinished()
+		}
+	}
+	return status, nil
 }
 
 // unfinished tells a cluster that is coming up from one that is broken: who

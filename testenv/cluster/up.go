@@ -44,8 +44,7 @@ func (s State) Up(ctx context.Context, name string, o Options) (*Cluster, error)
 	if _, err := s.load(name); err == nil {
 		return nil, fmt.Errorf("cluster %s exists: take it down first with: testenv down %s", name, name)
 	}
-	u := &up{state: s, options: o, began: time.Now()}
-	u.ended, u.onEnd = context.WithCancel(context.Background())
+	u := newUp(s, o)
 	defer u.onEnd()
 	err = u.run(ctx, name)
 	if err == nil {
@@ -69,6 +68,17 @@ type up struct {
 	onEnd   context.CancelFunc
 }
 
+func newUp(s State, o Options) *up {
+	u := &up{state: s, options: o, began: time.Now()}
+	u.ended, u.onEnd = context.WithCancel(context.Background())
+	return u
+}
+
+// deadline bounds the waits: a cluster that is not up by then will not be.
+func (u *up) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("it took more than 3 minutes"))
+}
+
 func (u *up) run(ctx context.Context, name string) error {
 	if err := u.create(ctx, name); err != nil {
 		return err
@@ -79,10 +89,10 @@ func (u *up) run(ctx context.Context, name string) error {
 		return fmt.Errorf("write credentials: %w", err)
 	}
 	u.client = kube.NewClient(access)
-	if err := u.start(); err != nil {
+	if err := u.start(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("it took more than 3 minutes"))
+	ctx, cancel := u.deadline(ctx)
 	defer cancel()
 	if err := kube.Wait(ctx, u.ended.Done(), u.client.Ready); err != nil {
 		return fmt.Errorf("wait for the API server: %w", err)
@@ -98,20 +108,33 @@ func (u *up) run(ctx context.Context, name string) error {
 	return c.save()
 }
 
-// start starts the cluster's processes. It is also how a stopped cluster starts
-// again, so it makes nothing that a stop does not remove.
-func (u *up) start() error {
+// start starts those of the cluster's processes that do not run.
+func (u *up) start(ctx context.Context) error {
+	c := u.cluster
+	records, err := c.processes().Records()
+	if err != nil {
+		return err
+	}
+	if !records[serverRole].Alive() {
+		if err := u.startServer(); err != nil {
+			return fmt.Errorf("start the control plane: %w", err)
+		}
+	}
+	if c.Kind == Real && !records[nodeRole].Alive() {
+		if err := u.startNode(ctx); err != nil {
+			return fmt.Errorf("start the node: %w", err)
+		}
+	}
+	return nil
+}
+
+func (u *up) startServer() error {
 	c := u.cluster
 	if err := c.writeServerConfig(); err != nil {
 		return err
 	}
-	if c.Kind == Real {
-		if err := u.startNode(); err != nil {
-			return err
-		}
-	}
 	return u.spawn(process.Command{
-		Role:  "server",
+		Role:  serverRole,
 		Args:  []string{c.program("wec"), "server", "server.json"},
 		NetNS: c.netNSFile(),
 	})
@@ -158,9 +181,13 @@ func (u *up) apply(ctx context.Context) error {
 // waitReady returns when pods can be created and will run.
 func (u *up) waitReady(ctx context.Context) error {
 	c := u.cluster
+	var since time.Time
+	if c.Kind == Real {
+		since = u.began // simulated nodes have a heartbeat every ten minutes
+	}
 	for i := range c.Nodes {
 		node := c.NodeName(i + 1)
-		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has("/api/v1/nodes/"+node, "Ready")); err != nil {
+		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has("/api/v1/nodes/"+node, "Ready", since)); err != nil {
 			return fmt.Errorf("wait for node %s: %w", node, err)
 		}
 	}
@@ -171,7 +198,7 @@ func (u *up) waitReady(ctx context.Context) error {
 	}
 	if c.Kind == Real {
 		path := "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
-		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has(path, "Available")); err != nil {
+		if err := kube.Wait(ctx, u.ended.Done(), u.client.Has(path, "Available", time.Time{})); err != nil {
 			return fmt.Errorf("wait for DNS: %w", err)
 		}
 	}

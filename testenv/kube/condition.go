@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Ready is a condition: the API server answers that it is ready.
@@ -16,19 +17,25 @@ func (c *Client) Exists(path string) func(context.Context) error {
 }
 
 // Has returns a condition: the object at the path has a status condition of
-// this type that is True.
-func (c *Client) Has(path, condition string) func(context.Context) error {
+// this type that is True, with a heartbeat not before since where it has
+// heartbeats. What was written before a stop is thereby not taken for news.
+func (c *Client) Has(path, condition string, since time.Time) func(context.Context) error {
+	since = since.Truncate(time.Second) // as heartbeats are
 	return func(ctx context.Context) error {
 		var o struct {
 			Status struct {
-				Conditions []struct{ Type, Status, Message string }
+				Conditions []struct {
+					Type, Status, Message string
+					LastHeartbeatTime     *time.Time
+				}
 			}
 		}
 		if err := c.Get(ctx, path, &o); err != nil {
 			return err
 		}
 		for _, have := range o.Status.Conditions {
-			if have.Type == condition && have.Status == "True" {
+			old := have.LastHeartbeatTime != nil && have.LastHeartbeatTime.Before(since)
+			if have.Type == condition && have.Status == "True" && !old {
 				return nil
 			}
 		}

@@ -46,6 +46,8 @@ func app() *cli.App {
 		Commands: []*cli.Command{
 			upCommand(),
 			downCommand(),
+			stopCommand(),
+			startCommand(),
 			listCommand(),
 			kubeconfigCommand(),
 			imageCommand(),
