@@ -17,6 +17,8 @@ const ALPN = "skerry/1"
 type Identity struct {
 	// Target is the SyncTarget's name for a child, and empty for a parent.
 	Target string
+	// Key is the SHA-256, in hex, of the public key (SubjectPublicKeyInfo). A site keeps its key for life.
+	Key string
 	// Serial is the certificate's serial number in hex, for logs and revocation.
 	Serial string
 	// NotAfter is when the certificate ends.

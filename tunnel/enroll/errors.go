@@ -1,0 +1,77 @@
+package enroll
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors that a person can do something about. Each says what.
+var (
+	// ErrTokenUnknown is returned when the center does not know the token, or the secret is another one.
+	ErrTokenUnknown = errors.New("the center does not know this join token; make a new one there with: skerry token create")
+	// ErrTokenUsed is returned when the token has joined a site already.
+	ErrTokenUsed = errors.New("this join token is used up, it joined another site; make a new one at the center with: skerry token create")
+	// ErrTokenExpired is returned when the token is too old.
+	ErrTokenExpired = errors.New("this join token has expired; make a new one at the center with: skerry token create")
+	// ErrWrongCA is returned when the server at the parent's address cannot prove to be the center that the token, or the earlier
+	// enrolment, names. Nothing secret was sent to it.
+	ErrWrongCA = errors.New("the server at the parent's address is not the center that was joined (its CA is another one); " +
+		"check --parent, and whether something stands in between that opens TLS")
+	// ErrClock is matched by *ClockError.
+	ErrClock = errors.New("the clock is wrong")
+	// ErrName is returned when the center does not accept the site's name.
+	ErrName = errors.New("the center does not accept this name; choose another with --name (lower-case letters, digits and '-', at most 63)")
+	// ErrNameInUse is returned when a site of this name is connected with another key.
+	ErrNameInUse = errors.New("a site of this name is connected to the center already; choose another with --name, or stop that one first")
+	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
+	ErrNotEnrolled = errors.New("this site has not joined yet: a join token is needed once; make one at the center with: skerry token create")
+)
+
+// MaxClockOffset is how far the clocks of a site and its center may be apart.
+const MaxClockOffset = 10 * time.Minute
+
+// ClockError says how far the site's clock is from its center's.
+type ClockError struct {
+	// Offset is the site's time minus the center's.
+	Offset time.Duration
+}
+
+// Error says which clock is off by how much, and what to do.
+func (e *ClockError) Error() string {
+	way := "ahead of"
+	offset := e.Offset
+	if offset < 0 {
+		way, offset = "behind", -offset
+	}
+	return fmt.Sprintf("this machine's clock is %s %s the center's; set it (timedatectl set-ntp true) and start again. Nothing was changed",
+		offset.Round(time.Second), way)
+}
+
+// Is makes errors.Is(err, ErrClock) work.
+func (e *ClockError) Is(target error) bool { return target == ErrClock }
+
+// Refused tells whether the error is one that trying again does not mend.
+func Refused(err error) bool {
+	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrNameInUse, ErrNotEnrolled} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// codes are the errors of the center's answers on the wire.
+var codes = map[string]error{
+	"token-unknown": ErrTokenUnknown, "token-used": ErrTokenUsed, "token-expired": ErrTokenExpired, "name": ErrName,
+	"name-in-use": ErrNameInUse,
+}
+
+func codeOf(err error) string {
+	for code, e := range codes {
+		if errors.Is(err, e) {
+			return code
+		}
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package quic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	quicgo "github.com/quic-go/quic-go"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// streamCancelled is the code of a stream that was given up.
+const streamCancelled quicgo.StreamErrorCode = 1
+
+// maxReason bounds the text that a peer may send as the reason of its close.
+const maxReason = 256
+
+type conn struct {
+	quic *quicgo.Conn
+	peer tunnel.Identity
+	// release frees what the connection alone used: a child's socket.
+	release func()
+	once    sync.Once
+}
+
+func newConn(q *quicgo.Conn, peer tunnel.Identity, release func()) *conn {
+	c := &conn{quic: q, peer: peer, release: release}
+	context.AfterFunc(q.Context(), func() { c.once.Do(release) })
+	return c
+}
+
+func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
+	s, err := c.quic.OpenStreamSync(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open a stream: %w", err)
+	}
+	return stream{s}, nil
+}
+
+func (c *conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
+	s, err := c.quic.AcceptStream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("accept a stream: %w", err)
+	}
+	return stream{s}, nil
+}
+
+func (c *conn) Peer() tunnel.Identity { return c.peer }
+
+func (c *conn) Transport() string { return "quic" }
+
+func (c *conn) Stats() tunnel.Stats {
+	s := c.quic.ConnectionStats()
+	return tunnel.Stats{SentBytes: s.BytesSent, ReceivedBytes: s.BytesReceived, RTT: s.SmoothedRTT}
+}
+
+func (c *conn) Done() <-chan struct{} { return c.quic.Context().Done() }
+
+func (c *conn) Err() error {
+	if c.quic.Context().Err() == nil {
+		return nil
+	}
+	err := context.Cause(c.quic.Context())
+	var closed *quicgo.ApplicationError
+	if errors.As(err, &closed) {
+		return tunnel.ReasonOf(uint64(closed.ErrorCode), closed.ErrorMessage)
+	}
+	return err
+}
+
+func (c *conn) Close(reason error) error {
+	text := ""
+	if reason != nil && !errors.Is(reason, context.Canceled) {
+		text = reason.Error()
+	}
+	if len(text) > maxReason {
+		text = text[:maxReason]
+	}
+	return c.quic.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(reason)), text)
+}
+
+// stream is a QUIC stream whose Cancel gives up both halves.
+type stream struct{ *quicgo.Stream }
+
+func (s stream) Cancel() {
+	s.CancelRead(streamCancelled)
+	s.CancelWrite(streamCancelled)
+}

@@ -1,0 +1,73 @@
+package quic
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	quicgo "github.com/quic-go/quic-go"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// ListenConfig says where and how children are accepted.
+type ListenConfig struct {
+	// Packet is the UDP socket. Its owner closes it after the listener.
+	Packet net.PacketConn
+	// TLS proves this side and must require and verify the children's certificates.
+	TLS *tls.Config
+	// ResetKey signs stateless resets. Kept over a restart, it lets children notice at once that their connection is gone.
+	ResetKey *[32]byte
+	Log      *slog.Logger
+}
+
+// Listener accepts children.
+type Listener struct {
+	transport *quicgo.Transport
+	quic      *quicgo.Listener
+	log       *slog.Logger
+}
+
+// Listen opens the door for QUIC.
+func Listen(cfg ListenConfig) (*Listener, error) {
+	if cfg.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
+		return nil, errors.New("listen: the TLS configuration does not require the children's certificates")
+	}
+	growBuffers(cfg.Packet, cfg.Log)
+	transport := &quicgo.Transport{Conn: cfg.Packet}
+	if cfg.ResetKey != nil {
+		key := quicgo.StatelessResetKey(*cfg.ResetKey)
+		transport.StatelessResetKey = &key
+	}
+	q, err := transport.Listen(cfg.TLS, parentConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
+	}
+	return &Listener{transport: transport, quic: q, log: cfg.Log}, nil
+}
+
+// Accept returns the next child whose certificate was verified and names a target.
+func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
+	for {
+		q, err := l.quic.Accept(ctx)
+		if err != nil {
+			return nil, err
+		}
+		peer, err := enroll.IdentityOf(q.ConnectionState().TLS.PeerCertificates[0])
+		if err != nil {
+			l.log.Warn("a connection with a certificate that is no agent's was refused", "from", q.RemoteAddr(), "err", err)
+			_ = q.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)), "not an agent's certificate")
+			continue
+		}
+		return newConn(q, peer, func() {}), nil
+	}
+}
+
+// Close stops accepting and ends the connections that are open.
+func (l *Listener) Close() error {
+	return errors.Join(l.quic.Close(), l.transport.Close())
+}
