@@ -1,0 +1,88 @@
+package apiserver
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// bootstrap holds Kubernetes' well-known ClusterRoles (admin, edit, view, cluster-admin, system:*) and bindings. They are valid in
+// every space and stored in none: storing them would cost each space more than everything else it has.
+type bootstrap struct {
+	roles    map[string]*rbacv1.ClusterRole
+	bindings []*rbacv1.ClusterRoleBinding
+}
+
+func newBootstrap() (*bootstrap, error) {
+	b := &bootstrap{roles: map[string]*rbacv1.ClusterRole{}}
+	all := bootstrappolicy.ClusterRoles()
+	for i := range all {
+		b.roles[all[i].Name] = &all[i]
+	}
+	// Kinds of our own are part of what the well-known roles allow.
+	b.grant("view", readVerbs)
+	b.grant("edit", writeVerbs)
+	for name := range b.roles {
+		if err := b.aggregate(name, map[string]bool{}); err != nil {
+			return nil, err
+		}
+	}
+	bindings := bootstrappolicy.ClusterRoleBindings()
+	for i := range bindings {
+		b.bindings = append(b.bindings, &bindings[i])
+	}
+	return b, nil
+}
+
+var (
+	readVerbs  = []string{"get", "list", "watch"}
+	writeVerbs = []string{"create", "delete", "deletecollection", "patch", "update"}
+)
+
+// grant adds rights on Placements to a role that the well-known roles aggregate.
+func (b *bootstrap) grant(role string, verbs []string) {
+	name := "skerry:aggregate-to-" + role
+	b.roles[name] = &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs}},
+	}
+}
+
+// aggregate fills in the rules of a role that is the sum of others, as a controller would do in a cluster. The sum is transitive:
+// admin contains edit, which contains view.
+func (b *bootstrap) aggregate(name string, busy map[string]bool) error {
+	role := b.roles[name]
+	if role.AggregationRule == nil || busy[name] {
+		return nil
+	}
+	busy[name] = true
+	for i := range role.AggregationRule.ClusterRoleSelectors {
+		sel, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
+		if err != nil {
+			return err
+		}
+		for other, part := range b.roles {
+			if other == name || !sel.Matches(labels.Set(part.Labels)) {
+				continue
+			}
+			if err := b.aggregate(other, busy); err != nil {
+				return err
+			}
+			role.Rules = append(role.Rules, part.Rules...)
+		}
+	}
+	role.AggregationRule = nil
+	return nil
+}
+
+// role returns a well-known role.
+func (b *bootstrap) role(_ context.Context, name string) (*rbacv1.ClusterRole, error) {
+	if r, ok := b.roles[name]; ok {
+		return r, nil
+	}
+	return nil, apierrors.NewNotFound(rbacv1.Resource("clusterroles"), name)
+}

@@ -1,0 +1,158 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authzunion "k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
+	"k8s.io/kubernetes/pkg/kubeapiserver"
+)
+
+// parts are those of the server that can only be filled in once the storages exist.
+type parts struct {
+	roles     *spaceRoles
+	tokens    *spaceTokens
+	lifecycle *namespaceLifecycle
+}
+
+// build wires the generic API server. Nothing runs yet but the caches.
+func (s *Server) build() error {
+	// Streaming the initial list of a watch needs progress requests, which the store answers too late; clients fall back to LIST.
+	// Upstream has no other way to say so than this gate of the whole process.
+	if err := utilfeature.DefaultMutableFeatureGate.Set("WatchList=false"); err != nil {
+		return err
+	}
+	boot, err := newBootstrap()
+	if err != nil {
+		return err
+	}
+	tokens, err := newSpaceTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	if err != nil {
+		return err
+	}
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: &namespaceLifecycle{}}
+	g, factory, err := s.genericConfig(p)
+	if err != nil {
+		return err
+	}
+	s.crds = newCRDServers(&crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback}, s.config.Store.Client().Client, s.config.Log)
+	d := &dispatch{crds: s.crds}
+	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
+	}
+	s.generic, err = g.Complete(nil).New("skerry", genericapiserver.NewEmptyDelegateWithCustomHandler(d.custom()))
+	if err != nil {
+		return err
+	}
+	if err := s.install(g, factory, p); err != nil {
+		return err
+	}
+	s.generic.PrepareRun()
+	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes}
+	return nil
+}
+
+func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage.StorageFactory, error) {
+	version := compatibility.DefaultBuildEffectiveVersion()
+	resources := resourceConfig()
+	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(registryPrefix, nil))
+	etcd.DefaultStorageMediaType = "application/vnd.kubernetes.protobuf"
+	fc := kubeapiserver.NewStorageFactoryConfigEffectiveVersion(version)
+	fc.APIResourceConfig = resources
+	factory, err := fc.Complete(etcd).New()
+	if err != nil {
+		return nil, nil, fmt.Errorf("storage factory: %w", err)
+	}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), native: map[string]schema.GroupResource{}}
+
+	g := genericapiserver.NewConfig(legacyscheme.Codecs)
+	g.EffectiveVersion = version
+	g.ExternalAddress = hostPort(s.config.ExternalURL)
+	g.MergedResourceConfig = resources
+	g.LoopbackClientConfig = s.Loopback(rootSpace)
+	g.RESTOptionsGetter = s.storages
+	g.EnableProfiling = false
+	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
+	names := openapinamer.NewDefinitionNamer(legacyscheme.Scheme, apiextensionsapiserver.Scheme)
+	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
+	g.OpenAPIConfig.Info.Title = "Skerry"
+	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
+	g.OpenAPIV3Config.Info.Title = "Skerry"
+	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
+	g.Authentication.Authenticator = newAuthenticator(s.config.ClientCAs, p.tokens)
+	rbac := p.roles.authorizer()
+	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), rbac)
+	g.RuleResolver = rbac
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, &marks{s.config.Place}, crdGuard{})
+	return g, factory, nil
+}
+
+// install adds the API groups, and hands their storages to those parts that read through them.
+func (s *Server) install(g *genericapiserver.Config, factory serverstorage.StorageFactory, p parts) error {
+	var groups []*genericapiserver.APIGroupInfo
+	for _, provider := range providers(g, factory, p.tokens, s.storages) {
+		info, err := provider.NewRESTStorage(g.MergedResourceConfig, s.storages)
+		if err != nil {
+			return fmt.Errorf("storages of group %q: %w", provider.GroupName(), err)
+		}
+		v1 := info.VersionedResourcesStorageMap["v1"]
+		switch provider.GroupName() {
+		case "":
+			p.tokens.use(v1)
+			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
+			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
+				return fmt.Errorf("install the core group: %w", err)
+			}
+			continue
+		case "rbac.authorization.k8s.io":
+			p.roles.use(v1)
+		}
+		groups = append(groups, &info)
+	}
+	if err := s.generic.InstallAPIGroups(groups...); err != nil {
+		return fmt.Errorf("install groups: %w", err)
+	}
+	checks := []healthz.HealthChecker{healthz.NamedCheck("spaces", func(*http.Request) error {
+		if !s.config.Spaces.Loaded() {
+			return fmt.Errorf("the spaces are not known yet")
+		}
+		return nil
+	}), healthz.NamedCheck("store", func(r *http.Request) error {
+		_, err := s.config.Store.Revision(r.Context())
+		return err
+	})}
+	for name, check := range s.config.ReadyChecks {
+		checks = append(checks, healthz.NamedCheck(name, func(*http.Request) error { return check() }))
+	}
+	return s.generic.AddReadyzChecks(checks...)
+}
+
+// hostPort returns the host and port of a URL, with the port of https where none is given.
+func hostPort(external string) string {
+	u, err := url.Parse(external)
+	if err != nil || u.Host == "" {
+		return "localhost:443"
+	}
+	if u.Port() == "" {
+		return u.Host + ":443"
+	}
+	return u.Host
+}

@@ -1,0 +1,131 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"skerry.dev/skerry/store"
+)
+
+// ChangeHandler receives the writes of all spaces. Its methods are called by one goroutine, one after another.
+type ChangeHandler interface {
+	// Reset gives all objects that exist as of a revision. It comes first, and again if history was lost. Ranging over all decodes as it
+	// goes; it may be done more than once, within Reset.
+	Reset(revision int64, all iter.Seq[store.Write])
+	// Apply gives one write. Revisions only grow.
+	Apply(w store.Write)
+	// Progress says that every write up to revision has been applied. It comes after each group of writes, and when nothing happens
+	// every few seconds.
+	Progress(revision int64)
+}
+
+// Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
+// returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
+func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
+	err := follow(ctx, s.config.Store.Client().Client, registryPrefix+"/", &changes{native: s.storages.nativePrefixes(), to: h})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("follow writes: %w", err)
+}
+
+type changes struct {
+	native map[string]schema.GroupResource
+	to     ChangeHandler
+}
+
+// reset checks everything before it gives anything away, so that the iterator cannot fail half-way.
+func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
+	kept := all[:0]
+	for _, kv := range all {
+		if _, ok := parseKey(c.native, string(kv.Key)); !ok {
+			continue
+		}
+		if _, err := decodeStored(kv.Value); err != nil {
+			return fmt.Errorf("decode %s: %w", kv.Key, err)
+		}
+		kept = append(kept, kv)
+	}
+	c.to.Reset(revision, func(yield func(store.Write) bool) {
+		for _, kv := range kept {
+			if w, ok, err := c.write(kv); err == nil && ok && !yield(w) {
+				return
+			}
+		}
+	})
+	return nil
+}
+
+func (c *changes) change(e *clientv3.Event) error {
+	if e.Type == mvccpb.DELETE {
+		if k, ok := parseKey(c.native, string(e.Kv.Key)); ok {
+			c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
+		}
+		return nil
+	}
+	w, ok, err := c.write(e.Kv)
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", e.Kv.Key, err)
+	}
+	if ok {
+		c.to.Apply(w)
+	}
+	return nil
+}
+
+func (c *changes) progress(revision int64) { c.to.Progress(revision) }
+
+func (c *changes) write(kv *mvccpb.KeyValue) (store.Write, bool, error) {
+	k, ok := parseKey(c.native, string(kv.Key))
+	if !ok {
+		return store.Write{}, false, nil
+	}
+	obj, err := storedMap(kv.Value)
+	if err != nil {
+		return store.Write{}, false, err
+	}
+	if m, ok := obj["metadata"].(map[string]any); ok {
+		m["resourceVersion"] = strconv.FormatInt(kv.ModRevision, 10)
+	}
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Object: obj}, true, nil
+}
+
+// storedMap returns a stored object as decoded JSON: custom resources are stored so, built-in kinds as protobuf.
+func storedMap(data []byte) (map[string]any, error) {
+	v, err := decodeStored(data)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return v, nil
+	case runtime.Object:
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(v)
+	default:
+		return nil, fmt.Errorf("unexpected %T", v)
+	}
+}
+
+func decodeStored(data []byte) (any, error) {
+	if len(data) > 0 && data[0] == '{' {
+		m := map[string]any{}
+		return m, utiljson.Unmarshal(data, &m)
+	}
+	obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(*gvk)
+	return obj, nil
+}

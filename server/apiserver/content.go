@@ -1,0 +1,78 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/store"
+)
+
+func (s *storages) nativePrefixes() map[string]schema.GroupResource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.native)
+}
+
+// Keys lists everything that is stored in a space. It reads all keys of the center: it is for rare questions, like whether a
+// space may be deleted.
+func (s *Server) Keys(ctx context.Context, space string) ([]store.Key, error) {
+	var out []store.Key
+	err := s.eachKey(ctx, space, func(_ *mvccpb.KeyValue, k store.Key) error {
+		out = append(out, k)
+		return nil
+	})
+	return out, err
+}
+
+// Purge deletes everything that is stored in a space, finalizers or not. Watchers see each deletion.
+func (s *Server) Purge(ctx context.Context, space string) error {
+	if space == rootSpace || space == ownSpace || space == "" {
+		return fmt.Errorf("space %q cannot be purged", space)
+	}
+	return s.eachKey(ctx, space, func(kv *mvccpb.KeyValue, k store.Key) error {
+		if err := s.deleteKey(ctx, kv); err != nil {
+			return fmt.Errorf("delete %s: %w", k, err)
+		}
+		return nil
+	})
+}
+
+// deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is named.
+func (s *Server) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
+	key, revision := string(kv.Key), kv.ModRevision
+	for {
+		resp, err := s.config.Store.Client().OptimisticDelete(ctx, key, revision, kubernetes.DeleteOptions{GetOnFailure: true})
+		if err != nil || resp.Succeeded || resp.KV == nil {
+			return err
+		}
+		revision = resp.KV.ModRevision
+	}
+}
+
+func (s *Server) eachKey(ctx context.Context, space string, visit func(*mvccpb.KeyValue, store.Key) error) error {
+	native := s.storages.nativePrefixes()
+	from, end := registryPrefix+"/", clientv3.GetPrefixRangeEnd(registryPrefix+"/")
+	for {
+		resp, err := s.config.Store.Client().Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*listPage), clientv3.WithKeysOnly())
+		if err != nil {
+			return fmt.Errorf("list keys of space %s: %w", space, err)
+		}
+		for _, kv := range resp.Kvs {
+			if k, ok := parseKey(native, string(kv.Key)); ok && k.Space == space {
+				if err := visit(kv, k); err != nil {
+					return err
+				}
+			}
+		}
+		if !resp.More || len(resp.Kvs) == 0 {
+			return nil
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}

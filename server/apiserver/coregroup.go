@@ -1,0 +1,73 @@
+package apiserver
+
+import (
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
+	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
+	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+	podtemplatestore "k8s.io/kubernetes/pkg/registry/core/podtemplate/storage"
+	rcstore "k8s.io/kubernetes/pkg/registry/core/replicationcontroller/storage"
+	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+)
+
+// coreGroup is the core group without what needs nodes: upstream's generic part (namespaces, configmaps, secrets, service accounts,
+// events) plus the kinds that are placed.
+type coreGroup struct {
+	generic corerest.GenericConfig
+	authz   authorizer.Authorizer
+}
+
+func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
+
+func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+	info, err := g.generic.NewRESTStorage(rc, og)
+	if err != nil {
+		return info, err
+	}
+	m := info.VersionedResourcesStorageMap["v1"]
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addVolumes} {
+		if err := add(m, og); err != nil {
+			return info, err
+		}
+	}
+	return info, nil
+}
+
+func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+	pods, err := podstore.NewStorage(og, nil, nil, nil, g.authz)
+	if err != nil {
+		return err
+	}
+	mirrorPods(pods)
+	m["pods"], m["pods/status"] = pods.Pod, pods.Status
+	templates, err := podtemplatestore.NewREST(og)
+	if err != nil {
+		return err
+	}
+	m["podtemplates"] = templates
+	rcs, err := rcstore.NewStorage(og)
+	if err != nil {
+		return err
+	}
+	m["replicationcontrollers"], m["replicationcontrollers/status"] = rcs.Controller, rcs.Status
+	m["replicationcontrollers/scale"] = rcs.Scale
+	return nil
+}
+
+func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+	pv, pvStatus, err := pvstore.NewREST(og)
+	if err != nil {
+		return err
+	}
+	pvc, pvcStatus, err := pvcstore.NewREST(og)
+	if err != nil {
+		return err
+	}
+	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
+	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pvc, pvcStatus
+	return nil
+}

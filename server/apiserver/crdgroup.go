@@ -1,0 +1,50 @@
+package apiserver
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+)
+
+// crdResource is the resource of CustomResourceDefinitions.
+var crdResource = schema.GroupResource{Group: apiextensions.GroupName, Resource: "customresourcedefinitions"}
+
+// crdGroup serves CustomResourceDefinitions themselves, to all spaces. Their objects are served by a crdServer.
+type crdGroup struct{ storages *storages }
+
+func (crdGroup) GroupName() string { return apiextensions.GroupName }
+
+func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+	info := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, apiextensionsapiserver.Scheme, metav1.ParameterCodec,
+		apiextensionsapiserver.Codecs)
+	g.storages.noteNative(crdResource.Group+"/"+crdResource.Resource, crdResource)
+	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
+	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true})
+	if err != nil {
+		return info, err
+	}
+	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
+		crdResource.Resource:             st,
+		crdResource.Resource + "/status": customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st),
+	}
+	return info, nil
+}
+
+// withCodec is a RESTOptionsGetter for resources that are stored by a codec of their own.
+type withCodec struct {
+	storages *storages
+	codec    runtime.Codec
+	cached   bool
+}
+
+func (w withCodec) GetRESTOptions(gr schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	return w.storages.withCodec(gr, w.codec, w.cached), nil
+}

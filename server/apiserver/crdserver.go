@@ -1,0 +1,83 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	noop "go.opentelemetry.io/otel/trace/noop"
+)
+
+// crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
+// the API server, so they are authenticated and authorized.
+type crdServer struct {
+	handler   http.Handler
+	discovery aggregated.ResourceManager
+	stop      func()
+}
+
+// crdServerConfig is what all crdServers have in common.
+type crdServerConfig struct {
+	base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
+	storages *storages
+	loopback func(space string) *rest.Config
+}
+
+// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends.
+func (c *crdServerConfig) start(ctx context.Context, space string) (*crdServer, error) {
+	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
+	g.EffectiveVersion, g.ExternalAddress = c.base.EffectiveVersion, c.base.ExternalAddress
+	g.LoopbackClientConfig = c.loopback(space)
+	g.Authorization.Authorizer, g.AdmissionControl = c.base.Authorization.Authorizer, c.base.AdmissionControl
+	g.EnableIndex, g.EnableProfiling, g.EnableMetrics, g.StorageObjectCountTracker = false, false, false, nil
+	g.MergedResourceConfig = apiextensionsapiserver.DefaultAPIResourceConfigSource()
+	g.RESTOptionsGetter = withCodec{c.storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false}
+	names := openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
+	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(apiextensionsopenapi.GetOpenAPIDefinitions, names)
+	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(apiextensionsopenapi.GetOpenAPIDefinitions, names)
+	resources := aggregated.NewResourceManager("apis")
+	g.AggregatedDiscoveryGroupManager = resources
+	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{
+		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false},
+		MasterCount:          1,
+		ServiceResolver:      noServices{},
+		AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, g.LoopbackClientConfig,
+			noop.NewTracerProvider()),
+	}}
+	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(notFound()))
+	if err != nil {
+		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
+	}
+	s.GenericAPIServer.PrepareRun()
+	// A hook that sees its context end before it is done kills the process, so the context must outlive the start.
+	hooks, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.GenericAPIServer.RunPostStartHooks(hooks)
+	for _, started := range s.GenericAPIServer.MuxAndDiscoveryCompleteSignals() {
+		<-started
+	}
+	return &crdServer{
+		handler:   s.GenericAPIServer.UnprotectedHandler(),
+		discovery: resources,
+		stop:      func() { cancel(); s.GenericAPIServer.Destroy(); s.Informers.Shutdown() },
+	}, nil
+}
+
+// noServices refuses webhooks by Service: a space has no pods that could answer.
+type noServices struct{}
+
+func (noServices) ResolveEndpoint(ns, name string, _ int32) (*url.URL, error) {
+	return nil, errors.New("a space runs no pods, so there is nothing behind Service " + ns + "/" + name)
+}

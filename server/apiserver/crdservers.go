@@ -1,0 +1,166 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// crdServers keeps a crdServer for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
+// resource or the discovery of the space, or when a definition is written, until the last definition is gone.
+type crdServers struct {
+	config *crdServerConfig
+	client *clientv3.Client
+	log    *slog.Logger
+
+	// starting is held while a server starts. It is never held together with mu: the new server reads its space through the front.
+	starting sync.Mutex
+
+	mu     sync.Mutex
+	ctx    context.Context // that of run
+	known  map[string]map[string]bool
+	server map[string]*crdServer
+	wake   sync.WaitGroup
+}
+
+func newCRDServers(c *crdServerConfig, client *clientv3.Client, log *slog.Logger) *crdServers {
+	return &crdServers{config: c, client: client, log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+}
+
+// forSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
+func (s *crdServers) forSpace(space string) *crdServer {
+	if server, needed := s.lookup(space); server != nil || !needed {
+		return server
+	}
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	server, needed := s.lookup(space)
+	if server != nil || !needed {
+		return server
+	}
+	server, err := s.config.start(s.context(), space)
+	if err != nil {
+		s.log.Error("custom resources are not served", "space", space, "err", err)
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil || len(s.known[space]) == 0 {
+		s.wake.Go(server.stop)
+		return nil
+	}
+	s.server[space] = server
+	return server
+}
+
+func (s *crdServers) context() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ctx
+}
+
+func (s *crdServers) lookup(space string) (server *crdServer, needed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server[space], len(s.known[space]) > 0 && s.ctx != nil && s.ctx.Err() == nil
+}
+
+// run follows the definitions of all spaces until ctx ends, then stops all servers.
+func (s *crdServers) run(ctx context.Context) error {
+	s.mu.Lock()
+	s.ctx = ctx
+	s.mu.Unlock()
+	err := follow(ctx, s.client, crdKeys, s)
+	s.mu.Lock()
+	for space, server := range s.server {
+		s.wake.Go(server.stop)
+		delete(s.server, space)
+	}
+	s.mu.Unlock()
+	s.wake.Wait()
+	return err
+}
+
+// crdKeys is the prefix of the keys of CustomResourceDefinitions.
+const crdKeys = registryPrefix + "/apiextensions.k8s.io/customresourcedefinitions/"
+
+func (s *crdServers) reset(_ int64, all []*mvccpb.KeyValue) error {
+	s.mu.Lock()
+	s.known = map[string]map[string]bool{}
+	s.mu.Unlock()
+	for _, kv := range all {
+		s.put(kv)
+	}
+	return nil
+}
+
+func (s *crdServers) change(e *clientv3.Event) error {
+	if e.Type == mvccpb.PUT {
+		s.put(e.Kv)
+		return nil
+	}
+	space, name := crdOf(e.Kv)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known[space], name)
+	if len(s.known[space]) > 0 {
+		return nil
+	}
+	delete(s.known, space)
+	if server := s.server[space]; server != nil {
+		delete(s.server, space)
+		s.wake.Go(server.stop)
+	}
+	return nil
+}
+
+func (s *crdServers) progress(int64) {}
+
+// put notes a definition, and starts the space's server when only that can bring it forward: a definition that is not established yet,
+// or is being deleted.
+func (s *crdServers) put(kv *mvccpb.KeyValue) {
+	space, name := crdOf(kv)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[space] == nil {
+		s.known[space] = map[string]bool{}
+	}
+	s.known[space][name] = true
+	if s.server[space] == nil && space != ownSpace && unfinished(kv.Value) {
+		s.wake.Go(func() { s.forSpace(space) })
+	}
+}
+
+func crdOf(kv *mvccpb.KeyValue) (space, name string) {
+	space, name, _ = strings.Cut(strings.TrimPrefix(string(kv.Key), crdKeys), "/")
+	return space, name
+}
+
+func unfinished(stored []byte) bool {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(stored, &crd); err != nil || crd.DeletionTimestamp != nil {
+		return true
+	}
+	return !isEstablished(&crd)
+}
+
+func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, c := range crd.Status.Conditions {
+		if c.Type == apiextensionsv1.Established {
+			return c.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// notFound answers as a kube API does.
+func notFound() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, errNotFound()) })
+}

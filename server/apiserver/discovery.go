@@ -1,0 +1,84 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// serveGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
+func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+	base := ask(native, r, "/apis", aggregatedType)
+	var all apidiscovery.APIGroupDiscoveryList
+	if base.code != http.StatusOK || json.Unmarshal(base.body, &all) != nil {
+		base.replay(w)
+		return
+	}
+	space := spaceOf(r.Context())
+	for _, s := range servers {
+		var more apidiscovery.APIGroupDiscoveryList
+		if a := ask(s.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.body, &more) != nil {
+			a.replay(w)
+			return
+		}
+		for _, g := range more.Items {
+			addGroup(&all, visible(g, space))
+		}
+	}
+	accept := r.Header.Get("Accept")
+	if strings.Contains(accept, "as=APIGroupDiscoveryList") && strings.Contains(accept, "v=v2") {
+		writeJSON(w, r, aggregatedType, all)
+		return
+	}
+	writeJSON(w, r, "application/json", groupList(all))
+}
+
+// visible leaves out what exists in root only.
+func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
+	if "/apis/"+g.Name != ownGroup || space == rootSpace || space == anySpace {
+		return g
+	}
+	versions := slices.Clone(g.Versions)
+	for i := range versions {
+		versions[i].Resources = slices.DeleteFunc(slices.Clone(versions[i].Resources),
+			func(r apidiscovery.APIResourceDiscovery) bool { return !inEverySpace(r.Resource) })
+	}
+	g.Versions = versions
+	return g
+}
+
+// addGroup adds a group, or the versions of it that are not there yet.
+func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDiscovery) {
+	i := slices.IndexFunc(all.Items, func(have apidiscovery.APIGroupDiscovery) bool { return have.Name == g.Name })
+	if i < 0 {
+		all.Items = append(all.Items, g)
+		return
+	}
+	for _, v := range g.Versions {
+		if !slices.ContainsFunc(all.Items[i].Versions, func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version }) {
+			all.Items[i].Versions = append(all.Items[i].Versions, v)
+		}
+	}
+}
+
+// groupList is the older form of the same answer.
+func groupList(all apidiscovery.APIGroupDiscoveryList) metav1.APIGroupList {
+	out := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+	for _, g := range all.Items {
+		group := metav1.APIGroup{Name: g.Name}
+		for _, v := range g.Versions {
+			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Version, Version: v.Version})
+		}
+		if len(group.Versions) > 0 {
+			group.PreferredVersion = group.Versions[0]
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
+}

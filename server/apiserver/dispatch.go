@@ -1,0 +1,63 @@
+package apiserver
+
+import (
+	"net/http"
+	"strings"
+)
+
+// dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
+// in, and hands the group skerry.dev to its server.
+type dispatch struct {
+	crds *crdServers
+}
+
+func (d *dispatch) wrap(native http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimSuffix(r.URL.Path, "/")
+		switch {
+		case path == "/apis":
+			serveGroups(w, r, native, d.servers(r))
+		case path == "/openapi/v3":
+			serveOpenAPIv3Root(w, r, native, d.servers(r))
+		case strings.HasPrefix(path, "/openapi/v3/apis/"):
+			serveOpenAPIv3(w, r, native, d.servers(r))
+		case path == "/openapi/v2":
+			serveOpenAPIv2(w, r, native, d.servers(r))
+		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
+			if own := d.crds.forSpace(ownSpace); own != nil {
+				serveOwn(own, w, r)
+				return
+			}
+			writeStatus(w, errNotFound())
+		default:
+			native.ServeHTTP(w, r)
+		}
+	})
+}
+
+// servers returns the servers besides the built-in one that a space has.
+func (d *dispatch) servers(r *http.Request) []*crdServer {
+	var out []*crdServer
+	for _, space := range []string{ownSpace, spaceOf(r.Context())} {
+		if space == anySpace {
+			continue
+		}
+		if s := d.crds.forSpace(space); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// custom serves what is not built in: custom resources of the space.
+func (d *dispatch) custom() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/apis/") {
+			if s := d.crds.forSpace(spaceOf(r.Context())); s != nil {
+				s.handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		writeStatus(w, errNotFound())
+	})
+}

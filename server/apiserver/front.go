@@ -1,0 +1,87 @@
+package apiserver
+
+import (
+	"net/http"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+)
+
+// prefix stands before the space's name in a URL.
+const prefix = "/clusters/"
+
+// URL is where a space's kube API is found, given the center's own URL.
+func URL(external, space string) string {
+	if space == rootSpace {
+		return external
+	}
+	return external + prefix + space
+}
+
+// Spaces is what the front needs to know about spaces. It is asked at every request.
+type Spaces interface {
+	// Has tells whether the space exists. Root always does.
+	Has(name string) bool
+	// Names lists the spaces, root left out, in order.
+	Names() []string
+	// Loaded is false until the spaces are known after a start.
+	Loaded() bool
+}
+
+// front takes the space out of the URL and puts it into the request's context. It is the only place that does.
+type front struct {
+	api    http.Handler // the whole chain of the API server
+	spaces Spaces
+	authn  authenticator.Request
+	routes map[string]http.Handler
+}
+
+// outer serves the world.
+func (f *front) outer() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, ok := f.routes[r.URL.Path]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		space, path := split(r.URL.Path)
+		switch {
+		case space == anySpace:
+			writeStatus(w, errWildcard())
+		case space == rootSpace:
+			f.serve(w, r, space, path)
+		case !f.spaces.Loaded():
+			w.Header().Set("Retry-After", "1")
+			writeStatus(w, errNotLoaded())
+		case !f.spaces.Has(space):
+			f.unknown(w, r, space)
+		default:
+			f.serve(w, r, space, path)
+		}
+	})
+}
+
+// inner serves the loopback. It trusts the name of the space.
+func (f *front) inner() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		space, path := split(r.URL.Path)
+		f.serve(w, r.WithContext(withInner(r.Context())), space, path)
+	})
+}
+
+func (f *front) serve(w http.ResponseWriter, r *http.Request, space, path string) {
+	r = r.WithContext(withSpace(r.Context(), space))
+	u := *r.URL
+	u.Path, u.RawPath = path, ""
+	r.URL, r.RequestURI = &u, u.RequestURI()
+	f.api.ServeHTTP(w, r)
+}
+
+// split returns the space that a URL path names, and the path within its API.
+func split(path string) (space, rest string) {
+	below, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return rootSpace, path
+	}
+	space, rest, _ = strings.Cut(below, "/")
+	return space, "/" + rest
+}

@@ -1,0 +1,103 @@
+package apiserver
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	appsrest "k8s.io/kubernetes/pkg/registry/apps/rest"
+	authenticationrest "k8s.io/kubernetes/pkg/registry/authentication/rest"
+	authorizationrest "k8s.io/kubernetes/pkg/registry/authorization/rest"
+	autoscalingrest "k8s.io/kubernetes/pkg/registry/autoscaling/rest"
+	batchrest "k8s.io/kubernetes/pkg/registry/batch/rest"
+	coordinationrest "k8s.io/kubernetes/pkg/registry/coordination/rest"
+	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
+	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
+	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
+	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
+)
+
+// eventTTL is how long Events are kept, as in Kubernetes.
+const eventTTL = time.Hour
+
+// groupProvider makes the REST storages of one API group.
+type groupProvider interface {
+	GroupName() string
+	NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error)
+}
+
+// servedVersions lists the built-in groups, and unserved what is left out of them: kinds that would be accepted and have no effect
+// in a space (README.md has the reasons).
+var (
+	servedVersions = []schema.GroupVersion{
+		{Version: "v1"},
+		{Group: "apps", Version: "v1"},
+		{Group: "batch", Version: "v1"},
+		{Group: "autoscaling", Version: "v1"},
+		{Group: "autoscaling", Version: "v2"},
+		{Group: "authentication.k8s.io", Version: "v1"},
+		{Group: "authorization.k8s.io", Version: "v1"},
+		{Group: "coordination.k8s.io", Version: "v1"},
+		{Group: "events.k8s.io", Version: "v1"},
+		{Group: "networking.k8s.io", Version: "v1"},
+		{Group: "policy", Version: "v1"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1"},
+		{Group: "scheduling.k8s.io", Version: "v1"},
+		{Group: "storage.k8s.io", Version: "v1"},
+		{Group: "apiextensions.k8s.io", Version: "v1"},
+	}
+	unserved = []schema.GroupVersionResource{
+		{Version: "v1", Resource: "resourcequotas"},
+		{Group: "networking.k8s.io", Version: "v1", Resource: "ipaddresses"},
+		{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
+		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
+		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
+		{Group: "storage.k8s.io", Version: "v1", Resource: "csidrivers"},
+		{Group: "storage.k8s.io", Version: "v1", Resource: "csistoragecapacities"},
+		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattributesclasses"},
+	}
+)
+
+func resourceConfig() *serverstorage.ResourceConfig {
+	rc := serverstorage.NewResourceConfig()
+	rc.EnableVersions(servedVersions...)
+	rc.DisableResources(unserved...)
+	return rc
+}
+
+// providers lists the groups in the order in which discovery shows them.
+func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, tokens serviceaccount.TokenGenerator, st *storages) []groupProvider {
+	authz := c.Authorization.Authorizer
+	core := &coreGroup{generic: corerest.GenericConfig{
+		StorageFactory:              sf,
+		EventTTL:                    eventTTL,
+		LoopbackClientConfig:        c.LoopbackClientConfig,
+		ServiceAccountIssuer:        tokens,
+		ServiceAccountMaxExpiration: 24 * time.Hour,
+		APIAudiences:                authenticator.Audiences{tokenAudience},
+	}, authz: authz}
+	return []groupProvider{
+		core,
+		appsrest.StorageProvider{},
+		batchrest.RESTStorageProvider{},
+		autoscalingrest.RESTStorageProvider{},
+		authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}},
+		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
+		coordinationrest.RESTStorageProvider{},
+		eventsrest.RESTStorageProvider{TTL: eventTTL},
+		networkingrest.RESTStorageProvider{},
+		policyrest.RESTStorageProvider{},
+		rbacrest.RESTStorageProvider{Authorizer: authz},
+		schedulingrest.RESTStorageProvider{},
+		storagerest.RESTStorageProvider{},
+		crdGroup{st},
+	}
+}

@@ -1,0 +1,40 @@
+package apiserver
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/store"
+)
+
+// parseKey tells what a storage key names. Keys of built-in kinds begin with a prefix of one or two parts that upstream chose; keys of
+// custom resources with group/resource, and a custom group always has a dot. It returns false for what is no object of a space.
+func parseKey(native map[string]schema.GroupResource, key string) (store.Key, bool) {
+	rest, ok := strings.CutPrefix(key, registryPrefix+"/")
+	if !ok {
+		return store.Key{}, false
+	}
+	parts := strings.Split(rest, "/")
+	gr, ok := native[parts[0]]
+	used := 1
+	if !ok && len(parts) > 1 {
+		used = 2
+		if gr, ok = native[parts[0]+"/"+parts[1]]; !ok && strings.Contains(parts[0], ".") {
+			gr, ok = schema.GroupResource{Group: parts[0], Resource: parts[1]}, true
+		}
+	}
+	if !ok {
+		return store.Key{}, false
+	}
+	k := store.Key{Group: gr.Group, Resource: gr.Resource}
+	switch parts = parts[used:]; len(parts) {
+	case 2:
+		k.Space, k.Name = parts[0], parts[1]
+	case 3:
+		k.Space, k.Namespace, k.Name = parts[0], parts[1], parts[2]
+	default:
+		return store.Key{}, false
+	}
+	return k, k.Space != ownSpace && k.Validate() == nil
+}

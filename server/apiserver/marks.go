@@ -1,0 +1,143 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when that is not decided yet, or the kind
+// is never placed. Key.Name is empty when the name will be generated. It is called within the object's creation, so it must be quick, and
+// must not call the API.
+type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
+
+// marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects, keeps it
+// on later writes, and refuses users who change it, or who touch what only mirrors a target.
+type marks struct{ place PlaceFunc }
+
+// Handles implements admission.Interface.
+func (*marks) Handles(admission.Operation) bool { return true }
+
+// Admit implements admission.MutationInterface.
+func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	obj, old := object(a.GetObject()), object(a.GetOldObject())
+	switch {
+	case obj == nil:
+		return nil
+	case a.GetOperation() == admission.Create && a.GetSubresource() == "":
+		if err := m.guard(ctx, a, obj, nil); err != nil {
+			return err
+		}
+		m.decide(ctx, a, obj)
+	case a.GetOperation() == admission.Update && old != nil:
+		return m.guard(ctx, a, obj, old)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface: deletions carry the object only here.
+func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	old := object(a.GetOldObject())
+	if a.GetOperation() != admission.Delete || old == nil || isInner(ctx) {
+		return nil
+	}
+	return refuseMirror(a, old)
+}
+
+func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old metav1.Object) error {
+	if isInner(ctx) {
+		return nil
+	}
+	if old != nil {
+		if err := refuseMirror(a, old); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationReportedFrom} {
+		was, had := annotation(old, name)
+		is, has := annotation(obj, name)
+		switch {
+		case has == had && is == was:
+		case !has && replaces(ctx):
+			// A whole object written back from a file that never had the mark does not mean to take it off.
+			annotate(obj, name, was)
+		default:
+			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
+				"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget))
+		}
+	}
+	return nil
+}
+
+// decide sets the mark in the same write when the decision is already known.
+func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+	space := spaceOf(ctx)
+	if m.place == nil || space == ownSpace {
+		return
+	}
+	if _, has := annotation(obj, v1alpha1.AnnotationTargets); has {
+		return
+	}
+	name := a.GetName()
+	if name == "" {
+		name = obj.GetName()
+	}
+	r := a.GetResource()
+	key := store.Key{Space: space, Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
+	if key.Group == "" && key.Resource == "namespaces" {
+		key.Namespace = "" // attributes of a Namespace name itself as its namespace
+	}
+	if targets, known := m.place(ctx, space, key, obj); known && targets != "" {
+		annotate(obj, v1alpha1.AnnotationTargets, targets)
+	}
+}
+
+func refuseMirror(a admission.Attributes, old metav1.Object) error {
+	target, has := annotation(old, v1alpha1.AnnotationReportedFrom)
+	if !has {
+		return nil
+	}
+	return admission.NewForbidden(a, fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target))
+}
+
+// replaces tells whether the request carries a whole object (PUT), not a patch.
+func replaces(ctx context.Context) bool {
+	info, ok := apirequest.RequestInfoFrom(ctx)
+	return ok && info.Verb == "update"
+}
+
+func object(o runtime.Object) metav1.Object {
+	if o == nil {
+		return nil
+	}
+	a, err := meta.Accessor(o)
+	if err != nil {
+		return nil // reviews, options and the like have no metadata
+	}
+	return a
+}
+
+func annotation(o metav1.Object, name string) (string, bool) {
+	if o == nil {
+		return "", false
+	}
+	v, ok := o.GetAnnotations()[name]
+	return v, ok
+}
+
+func annotate(o metav1.Object, name, value string) {
+	m := o.GetAnnotations()
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	o.SetAnnotations(m)
+}

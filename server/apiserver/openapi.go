@@ -1,0 +1,114 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
+)
+
+const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+// serveOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
+func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+	type item struct {
+		URL string `json:"serverRelativeURL"`
+	}
+	all := struct {
+		Paths map[string]item `json:"paths"`
+	}{map[string]item{}}
+	for _, h := range handlers(native, servers) {
+		more := all
+		more.Paths = map[string]item{}
+		a := ask(h, r, "/openapi/v3", "application/json")
+		if a.code != http.StatusOK || json.Unmarshal(a.body, &more) != nil {
+			a.replay(w)
+			return
+		}
+		for path, i := range more.Paths {
+			if _, have := all.Paths[path]; !have {
+				all.Paths[path] = item{URL("", spaceOf(r.Context())) + i.URL}
+			}
+		}
+	}
+	writeJSON(w, r, "application/json", all)
+}
+
+// serveOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
+// query is taken off: an outdated one would be redirected to a URL without the space.
+func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+	accept := r.Header.Get("Accept")
+	for _, h := range handlers(native, servers) {
+		if a := ask(h, r, r.URL.Path, accept); a.code == http.StatusOK && len(a.body) > 0 {
+			a.header.Del("Etag")
+			contentType := a.header.Get("Content-Type")
+			writeBody(w, r, contentType, a.body)
+			return
+		}
+	}
+	writeStatus(w, errNotFound())
+}
+
+// serveOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
+func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+	var all map[string]json.RawMessage
+	paths, definitions := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, h := range handlers(native, servers) {
+		a := ask(h, r, "/openapi/v2", "application/json")
+		var doc map[string]json.RawMessage
+		if a.code != http.StatusOK || json.Unmarshal(a.body, &doc) != nil {
+			a.replay(w)
+			return
+		}
+		if all == nil {
+			all = doc
+		}
+		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil {
+			a.replay(w)
+			return
+		}
+	}
+	all["paths"], _ = json.Marshal(paths)
+	all["definitions"], _ = json.Marshal(definitions)
+	body, err := json.Marshal(all)
+	contentType := "application/json"
+	if strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
+		contentType = openAPIv2Proto
+		var doc *openapiv2.Document
+		if doc, err = openapiv2.ParseDocument(body); err == nil {
+			body, err = proto.Marshal(doc)
+		}
+	}
+	if err != nil {
+		writeStatus(w, status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()))
+		return
+	}
+	writeBody(w, r, contentType, body)
+}
+
+// merge adds the members of a JSON object that are not there yet.
+func merge(into map[string]json.RawMessage, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var more map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &more); err != nil {
+		return err
+	}
+	for k, v := range more {
+		if _, have := into[k]; !have {
+			into[k] = v
+		}
+	}
+	return nil
+}
+
+func handlers(native http.Handler, servers []*crdServer) []http.Handler {
+	out := []http.Handler{native}
+	for _, s := range servers {
+		out = append(out, s.handler)
+	}
+	return out
+}

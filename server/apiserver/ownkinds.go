@@ -1,0 +1,157 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crdServer serves them to
+// all spaces: the definitions come from there, the objects from the space of the request.
+
+// ownGroup is the URL path of the group.
+const ownGroup = "/apis/skerry.dev"
+
+// inEverySpace tells which kinds exist outside root.
+func inEverySpace(resource string) bool {
+	resource, _, _ = strings.Cut(resource, "/")
+	return resource == "placements"
+}
+
+// installOwnKinds writes the definitions that this version brings, if they differ from what is stored.
+func installOwnKinds(ctx context.Context, c *rest.Config) error {
+	client, err := clientset.NewForConfig(c)
+	if err != nil {
+		return fmt.Errorf("client for own kinds: %w", err)
+	}
+	crds, err := ownCRDs()
+	if err != nil {
+		return err
+	}
+	api := client.ApiextensionsV1().CustomResourceDefinitions()
+	for _, want := range crds {
+		have, err := api.Get(ctx, want.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			_, err = api.Create(ctx, want, metav1.CreateOptions{})
+		case err == nil && !sameSpec(have, want):
+			have.Spec, have.Annotations = want.Spec, want.Annotations
+			_, err = api.Update(ctx, have, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			return fmt.Errorf("install %s: %w", want.Name, err)
+		}
+	}
+	return nil
+}
+
+// ownCRDs reads the embedded definitions.
+func ownCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := fs.Glob(v1alpha1.CRDs, "crds/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, f := range files {
+		b, err := v1alpha1.CRDs.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(b, crd); err != nil {
+			return nil, fmt.Errorf("read %s: %w", f, err)
+		}
+		out = append(out, crd)
+	}
+	return out, nil
+}
+
+// sameSpec compares what is stored, which is defaulted, with what we bring, which is not, by the parts that we write.
+func sameSpec(have, want *apiextensionsv1.CustomResourceDefinition) bool {
+	h, w := have.Spec.DeepCopy(), want.Spec.DeepCopy()
+	h.Conversion = w.Conversion
+	return equality.Semantic.DeepEqual(h, w)
+}
+
+// waitServed returns when the server of the own kinds has started and all of them are established.
+func waitServed(ctx context.Context, c *rest.Config, started func() bool) error {
+	client, err := clientset.NewForConfig(c)
+	if err != nil {
+		return fmt.Errorf("client for own kinds: %w", err)
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if started() {
+			list, err := client.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+			if err == nil && allEstablished(list.Items) {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for own kinds: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
+	for i := range crds {
+		if !isEstablished(&crds[i]) {
+			return false
+		}
+	}
+	return len(crds) > 0
+}
+
+// serveOwn serves the group of skerry.dev in a space.
+func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ownGroup), "/")
+	version, resource, _ := strings.Cut(rest, "/")
+	if spaceOf(r.Context()) == rootSpace || spaceOf(r.Context()) == anySpace || version == "" {
+		own.handler.ServeHTTP(w, r)
+		return
+	}
+	if resource == "" {
+		serveOwnResources(own, w, r)
+		return
+	}
+	if !inEverySpace(resource) {
+		writeStatus(w, errNotFound())
+		return
+	}
+	own.handler.ServeHTTP(w, r)
+}
+
+// serveOwnResources lists the kinds that exist in a space other than root.
+func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
+	a := ask(own.handler, r, r.URL.Path, "application/json")
+	var list metav1.APIResourceList
+	if a.code != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
+		a.replay(w)
+		return
+	}
+	kept := list.APIResources[:0]
+	for _, res := range list.APIResources {
+		if inEverySpace(res.Name) {
+			kept = append(kept, res)
+		}
+	}
+	list.APIResources = kept
+	writeJSON(w, r, "application/json", list)
+}

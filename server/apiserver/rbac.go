@@ -1,0 +1,95 @@
+package apiserver
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
+	rbacconv "k8s.io/kubernetes/pkg/apis/rbac/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+)
+
+// spaceRoles gives Kubernetes' RBAC authorizer the roles and bindings of the space that a request is in, from the shared caches.
+// The storages are those that serve the RBAC API; use sets them once they exist.
+type spaceRoles struct {
+	bootstrap       *bootstrap
+	roles           rest.Getter
+	clusterRoles    rest.Getter
+	bindings        rest.Lister
+	clusterBindings rest.Lister
+}
+
+func (r *spaceRoles) authorizer() *rbac.RBACAuthorizer { return rbac.New(r, r, r, r) }
+
+func (r *spaceRoles) use(m map[string]rest.Storage) {
+	r.roles, r.clusterRoles = m["roles"].(rest.Getter), m["clusterroles"].(rest.Getter)
+	r.bindings, r.clusterBindings = m["rolebindings"].(rest.Lister), m["clusterrolebindings"].(rest.Lister)
+}
+
+// GetRole implements validation.RoleGetter.
+func (r *spaceRoles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role, error) {
+	obj, err := r.roles.Get(apirequest.WithNamespace(ctx, ns), name, &metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	out := &rbacv1.Role{}
+	return out, rbacconv.Convert_rbac_Role_To_v1_Role(obj.(*rbacapi.Role), out, nil)
+}
+
+// GetClusterRole implements validation.ClusterRoleGetter. A space's own role hides the well-known one of the same name.
+func (r *spaceRoles) GetClusterRole(ctx context.Context, name string) (*rbacv1.ClusterRole, error) {
+	obj, err := r.clusterRoles.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: "0"})
+	if apierrors.IsNotFound(err) {
+		return r.bootstrap.role(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &rbacv1.ClusterRole{}
+	return out, rbacconv.Convert_rbac_ClusterRole_To_v1_ClusterRole(obj.(*rbacapi.ClusterRole), out, nil)
+}
+
+// ListRoleBindings implements validation.RoleBindingLister.
+func (r *spaceRoles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.RoleBinding, error) {
+	obj, err := fromCache(apirequest.WithNamespace(ctx, ns), r.bindings)
+	if err != nil {
+		return nil, err
+	}
+	items := obj.(*rbacapi.RoleBindingList).Items
+	out := make([]*rbacv1.RoleBinding, len(items))
+	for i := range items {
+		out[i] = &rbacv1.RoleBinding{}
+		if err := rbacconv.Convert_rbac_RoleBinding_To_v1_RoleBinding(&items[i], out[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// ListClusterRoleBindings implements validation.ClusterRoleBindingLister.
+func (r *spaceRoles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
+	obj, err := fromCache(apirequest.WithNamespace(ctx, ""), r.clusterBindings)
+	if err != nil {
+		return nil, err
+	}
+	items := obj.(*rbacapi.ClusterRoleBindingList).Items
+	out := append([]*rbacv1.ClusterRoleBinding(nil), r.bootstrap.bindings...)
+	for i := range items {
+		b := &rbacv1.ClusterRoleBinding{}
+		if err := rbacconv.Convert_rbac_ClusterRoleBinding_To_v1_ClusterRoleBinding(&items[i], b, nil); err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func fromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
+	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
+}

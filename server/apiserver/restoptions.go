@@ -1,0 +1,128 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+)
+
+// registryPrefix stands before every key of an API object.
+const registryPrefix = "/registry"
+
+// storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
+type storages struct {
+	factory serverstorage.StorageFactory
+	client  *kubernetes.Client
+
+	mu      sync.Mutex
+	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
+	cachers []*cacher.Cacher
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter for the built-in kinds.
+func (s *storages) GetRESTOptions(gr schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	config, err := s.factory.NewConfig(gr, example)
+	if err != nil {
+		return generic.RESTOptions{}, fmt.Errorf("storage of %s: %w", gr, err)
+	}
+	prefix := s.factory.ResourcePrefix(gr)
+	s.noteNative(prefix, gr)
+	return options(config, prefix, s.decorate(true)), nil
+}
+
+// noteNative remembers the prefix of a built-in kind, so that Changes can tell what a key is.
+func (s *storages) noteNative(prefix string, gr schema.GroupResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.native[strings.Trim(prefix, "/")] = gr
+}
+
+// withCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and their objects.
+func (s *storages) withCodec(gr schema.GroupResource, codec runtime.Codec, cached bool) generic.RESTOptions {
+	config := &storagebackend.ConfigForResource{
+		Config:        storagebackend.Config{Prefix: registryPrefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
+		GroupResource: gr,
+	}
+	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached))
+}
+
+// options leaves upstream's garbage collection finalizers out: nothing in a space would ever remove them.
+func options(config *storagebackend.ConfigForResource, prefix string, d generic.StorageDecorator) generic.RESTOptions {
+	return generic.RESTOptions{StorageConfig: config, Decorator: d, DeleteCollectionWorkers: 1, ResourcePrefix: prefix}
+}
+
+func (s *storages) decorate(cached bool) generic.StorageDecorator {
+	return func(config *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error),
+		newFunc, newListFunc func() runtime.Object, attrs storage.AttrFunc, trigger storage.IndexerFuncs,
+		indexers *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
+		prefix = "/" + strings.Trim(prefix, "/")
+		codec := keyCodec{config.Codec}
+		versioner := storage.APIObjectVersioner{}
+		raw, err := etcd3.New(s.client, nil, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
+			keyTransformer{}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+		if err != nil {
+			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
+		}
+		if !cached {
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix}, raw.Close, nil
+		}
+		c, err := cacher.NewCacherFromConfig(cacher.Config{
+			Storage: plainList{raw}, Versioner: versioner, GroupResource: config.GroupResource,
+			EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: prefix,
+			NewFunc: newFunc, NewListFunc: newListFunc, GetAttrsFunc: attrs, IndexerFuncs: trigger, Indexers: indexers,
+			Codec: codec, KeyFunc: keyOf(config.Prefix),
+		})
+		if err != nil {
+			raw.Close()
+			return nil, nil, fmt.Errorf("cache of %s: %w", prefix, err)
+		}
+		s.mu.Lock()
+		s.cachers = append(s.cachers, c)
+		s.mu.Unlock()
+		d := cacher.NewCacheDelegator(c, raw)
+		var once sync.Once
+		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix}, destroy, nil
+	}
+}
+
+// keyOf is the cache's key function: the storage key that keyCodec left on the object.
+func keyOf(prefix string) func(runtime.Object) (string, error) {
+	return func(obj runtime.Object) (string, error) {
+		a, err := meta.Accessor(obj)
+		if err != nil {
+			return "", err
+		}
+		if a.GetSelfLink() == "" {
+			return "", fmt.Errorf("no storage key on %T %s/%s", obj, a.GetNamespace(), a.GetName())
+		}
+		return strings.TrimPrefix(a.GetSelfLink(), prefix), nil
+	}
+}
+
+// wait returns when every cache has its first list.
+func (s *storages) wait(ctx context.Context) error {
+	s.mu.Lock()
+	all := append([]*cacher.Cacher(nil), s.cachers...)
+	s.mu.Unlock()
+	for _, c := range all {
+		if err := c.Wait(ctx); err != nil {
+			return fmt.Errorf("fill caches: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package apiserver
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/store/kine"
+)
+
+// Config of a Server.
+type Config struct {
+	// Store is the center's database. It must outlive Run.
+	Store *kine.Store
+	// Listener is plain TCP; the server speaks TLS on it, with the certificates of TLS. Nil means that only the loopback is served.
+	Listener net.Listener
+	TLS      *tls.Config
+	// ClientCAs signs the certificates of people: the common name is the user, the organizations are the groups.
+	ClientCAs *x509.CertPool
+	// ServiceAccountKey signs the tokens of ServiceAccounts.
+	ServiceAccountKey crypto.Signer
+	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
+	ExternalURL string
+	// Spaces says which spaces there are.
+	Spaces Spaces
+	// Place decides where new objects go; nil decides nothing.
+	Place PlaceFunc
+	// Routes are served before authentication, by exact path.
+	Routes map[string]http.Handler
+	// ReadyChecks are further lines of /readyz, by name.
+	ReadyChecks map[string]func() error
+	// Log gets changes of state; nil discards.
+	Log *slog.Logger
+}
+
+// Server is the kube API of a center.
+type Server struct {
+	config   Config
+	storages *storages
+	loopback *loopback
+	front    *front
+	crds     *crdServers
+	generic  *genericapiserver.GenericAPIServer
+	ready    chan struct{}
+}
+
+// New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run, or with Run's context if that ended
+// before.
+func New(c Config) (*Server, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Store == nil || c.Spaces == nil || c.ServiceAccountKey == nil {
+		return nil, errors.New("apiserver: Store, Spaces and ServiceAccountKey are needed")
+	}
+	s := &Server{config: c, loopback: newLoopback(), ready: make(chan struct{})}
+	if err := s.build(); err != nil {
+		return nil, fmt.Errorf("build API server: %w", err)
+	}
+	return s, nil
+}
+
+// Ready is closed when the loopback works and the kinds of skerry.dev are served.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// Loopback returns a client configuration for one space, or for all spaces when space is "*": in memory, as the center itself. Objects
+// of all spaces carry their storage key, which begins with the space, in metadata.selfLink; they can be listed and watched only.
+func (s *Server) Loopback(space string) *rest.Config { return s.loopback.config(space) }
+
+// Run serves until ctx ends, and returns when everything has stopped. Requests in flight get a few seconds.
+func (s *Server) Run(ctx context.Context) error {
+	// The inside (loopback, hooks, caches) must outlive the parts that use it.
+	inside, stopInside := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInside()
+	inner := s.loopback.server(s.front.inner(), inside)
+	var innerDone sync.WaitGroup
+	innerDone.Go(func() { inner.Serve(s.loopback.listener) })
+	s.generic.RunPostStartHooks(inside)
+	defer func() {
+		stopInside()
+		s.loopback.transport.CloseIdleConnections()
+		inner.Close()
+		innerDone.Wait()
+		s.generic.Destroy()
+	}()
+	return s.serve(ctx)
+}
+
+// serve runs what uses the inside: custom resources, the start-up, the listener. The first failure ends all.
+func (s *Server) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	run := func(what string, f func(context.Context) error) {
+		all.Go(func() {
+			if err := f(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", what, err))
+			}
+		})
+	}
+	run("custom resources", s.crds.run)
+	run("start", s.becomeReady)
+	if s.config.Listener != nil {
+		run("serve", s.serveTLS)
+	}
+	<-ctx.Done()
+	all.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// becomeReady fills the caches, installs the own kinds, and closes ready.
+func (s *Server) becomeReady(ctx context.Context) error {
+	if err := s.storages.wait(ctx); err != nil {
+		return err
+	}
+	if err := installOwnKinds(ctx, s.Loopback(ownSpace)); err != nil {
+		return err
+	}
+	if err := waitServed(ctx, s.Loopback(ownSpace), func() bool { return s.crds.forSpace(ownSpace) != nil }); err != nil {
+		return err
+	}
+	close(s.ready)
+	s.config.Log.Info("API is ready", "url", s.config.ExternalURL)
+	return nil
+}
+
+// shutdownGrace is how long requests in flight may take when the server ends.
+const shutdownGrace = 3 * time.Second
+
+func (s *Server) serveTLS(ctx context.Context) error {
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	server := &http.Server{
+		Handler:           s.front.outer(),
+		TLSConfig:         s.tlsConfig(),
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       90 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.ServeTLS(s.config.Listener, "", "") }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	// Watches never end by themselves: end them at once, so that only short requests use the grace.
+	endRequests()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		server.Close()
+	}
+	<-failed
+	return nil
+}
+
+func (s *Server) tlsConfig() *tls.Config {
+	c := s.config.TLS.Clone()
+	c.MinVersion = tls.VersionTLS12
+	// Certificates are asked for, and checked by the authenticator: a wrong one is a Status, not a broken handshake.
+	c.ClientAuth, c.ClientCAs = tls.RequestClientCert, s.config.ClientCAs
+	c.NextProtos = []string{"h2", "http/1.1"}
+	return c
+}

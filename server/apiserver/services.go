@@ -1,0 +1,93 @@
+package apiserver
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	servicereg "k8s.io/kubernetes/pkg/registry/core/service"
+	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
+	servicestore "k8s.io/kubernetes/pkg/registry/core/service/storage"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// addServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
+// and the space shows what it reports. Upstream's hooks, which would allocate and delete Endpoints, are taken out.
+func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+	none := map[api.IPFamily]ipallocator.Interface{}
+	services, _, _, err := servicestore.NewREST(og, api.IPv4Protocol, none, nil, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	services.Store.AfterDelete = nil
+	services.Store.BeginCreate = func(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
+		pairClusterIPs(obj.(*api.Service), nil)
+		return func(context.Context, bool) {}, nil
+	}
+	services.Store.BeginUpdate = func(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
+		pairClusterIPs(obj.(*api.Service), old.(*api.Service))
+		return func(context.Context, bool) {}, nil
+	}
+	status := *services.Store
+	status.UpdateStrategy, status.ResetFieldsStrategy = servicereg.StatusStrategy, servicereg.StatusStrategy
+	status.BeginCreate, status.BeginUpdate = nil, nil
+	m["services"] = unallocated{services}
+	m["services/status"] = serviceStatus{&status}
+	return nil
+}
+
+// pairClusterIPs keeps clusterIP and clusterIPs equal when a writer sets only one of them. "None" is set by users, addresses
+// come from a target.
+func pairClusterIPs(after, before *api.Service) {
+	spec := &after.Spec
+	if before != nil && spec.ClusterIP == before.Spec.ClusterIP {
+		return
+	}
+	switch {
+	case spec.ClusterIP == "" && before != nil:
+		spec.ClusterIPs = nil
+	case spec.ClusterIP != "" && (len(spec.ClusterIPs) == 0 || (before != nil && len(before.Spec.ClusterIPs) > 0 &&
+		spec.ClusterIPs[0] == before.Spec.ClusterIPs[0])):
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+}
+
+// unallocated is upstream's storage of Services, whose Destroy would also destroy allocators that do not exist.
+type unallocated struct{ *servicestore.REST }
+
+// Destroy implements rest.Storage.
+func (u unallocated) Destroy() { u.Store.Destroy() }
+
+// serviceStatus is the status subresource. Upstream's one cannot be had without its hook after deletion.
+type serviceStatus struct{ store *registry.Store }
+
+// New implements rest.Storage.
+func (serviceStatus) New() runtime.Object { return &api.Service{} }
+
+// Destroy implements rest.Storage. The store belongs to the main resource.
+func (serviceStatus) Destroy() {}
+
+// Get implements rest.Getter.
+func (s serviceStatus) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	return s.store.Get(ctx, name, o)
+}
+
+// Update implements rest.Updater.
+func (s serviceStatus) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, _ bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return s.store.Update(ctx, name, obj, create, update, false, o)
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s serviceStatus) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return s.store.GetResetFields()
+}
+
+// ConvertToTable implements rest.TableConvertor.
+func (s serviceStatus) ConvertToTable(ctx context.Context, obj, o runtime.Object) (*metav1.Table, error) {
+	return s.store.ConvertToTable(ctx, obj, o)
+}

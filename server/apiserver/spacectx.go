@@ -1,0 +1,44 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+const (
+	// rootSpace is served without a URL prefix.
+	rootSpace = v1alpha1.RootSpace
+	// anySpace reads all spaces at once. Only the center's own parts may ask for it.
+	anySpace = "*"
+	// ownSpace holds the CustomResourceDefinitions of skerry.dev. A dot cannot be in a user's space, and no request from outside
+	// reaches it.
+	ownSpace = "skerry.dev"
+)
+
+// errNoSpace is returned by the storage when a request names no space: upstream code that makes a context of its own. There is
+// deliberately no default.
+var errNoSpace = errors.New("no space in the request's context")
+
+type spaceKey struct{}
+type innerKey struct{}
+
+func withSpace(ctx context.Context, space string) context.Context {
+	return context.WithValue(ctx, spaceKey{}, space)
+}
+
+// spaceOf returns the space of a request, "" when there is none.
+func spaceOf(ctx context.Context) string {
+	s, _ := ctx.Value(spaceKey{}).(string)
+	return s
+}
+
+func withInner(ctx context.Context) context.Context { return context.WithValue(ctx, innerKey{}, true) }
+
+// isInner tells whether a request came in by the loopback, so from the center itself. It depends on the connection alone: no
+// credential and no impersonation makes an outer request an inner one.
+func isInner(ctx context.Context) bool {
+	b, _ := ctx.Value(innerKey{}).(bool)
+	return b
+}

@@ -1,0 +1,134 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// spaceStorage puts the space of the request's context between a resource's prefix and the rest of the key. It stands
+// under every REST storage, the status and scale ones included, so nothing reaches the database without a space.
+type spaceStorage struct {
+	storage.Interface                   // the cache of all spaces, or the raw storage where there is none
+	raw               storage.Interface // readers across spaces go past the cache, so that it may strip keys
+	prefix            string            // "/deployments"
+}
+
+// key returns where to go, and the key there.
+func (s *spaceStorage) key(ctx context.Context, key string) (storage.Interface, string, error) {
+	if !strings.HasPrefix(key, "/") {
+		key = "/" + key
+	}
+	rest, ok := strings.CutPrefix(key, s.prefix)
+	if !ok || (rest != "" && rest[0] != '/') {
+		return nil, "", fmt.Errorf("key %q is not below %q", key, s.prefix)
+	}
+	space := spaceOf(ctx)
+	switch {
+	case space == "":
+		return nil, "", fmt.Errorf("%w (key %q)", errNoSpace, key)
+	case space == anySpace:
+		// Anything longer would be read as the name of a space.
+		if strings.Trim(rest, "/") != "" {
+			return nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
+		}
+		return s.raw, key, nil
+	case rest == "":
+		rest = "/" // the trailing slash keeps space "team" out of "team-b"
+	}
+	return s.Interface, s.prefix + "/" + space + rest, nil
+}
+
+// one is key for operations on a single object, which must name their space.
+func (s *spaceStorage) one(ctx context.Context, key string) (storage.Interface, string, error) {
+	if spaceOf(ctx) == anySpace {
+		return nil, "", fmt.Errorf("%q needs one space", key)
+	}
+	return s.key(ctx, key)
+}
+
+func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	to, k, err := s.one(ctx, key)
+	if err != nil {
+		return err
+	}
+	return to.Create(ctx, k, obj, out, ttl)
+}
+
+func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
+	validate storage.ValidateObjectFunc, cached runtime.Object, o storage.DeleteOptions) error {
+	to, k, err := s.one(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := to.Delete(ctx, k, out, p, validate, cached, o); err != nil {
+		return err
+	}
+	clearKey(out)
+	return nil
+}
+
+func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions, out runtime.Object) error {
+	to, k, err := s.one(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := to.Get(ctx, k, o, out); err != nil {
+		return err
+	}
+	clearKey(out)
+	return nil
+}
+
+func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
+	to, k, err := s.key(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := to.GetList(ctx, k, o, out); err != nil {
+		return err
+	}
+	if spaceOf(ctx) != anySpace {
+		clearKey(out)
+	}
+	return nil
+}
+
+func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool,
+	p *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
+	to, k, err := s.one(ctx, key)
+	if err != nil {
+		return err
+	}
+	stripped := func(in runtime.Object, m storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		clearKey(in)
+		return update(in, m)
+	}
+	if err := to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached); err != nil {
+		return err
+	}
+	clearKey(out)
+	return nil
+}
+
+func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOptions) (watch.Interface, error) {
+	to, k, err := s.key(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	w, err := to.Watch(ctx, k, o)
+	if err != nil || spaceOf(ctx) == anySpace {
+		return w, err
+	}
+	return stripKeys(w), nil
+}
+
+// plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it
+// by namespace and name alone, and lose objects of equal names in different spaces.
+type plainList struct{ storage.Interface }
+
+func (plainList) IsWatchListSemanticsUnSupported() bool { return true }

@@ -1,0 +1,110 @@
+package apiserver
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+
+	"gopkg.in/go-jose/go-jose.v2/jwt"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+)
+
+// tokenAudience is whom ServiceAccount tokens are for unless a request for one says otherwise.
+const tokenAudience = "skerry"
+
+// spaceTokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a token of one is nothing in
+// another; and the ServiceAccount (and the Secret it is bound to) must still exist, with the same UID.
+type spaceTokens struct {
+	external string
+	key      crypto.Signer
+	keys     serviceaccount.PublicKeysGetter
+	accounts rest.Getter
+	secrets  rest.Getter
+}
+
+func newSpaceTokens(external string, key crypto.Signer) (*spaceTokens, error) {
+	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
+	if err != nil {
+		return nil, fmt.Errorf("key of service accounts: %w", err)
+	}
+	return &spaceTokens{external: external, key: key, keys: keys}, nil
+}
+
+func (t *spaceTokens) use(m map[string]rest.Storage) {
+	t.accounts, t.secrets = m["serviceaccounts"].(rest.Getter), m["secrets"].(rest.Getter)
+}
+
+func (t *spaceTokens) issuer(space string) string { return t.external + prefix + space }
+
+// GenerateToken implements serviceaccount.TokenGenerator.
+func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private any) (string, error) {
+	space := spaceOf(ctx)
+	if space == "" || space == anySpace {
+		return "", errNoSpace
+	}
+	g, err := serviceaccount.JWTTokenGenerator(t.issuer(space), t.key)
+	if err != nil {
+		return "", fmt.Errorf("issuer of space %s: %w", space, err)
+	}
+	return g.GenerateToken(ctx, claims, private)
+}
+
+// AuthenticateToken implements authenticator.Token, for the issuer of the request's space alone.
+func (t *spaceTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	space := spaceOf(ctx)
+	if space == "" || space == anySpace {
+		return nil, false, nil
+	}
+	auds := authenticator.Audiences{tokenAudience}
+	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuer(space)}, t.keys, auds, serviceaccount.NewValidator(t))
+	return a.AuthenticateToken(ctx, token)
+}
+
+// GetServiceAccount implements serviceaccount.ServiceAccountTokenGetter.
+func (t *spaceTokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev1.ServiceAccount, error) {
+	obj, err := cachedGet(ctx, t.accounts, ns, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1.ServiceAccount{}
+	return out, coreconv.Convert_core_ServiceAccount_To_v1_ServiceAccount(obj.(*api.ServiceAccount), out, nil)
+}
+
+// GetSecret implements serviceaccount.ServiceAccountTokenGetter.
+func (t *spaceTokens) GetSecret(ctx context.Context, ns, name string) (*corev1.Secret, error) {
+	obj, err := cachedGet(ctx, t.secrets, ns, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1.Secret{}
+	return out, coreconv.Convert_core_Secret_To_v1_Secret(obj.(*api.Secret), out, nil)
+}
+
+// GetPod implements serviceaccount.ServiceAccountTokenGetter. No token is bound to a Pod here.
+func (*spaceTokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+// GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes.
+func (*spaceTokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
+	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+}
+
+// cachedGet reads from the shared cache, and from the database when the cache does not have the object yet.
+func cachedGet(ctx context.Context, from rest.Getter, ns, name string) (runtime.Object, error) {
+	ctx = apirequest.WithNamespace(ctx, ns)
+	obj, err := from.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})
+	if apierrors.IsNotFound(err) {
+		return from.Get(ctx, name, &metav1.GetOptions{})
+	}
+	return obj, err
+}

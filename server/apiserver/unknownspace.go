@@ -1,0 +1,67 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// maxListed is how many spaces the answer about an unknown one names.
+const maxListed = 20
+
+// unknown answers a request for a space that does not exist: only to those who have shown who they are, and with the names of others
+// only to the admin.
+func (f *front) unknown(w http.ResponseWriter, r *http.Request, space string) {
+	// The request is in no space, so only the center's own credentials count, never a space's tokens.
+	resp, ok, err := f.authn.AuthenticateRequest(r)
+	if err != nil || !ok || slices.Contains(resp.User.GetGroups(), user.AllUnauthenticated) {
+		writeStatus(w, status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized"))
+		return
+	}
+	msg := fmt.Sprintf("there is no space %q", space)
+	if slices.Contains(resp.User.GetGroups(), user.SystemPrivilegedGroup) {
+		msg += "; " + listed(f.spaces.Names()) + "; create it with: skerry space create " + space
+	} else {
+		msg += "; an admin creates it with: skerry space create " + space
+	}
+	writeStatus(w, status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "there is none yet besides root"
+	}
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("there are %s and %d more", strings.Join(names[:maxListed], ", "), more)
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+func errWildcard() *metav1.Status {
+	return status(http.StatusForbidden, metav1.StatusReasonForbidden, "no request can be for all spaces; name one: /clusters/<space>")
+}
+
+func errNotLoaded() *metav1.Status {
+	return status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the center is starting and does not know its spaces yet")
+}
+
+func errNotFound() *metav1.Status {
+	return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+}
+
+func status(code int32, reason metav1.StatusReason, msg string) *metav1.Status {
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason, Message: msg}
+}
+
+// writeStatus answers with a Status as JSON, which every Kubernetes client reads.
+func writeStatus(w http.ResponseWriter, s *metav1.Status) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(int(s.Code))
+	json.NewEncoder(w).Encode(s)
+}

@@ -1,0 +1,102 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// retainRecheck is how often a space that may not go yet is looked at again.
+const retainRecheck = 5 * time.Second
+
+// delete lets a Space go: at once by policy Delete, by policy Retain when users have left nothing in it.
+func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Duration, error) {
+	if !slices.Contains(s.Finalizers, finalizer) {
+		return 0, nil
+	}
+	if s.Spec.DeletionPolicy != v1alpha1.DeletionDelete {
+		keys, err := c.config.Content.Keys(ctx, s.Name)
+		if err != nil {
+			return 0, err
+		}
+		if left := usersOwn(keys); len(left) > 0 {
+			return retainRecheck, c.refuse(ctx, s, left)
+		}
+	}
+	// From here on the space answers 404, so that nothing new comes in.
+	c.config.Set.remove(s.Name)
+	if err := c.empty(ctx, s.Name); err != nil {
+		return 0, err
+	}
+	s.Finalizers = slices.DeleteFunc(s.Finalizers, func(f string) bool { return f == finalizer })
+	if err := c.update(ctx, s, ""); err != nil {
+		return 0, err
+	}
+	c.config.Log.Info("space is deleted", "space", s.Name)
+	return 0, nil
+}
+
+// empty purges until nothing is left: a request that was in flight when the space left the set may still have written.
+func (c *Controller) empty(ctx context.Context, space string) error {
+	for {
+		if err := c.config.Content.Purge(ctx, space); err != nil {
+			return err
+		}
+		keys, err := c.config.Content.Keys(ctx, space)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+	}
+}
+
+func (c *Controller) refuse(ctx context.Context, s *v1alpha1.Space, left []store.Key) error {
+	before := s.DeepCopy()
+	c.setCondition(s, v1alpha1.ConditionDeleting, metav1.ConditionFalse, "ObjectsLeft", fmt.Sprintf(
+		"deletionPolicy is Retain and %s; delete them, or set spec.deletionPolicy to Delete", summarize(left)))
+	if slices.Equal(before.Status.Conditions, s.Status.Conditions) {
+		return nil
+	}
+	return c.update(ctx, s, "status")
+}
+
+// usersOwn leaves out what is in a space without anybody having put it there.
+func usersOwn(keys []store.Key) []store.Key {
+	var out []store.Key
+	for _, k := range keys {
+		switch k.Resource {
+		case "events", "leases":
+			continue
+		case "namespaces":
+			if k.Group == "" && slices.Contains(bootstrapNamespaces, k.Name) {
+				continue
+			}
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// maxNamed is how many objects a refusal names.
+const maxNamed = 5
+
+func summarize(left []store.Key) string {
+	names := make([]string, 0, maxNamed)
+	for _, k := range left[:min(len(left), maxNamed)] {
+		name := k.Name
+		if k.Namespace != "" {
+			name = k.Namespace + "/" + name
+		}
+		names = append(names, k.Resource+" "+name)
+	}
+	if len(left) > maxNamed {
+		return fmt.Sprintf("%d objects are left: %s and %d more", len(left), strings.Join(names, ", "), len(left)-maxNamed)
+	}
+	return fmt.Sprintf("%d objects are left: %s", len(left), strings.Join(names, ", "))
+}

@@ -1,0 +1,169 @@
+package kine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/k3s-io/kine/pkg/drivers"
+	"github.com/k3s-io/kine/pkg/drivers/generic"
+	_ "github.com/k3s-io/kine/pkg/drivers/sqlite" // registers the driver of the scheme sqlite://
+	"github.com/k3s-io/kine/pkg/server"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"skerry.dev/skerry/store"
+)
+
+// FileName is the database's file below Config.Dir. SQLite puts "-wal" and "-shm" files beside it.
+const FileName = "state.db"
+
+// etcdVersion is what kine claims to be. From 3.5.13 on (and with 3.4.31) an API server would ask for watch progress before each
+// consistent LIST, and kine answers that only at its next poll, up to a second later.
+const etcdVersion = "3.5.0"
+
+// dsnParams must be given as a whole: kine replaces its defaults by whatever is there, and without the busy timeout the first
+// contention is an error. synchronous=FULL is what makes an acknowledged write survive a power cut.
+const dsnParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlock=immediate&_stmt_cache_size=20&cache=shared" +
+	"&_kine_disable_startup_vacuum=1" // free pages are used again; a start must not take longer as the data grows
+
+// Config of Open.
+type Config struct {
+	// Dir holds the database. It must exist.
+	Dir string
+	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
+	CompactInterval time.Duration
+	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the program.
+	Log *slog.Logger
+}
+
+// Store is an open database.
+type Store struct {
+	client      *kubernetes.Client
+	incarnation store.Incarnation
+	backend     *serialBackend
+	grpc        *grpc.Server
+	cancel      context.CancelFunc
+	drivers     sync.WaitGroup
+	served      chan struct{}
+	log         *slog.Logger
+}
+
+// Open opens or creates the database in c.Dir. The context covers the opening only; end the Store with Close.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.CompactInterval == 0 {
+		c.CompactInterval = 5 * time.Minute
+	}
+	path := filepath.Join(c.Dir, FileName)
+	incarnation, err := prepare(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	run, cancel := context.WithCancel(context.Background())
+	s := &Store{incarnation: incarnation, cancel: cancel, served: make(chan struct{}), log: c.Log}
+	if err := s.start(run, path, c.CompactInterval); err != nil {
+		cancel()
+		s.drivers.Wait()
+		return nil, err
+	}
+	if s.client, err = dial(s.listen()); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) start(ctx context.Context, path string, compact time.Duration) error {
+	_, backend, err := drivers.New(ctx, &s.drivers, &drivers.Config{
+		Endpoint:             "sqlite://" + path + "?" + dsnParams,
+		ConnectionPoolConfig: generic.ConnectionPoolConfig{MaxIdle: 5},
+		CompactInterval:      compact,
+		CompactTimeout:       5 * time.Second,
+		CompactMinRetain:     1000,
+		CompactBatchSize:     1000,
+		PollBatchSize:        500,
+	})
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := backend.Start(ctx); err != nil {
+		return fmt.Errorf("start store on %s: %w", path, err)
+	}
+	s.backend = &serialBackend{Backend: backend}
+	return nil
+}
+
+// listen serves the etcd API on memory and returns how to reach it.
+func (s *Store) listen() *bufconn.Listener {
+	l := bufconn.Listen(1 << 20)
+	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(4<<20), grpc.WaitForHandlers(true))
+	server.New(s.backend, "http", 5*time.Second, etcdVersion).Register(s.grpc)
+	go func() {
+		defer close(s.served)
+		if err := s.grpc.Serve(l); err != nil {
+			s.log.Error("store stopped serving", "err", err)
+		}
+	}()
+	return l
+}
+
+func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
+	c, err := kubernetes.New(clientv3.Config{
+		Endpoints:   []string{"http://store.invalid:2379"}, // never resolved: the dialer below ignores it
+		DialTimeout: 10 * time.Second,
+		Logger:      zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<31 - 1)),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to store: %w", err)
+	}
+	return c, nil
+}
+
+// Client is the one etcd client on the store; share it, never close it.
+func (s *Store) Client() *kubernetes.Client { return s.client }
+
+// Incarnation identifies this life of the data. It is made with the database and stands in it.
+func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
+
+// Revision is the revision of the newest write.
+func (s *Store) Revision(ctx context.Context) (int64, error) {
+	rev, err := s.backend.CurrentRevision(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read revision of store: %w", err)
+	}
+	return rev, nil
+}
+
+// Close ends all reads and watches, and closes the database. Nothing of the store runs any more when it returns.
+func (s *Store) Close() error {
+	var err error
+	if s.client != nil {
+		err = s.client.Close()
+	}
+	s.grpc.Stop()
+	<-s.served
+	s.backend.quiesce()
+	s.cancel()
+	s.drivers.Wait()
+	if err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
