@@ -17,14 +17,19 @@ type Record struct {
 	UID string `json:"uid,omitempty"`
 	// Applied is the desired Hash that was applied last; zero when nothing was yet.
 	Applied store.Hash `json:"applied"`
-	// Generation of the object on the target after that.
+	// Generation is the source's generation that was applied.
 	Generation int64 `json:"gen,omitempty"`
+	// TargetGeneration is the object's own generation on the target after that.
+	TargetGeneration int64 `json:"targetGen,omitempty"`
 	// ResourceVersion of the object on the target after that.
 	ResourceVersion string `json:"rv,omitempty"`
 	// Created is true when the object was made by us, not found.
 	Created bool `json:"created,omitempty"`
-	// APIVersion it was applied with, "apps/v1".
+	// APIVersion and Kind it was applied with, "apps/v1" and "Deployment".
 	APIVersion string `json:"api,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	// OriginUID is the UID of the source object.
+	OriginUID string `json:"origin,omitempty"`
 }
 
 // Inventory is the list of what was applied to the target.

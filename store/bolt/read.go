@@ -64,18 +64,19 @@ func (s *Sink) Each(fn func(store.Entry) error) error {
 	return nil
 }
 
-// Forget drops tombstones that the consumer has carried out. Keys that are live by now are left alone.
-func (s *Sink) Forget(keys ...store.Key) error {
+// Forget drops tombstones that the consumer has carried out. A key that is live by now, or was deleted once more at a later revision, is
+// left alone.
+func (s *Sink) Forget(tombstones ...store.Entry) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	return s.update(s.snapshot(), func(bucket *bbolt.Bucket, _ *state) error {
-		for _, k := range keys {
-			r, known, err := get(bucket, entryKey(k))
+		for _, e := range tombstones {
+			r, known, err := get(bucket, entryKey(e.Key))
 			if err != nil {
 				return err
 			}
-			if known && r.Tombstone {
-				if err := bucket.Delete(entryKey(k)); err != nil {
+			if known && r.Tombstone && r.Revision == e.Revision {
+				if err := bucket.Delete(entryKey(e.Key)); err != nil {
 					return err
 				}
 			}

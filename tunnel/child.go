@@ -1,0 +1,263 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// Renewal is how a child gets its next certificate over a session.
+type Renewal struct {
+	// At is when to ask; at once when it has passed.
+	At time.Time
+	// CSR returns a certificate request (PEM).
+	CSR func() ([]byte, error)
+	// Install takes the new certificate, and the authorities to trust from now on (PEM).
+	Install func(chainPEM, bundlePEM []byte) error
+}
+
+// ChildConfig is what a child brings into a session.
+type ChildConfig struct {
+	Hello Hello
+	// Desired is the copy of what the parent wants.
+	Desired store.Sink
+	// Reported is what is told to the parent, from the moment that ReportedReady is closed (nil: at once). Before, the feed may lack what the
+	// child has not looked at yet, and what a feed lacks is taken back at the parent.
+	Reported      *store.Feed
+	ReportedReady <-chan struct{}
+	// SendOptions of Reported; the zero value means delta.Up.
+	Send *delta.SendOptions
+	// OnWelcome, Renewal and Health may be nil.
+	OnWelcome func(Welcome)
+	Renewal   *Renewal
+	Health    <-chan Health
+	Log       *slog.Logger
+}
+
+// ServeChild runs one session over a connection that the child has dialled, until ctx ends or the session does, and closes the connection. It
+// always returns an error: *Refused, ErrDraining, ErrReplaced, ErrRenewed, or what broke. A parent that is not obeyed (store.ErrRegressed)
+// does not end the session: reports go on, and the parent is told.
+func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), welcomed: make(chan Welcome, 1)}
+	err := c.open(ctx)
+	if err == nil {
+		var parts sync.WaitGroup
+		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
+		for _, part := range []func(context.Context) error{c.read, c.tend, c.receive, c.report, c.ended} {
+			parts.Go(func() {
+				if err := part(ctx); err != nil {
+					cancel(err)
+				}
+			})
+		}
+		parts.Wait()
+		stop()
+		err = context.Cause(ctx)
+	}
+	err = whyEnded(conn, err)
+	return errors.Join(err, conn.Close(err))
+}
+
+// whyEnded prefers the reason that the other side gave over the error that it caused here.
+func whyEnded(conn Conn, err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return err
+	}
+	if why := conn.Err(); why != nil && CodeOf(why) != 0 {
+		return why
+	}
+	return err
+}
+
+type child struct {
+	ChildConfig
+	conn              Conn
+	control           *control
+	desired, reported Stream
+	answers           chan certificate
+	welcomed          chan Welcome
+}
+
+// open opens the three streams and says hello. Nothing is waited for: positions and data are on their way at once.
+func (c *child) open(ctx context.Context) error {
+	streams := map[byte]Stream{}
+	for _, kind := range []byte{kindControl, kindDesired, kindReported} {
+		s, err := c.conn.OpenStream(ctx)
+		if err != nil {
+			return fmt.Errorf("open a stream: %w", err)
+		}
+		streams[kind] = s
+		if kind == kindControl {
+			continue // its first bytes go with the hello
+		}
+		if _, err := s.Write([]byte{wire.Version, kind}); err != nil {
+			return fmt.Errorf("open a stream: %w", err)
+		}
+	}
+	c.control, c.desired, c.reported = newControl(streams[kindControl]), streams[kindDesired], streams[kindReported]
+	c.Hello.Dictionary = compress.DictionaryName()
+	if c.Hello.Clock.IsZero() {
+		c.Hello.Clock = time.Now()
+	}
+	if _, err := c.control.stream.Write([]byte{wire.Version, kindControl}); err != nil {
+		return fmt.Errorf("open a stream: %w", err)
+	}
+	return c.control.send(typeHello, c.Hello)
+}
+
+// ended ends the session with the connection.
+func (c *child) ended(ctx context.Context) error {
+	select {
+	case <-c.conn.Done():
+		return fmt.Errorf("the connection ended: %w", c.conn.Err())
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// read takes what comes on the control stream.
+func (c *child) read(ctx context.Context) error {
+	welcomed := false
+	for {
+		t, payload, err := c.control.receive()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case typeWelcome:
+			w, err := decode[Welcome](payload)
+			if err != nil {
+				return err
+			}
+			if welcomed {
+				return fmt.Errorf("%w: welcomed twice", ErrProtocol)
+			}
+			welcomed = true
+			c.welcomed <- w
+			if c.OnWelcome != nil {
+				c.OnWelcome(w)
+			}
+		case typeRefused:
+			r, err := decode[Refused](payload)
+			if err != nil {
+				return err
+			}
+			return &r
+		case typeCertificate:
+			answer, err := decode[certificate](payload)
+			if err != nil {
+				return err
+			}
+			select {
+			case c.answers <- answer:
+			default:
+				return fmt.Errorf("%w: a certificate that was not asked for", ErrProtocol)
+			}
+		default:
+			return fmt.Errorf("%w: frame type %d from a parent", ErrProtocol, t)
+		}
+	}
+}
+
+// retryRenewal is how long a child waits after a failed renewal.
+const retryRenewal = time.Hour
+
+// tend tells the parent of health and renews the certificate when it is time.
+func (c *child) tend(ctx context.Context) error {
+	var renew <-chan time.Time
+	if c.Renewal != nil {
+		timer := time.NewTimer(time.Until(c.Renewal.At))
+		defer timer.Stop()
+		renew = timer.C
+	}
+	for {
+		select {
+		case w := <-c.welcomed:
+			if w.RenewOnly {
+				if err := c.renew(ctx); err != nil {
+					return fmt.Errorf("the certificate has expired and cannot be renewed: %w", err)
+				}
+				return ErrRenewed
+			}
+		case <-renew:
+			renew = nil
+			if err := c.renew(ctx); err != nil && ctx.Err() == nil {
+				c.Log.Warn("the certificate could not be renewed", "err", err, "again", retryRenewal)
+				renew = time.After(retryRenewal)
+			}
+		case h := <-c.Health:
+			if err := c.control.send(typeHealth, h); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (c *child) renew(ctx context.Context) error {
+	if c.Renewal == nil {
+		return errors.New("this child does not know how")
+	}
+	csr, err := c.Renewal.CSR()
+	if err != nil {
+		return err
+	}
+	if err := c.control.send(typeRequest, csr); err != nil {
+		return err
+	}
+	select {
+	case answer := <-c.answers:
+		if answer.Error != "" {
+			return errors.New(answer.Error)
+		}
+		if err := c.Renewal.Install(answer.Chain, answer.Bundle); err != nil {
+			return err
+		}
+		c.Log.Info("certificate renewed")
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// receive keeps the copy of the desired state.
+func (c *child) receive(ctx context.Context) error {
+	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{Log: c.Log})
+	if !errors.Is(err, store.ErrRegressed) {
+		return fmt.Errorf("receive the desired state: %w", err)
+	}
+	c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it", "err", err)
+	return c.control.send(typeHealth, Health{Reason: CenterRegressed, Message: err.Error()})
+}
+
+// report sends the reports.
+func (c *child) report(ctx context.Context) error {
+	if c.ReportedReady != nil {
+		select {
+		case <-c.ReportedReady:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	o := delta.Up()
+	if c.Send != nil {
+		o = *c.Send
+	}
+	o.Log = c.Log
+	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
+}

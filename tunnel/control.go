@@ -1,0 +1,106 @@
+package tunnel
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// The frames of the control stream. Their payloads are JSON: they are rare, and people read them.
+const (
+	typeHello wire.Type = iota + 32
+	typeWelcome
+	typeRefused
+	typeHealth
+	typeRequest     // a certificate request
+	typeCertificate // its answer
+)
+
+// Kinds of streams, the second byte of each. A child opens all three.
+const (
+	kindControl byte = iota + 1
+	kindDesired
+	kindReported
+)
+
+// Hello is who a child says it is. Only its Identity is proven; Hello is information.
+type Hello struct {
+	AgentVersion      string `json:"agentVersion,omitempty"`
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// Relay is true for a center that is itself the child.
+	Relay bool `json:"relay,omitempty"`
+	// Clock is the child's time.
+	Clock time.Time `json:"clock"`
+	// Dictionary is filled in by ServeChild.
+	Dictionary string `json:"dictionary,omitempty"`
+}
+
+// Welcome is a parent's answer to Hello.
+type Welcome struct {
+	Incarnation   store.Incarnation `json:"incarnation"`
+	CenterVersion string            `json:"centerVersion,omitempty"`
+	// Clock is the parent's time.
+	Clock time.Time `json:"clock"`
+	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
+	RenewOnly bool `json:"renewOnly,omitempty"`
+}
+
+// Health is what a child says of itself when it changes. The zero value means that all is well.
+type Health struct {
+	// Reason is a CamelCase word. CenterRegressed is set by ServeChild.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// CenterRegressed is the Reason of a child that holds because its parent is not, or no longer, the one that its data came from.
+const CenterRegressed = "CenterRegressed"
+
+// certificate answers a request: a chain and what to trust, or why not.
+type certificate struct {
+	Chain  []byte `json:"chain,omitempty"`
+	Bundle []byte `json:"bundle,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// control is one side's control stream.
+type control struct {
+	stream Stream
+	in     *bufio.Reader
+
+	mu sync.Mutex // held while a frame is written
+}
+
+func newControl(s Stream) *control { return &control{stream: s, in: bufio.NewReaderSize(s, 1<<10)} }
+
+func (c *control) send(t wire.Type, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("send on the control stream: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := wire.WriteFrame(c.stream, t, payload); err != nil {
+		return fmt.Errorf("send on the control stream: %w", err)
+	}
+	return nil
+}
+
+func (c *control) receive() (wire.Type, []byte, error) {
+	t, payload, err := wire.ReadFrame(c.in, wire.MaxControl)
+	if err != nil {
+		return 0, nil, fmt.Errorf("read the control stream: %w", err)
+	}
+	return t, payload, nil
+}
+
+func decode[T any](payload []byte) (v T, err error) {
+	if err = json.Unmarshal(payload, &v); err != nil {
+		err = fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return v, err
+}

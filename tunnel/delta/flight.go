@@ -1,0 +1,71 @@
+package delta
+
+import (
+	"fmt"
+	"sync"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// flight counts the batches that are not acknowledged yet, oldest first.
+type flight struct {
+	maxBytes, maxBatches int
+	onAck                func(store.Position)
+
+	mu      sync.Mutex
+	batches []inFlight
+	bytes   int
+	landed  chan struct{} // one slot: something was acknowledged
+}
+
+type inFlight struct {
+	bytes   int
+	through store.Position
+	partial bool
+}
+
+func newFlight(o SendOptions) *flight {
+	return &flight{maxBytes: o.MaxInFlightBytes, maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, landed: make(chan struct{}, 1)}
+}
+
+// room tells whether another batch may be sent. One is always allowed, however large.
+func (f *flight) room() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.batches)
+	return n == 0 || f.bytes < f.maxBytes && (f.maxBatches == 0 || n < f.maxBatches)
+}
+
+func (f *flight) sent(b inFlight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.batches = append(f.batches, b)
+	f.bytes += b.bytes
+}
+
+// ack takes the acknowledged batches off. An acknowledgement of what was never sent is an error.
+func (f *flight) ack(a wire.Ack) error {
+	f.mu.Lock()
+	if a.Frames > len(f.batches) {
+		f.mu.Unlock()
+		return fmt.Errorf("%w: %d batches acknowledged, %d were sent", wire.ErrMalformed, a.Frames, len(f.batches))
+	}
+	var reached *store.Position
+	for _, b := range f.batches[:a.Frames] {
+		f.bytes -= b.bytes
+		if !b.partial {
+			reached = &b.through
+		}
+	}
+	f.batches = append(f.batches[:0], f.batches[a.Frames:]...)
+	f.mu.Unlock()
+	select {
+	case f.landed <- struct{}{}:
+	default:
+	}
+	if reached != nil && f.onAck != nil {
+		f.onAck(*reached)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package delta
+
+import (
+	"log/slog"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+// Window is the least time between two batches. It grows from Min to Max while there is much to send and shrinks when there is little; the
+// first change after a pause goes at once.
+type Window struct{ Min, Max time.Duration }
+
+// SendOptions say how eager a sender is. Down and Up are the ones that tiers use.
+type SendOptions struct {
+	Window Window
+	// MaxInFlightBytes is how many bytes of batches may wait for their acknowledgement; meanwhile changes coalesce.
+	MaxInFlightBytes int
+	// MaxInFlightBatches bounds their number; 0 means that only bytes count.
+	MaxInFlightBatches int
+	// PatchBytes is how many compressed bytes of bodies are kept to send later versions of them as patches; 0 sends whole bodies.
+	PatchBytes int
+	// OnAck is called from the stream's reader whenever the receiver has durably reached a position.
+	OnAck func(store.Position)
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Down are the options of desired feeds: at once, several batches in flight.
+func Down() SendOptions {
+	return SendOptions{MaxInFlightBytes: 1 << 20, PatchBytes: 64 << 10}
+}
+
+// Up are the options of reported feeds on a LAN.
+func Up() SendOptions {
+	return SendOptions{Window: Window{50 * time.Millisecond, time.Second}, MaxInFlightBytes: 256 << 10, MaxInFlightBatches: 2, PatchBytes: 256 << 10}
+}
+
+// ReceiveOptions are those of a receiver.
+type ReceiveOptions struct {
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+func logger(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
+}

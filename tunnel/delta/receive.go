@@ -1,0 +1,248 @@
+package delta
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// Batches that have already arrived are stored in one transaction, up to this many bytes.
+const commitBytes = 1 << 20
+
+// bodies is what a Sink that can look up bodies implements; patches are sent only to those.
+type bodies interface {
+	Get(k store.Key) (store.Entry, bool, error)
+}
+
+// Receive keeps the sink equal to the feed of the sender at the other end of the stream until ctx ends or the stream breaks; it always
+// returns an error: store.ErrRegressed when the sink does not take this sender for the one that it knows, and then nothing has changed.
+// What it acknowledges is durable. The stream is cancelled when it returns.
+func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, stream.Cancel)
+	defer stop()
+	r := &receiver{stream: stream, sink: sink, log: logger(o.Log), frames: newInbound(commitBytes)}
+	r.bodies, _ = sink.(bodies)
+	var base wire.Base
+	if r.bodies != nil {
+		base = r.base
+	}
+	r.decoder = wire.NewDecoder(compress.Default(), base)
+	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil}
+	if err := wire.WriteFrame(stream, wire.TypeResume, resume.Encode()); err != nil {
+		return because(ctx, fmt.Errorf("send the position: %w", err))
+	}
+	in := bufio.NewReaderSize(stream, 16<<10)
+	if err := r.start(in); err != nil {
+		return because(ctx, err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		r.frames.fill(ctx, in)
+	}()
+	err := r.run(ctx)
+	cancel(err)
+	stream.Cancel()
+	<-read
+	return because(ctx, err)
+}
+
+// receiver is one Receive. Its fields belong to the main goroutine.
+type receiver struct {
+	stream  Stream
+	sink    store.Sink
+	bodies  bodies
+	log     *slog.Logger
+	decoder *wire.Decoder
+	frames  *inbound
+
+	head    store.Position // of the sender when it started
+	root    store.Digest   // of the feed at head
+	checked bool
+
+	pending map[store.Key]store.Entry // decoded, not stored yet
+	batch   store.Batch
+	count   int
+}
+
+// start reads where the sender is, and refuses one that is not the sender of this copy.
+func (r *receiver) start(in *bufio.Reader) error {
+	t, payload, err := wire.ReadFrame(in, 256)
+	if err != nil {
+		return fmt.Errorf("read the sender's position: %w", err)
+	}
+	if t != wire.TypeStart {
+		return fmt.Errorf("%w: frame type %d before a start", wire.ErrMalformed, t)
+	}
+	m, err := wire.DecodeStart(payload)
+	if err != nil {
+		return err
+	}
+	r.head, r.root = m.Head, m.Root
+	if err := r.sink.Admit(m.Head); err != nil {
+		r.hold(in, err)
+		return err
+	}
+	return nil
+}
+
+// holdTime is how long a sender may take to notice that it is held, before it is cut off.
+const holdTime = 5 * time.Second
+
+// hold tells the sender why it is not obeyed and waits until it lets go of the stream. What it sends meanwhile is thrown away.
+func (r *receiver) hold(in io.Reader, why error) {
+	if err := wire.WriteFrame(r.stream, wire.TypeHold, []byte(why.Error())); err != nil {
+		r.log.Debug("the sender could not be told that it is held", "err", err)
+		return
+	}
+	timer := time.AfterFunc(holdTime, r.stream.Cancel)
+	defer timer.Stop()
+	_, err := io.Copy(io.Discard, in)
+	r.log.Debug("the sender has let go", "err", err)
+}
+
+func (r *receiver) run(ctx context.Context) error {
+	for {
+		frames, err := r.frames.take(ctx)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames {
+			if err := r.frame(ctx, f); err != nil {
+				return err
+			}
+		}
+		if err := r.commit(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *receiver) frame(ctx context.Context, f frame) error {
+	switch f.kind {
+	case wire.TypeBatch:
+		return r.decode(f.payload)
+	case wire.TypeAsk:
+		if err := r.commit(ctx); err != nil {
+			return err
+		}
+		return r.answer(f.payload)
+	default:
+		return fmt.Errorf("%w: frame type %d from a sender", wire.ErrMalformed, f.kind)
+	}
+}
+
+func (r *receiver) decode(payload []byte) error {
+	entries, revision, _, err := r.decoder.Decode(payload)
+	if err != nil {
+		return err
+	}
+	if r.pending == nil {
+		r.pending = map[store.Key]store.Entry{}
+	}
+	for _, e := range entries {
+		r.pending[e.Key] = e
+	}
+	r.batch.Entries = append(r.batch.Entries, entries...)
+	r.batch.Through = store.Position{Incarnation: r.head.Incarnation, Revision: revision}
+	r.count++
+	return nil
+}
+
+// base returns the body that a patch is made against, stored or about to be.
+func (r *receiver) base(k store.Key, h store.Hash) ([]byte, error) {
+	e, ok := r.pending[k]
+	if !ok {
+		var err error
+		if e, ok, err = r.bodies.Get(k); err != nil {
+			return nil, fmt.Errorf("read the base of a patch: %w", err)
+		}
+	}
+	if !ok || e.Hash != h {
+		return nil, fmt.Errorf("%w: %s", errBase, k)
+	}
+	return e.Body, nil
+}
+
+// commit stores what was decoded and acknowledges it.
+func (r *receiver) commit(ctx context.Context) error {
+	if r.count == 0 {
+		return nil
+	}
+	if err := r.sink.Commit(ctx, r.batch); err != nil {
+		return fmt.Errorf("store a batch: %w", err)
+	}
+	ack := wire.Ack{Frames: r.count, Revision: r.batch.Through.Revision}
+	through := r.batch.Through
+	r.batch, r.pending, r.count = store.Batch{}, nil, 0
+	if err := wire.WriteFrame(r.stream, wire.TypeAck, ack.Encode()); err != nil {
+		return fmt.Errorf("acknowledge: %w", err)
+	}
+	return r.check(through)
+}
+
+// check compares the copy with the feed at the first moment when both are at the same position.
+func (r *receiver) check(at store.Position) error {
+	if r.checked || at != r.head {
+		r.checked = r.checked || at.Revision > r.head.Revision
+		return nil
+	}
+	r.checked = true
+	if r.sink.Root() == r.root {
+		return nil
+	}
+	r.log.Warn("the copy differs from the feed, it is compared", "position", at.String())
+	return wire.WriteFrame(r.stream, wire.TypeCompare, nil)
+}
+
+// Members of one part of an answer.
+const answerMembers = 2048
+
+func (r *receiver) answer(payload []byte) error {
+	ask, err := wire.DecodeAsk(payload)
+	if err != nil {
+		return err
+	}
+	var a wire.Answer
+	switch ask.Level {
+	case wire.LevelOuter:
+		outer, err := r.sink.Outer()
+		if err != nil {
+			return fmt.Errorf("read digests: %w", err)
+		}
+		a.Digests = outer[:]
+	case wire.LevelInner:
+		for _, b := range ask.Buckets {
+			inner, err := r.sink.Inner(b)
+			if err != nil {
+				return fmt.Errorf("read digests: %w", err)
+			}
+			a.Digests = append(a.Digests, inner[:]...)
+		}
+	case wire.LevelMembers:
+		for _, b := range ask.Buckets {
+			members, err := r.sink.Members(b/store.Fanout, b%store.Fanout)
+			if err != nil {
+				return fmt.Errorf("read members: %w", err)
+			}
+			a.Members = append(a.Members, members...)
+			if len(a.Members) >= answerMembers {
+				a.More = true
+				if err := wire.WriteFrame(r.stream, wire.TypeAnswer, encodeAnswer(a)); err != nil {
+					return err
+				}
+				a = wire.Answer{}
+			}
+		}
+	}
+	return wire.WriteFrame(r.stream, wire.TypeAnswer, encodeAnswer(a))
+}

@@ -1,0 +1,141 @@
+package delta
+
+import (
+	"context"
+	"fmt"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// reconcile finds what the receiver has otherwise than the feed and sends that alone. The receiver is at from meanwhile, and at the
+// feed's head in the end. root is what the receiver said that it has, nil when it must be asked.
+func (s *sender) reconcile(ctx context.Context, from store.Position, root *store.Digest) (store.Cursor, error) {
+	head, want, cursor := s.feed.Snapshot()
+	var different []store.Entry
+	if root == nil || *root != want {
+		have := theirs{}
+		if root == nil || *root != (store.Digest{}) {
+			var err error
+			if have, err = s.ask(ctx, s.feed.All()); err != nil {
+				return 0, fmt.Errorf("compare with the receiver: %w", err)
+			}
+		}
+		different = have.differences(s.feed.All(), head.Revision)
+	}
+	return cursor, s.send(ctx, different, from, head)
+}
+
+// theirs is what a receiver has in the buckets that differ.
+type theirs struct {
+	all     bool // false: the receiver is empty
+	buckets map[int]bool
+	hashes  map[store.Key]store.Hash
+}
+
+// differences returns what makes a receiver equal: values that it lacks, and tombstones for keys that the feed does not have.
+func (t theirs) differences(live []store.Entry, revision int64) []store.Entry {
+	var out []store.Entry
+	for _, e := range live {
+		if t.all && !t.buckets[bucket(e.Key)] {
+			continue
+		}
+		if h, ok := t.hashes[e.Key]; !ok || h != e.Hash {
+			out = append(out, e)
+		}
+		delete(t.hashes, e.Key)
+	}
+	for k := range t.hashes {
+		out = append(out, store.Entry{Key: k, Revision: revision, Tombstone: true})
+	}
+	return out
+}
+
+func bucket(k store.Key) int {
+	outer, inner := store.Bucket(k)
+	return outer*store.Fanout + inner
+}
+
+// ask goes from the outer digests down to the members of the buckets that differ.
+func (s *sender) ask(ctx context.Context, live []store.Entry) (theirs, error) {
+	var outer [store.Fanout]store.Digest
+	var inner [wire.MaxBuckets]store.Digest
+	for _, e := range live {
+		b := bucket(e.Key)
+		outer[b/store.Fanout].Add(e.Key, e.Hash)
+		inner[b].Add(e.Key, e.Hash)
+	}
+	got := theirs{all: true, buckets: map[int]bool{}, hashes: map[store.Key]store.Hash{}}
+	digests, err := s.digests(ctx, wire.Ask{Level: wire.LevelOuter}, 1)
+	if err != nil {
+		return got, err
+	}
+	var outers, inners []int
+	for i, d := range digests {
+		if d != outer[i] {
+			outers = append(outers, i)
+		}
+	}
+	if len(outers) == 0 {
+		return got, nil
+	}
+	if digests, err = s.digests(ctx, wire.Ask{Level: wire.LevelInner, Buckets: outers}, len(outers)); err != nil {
+		return got, err
+	}
+	for i, d := range digests {
+		if b := outers[i/store.Fanout]*store.Fanout + i%store.Fanout; d != inner[b] {
+			inners = append(inners, b)
+			got.buckets[b] = true
+		}
+	}
+	err = s.exchange(ctx, wire.Ask{Level: wire.LevelMembers, Buckets: inners}, func(a wire.Answer) error {
+		for _, m := range a.Members {
+			if !got.buckets[bucket(m.Key)] {
+				return fmt.Errorf("%w: a member of a bucket that was not asked for", wire.ErrMalformed)
+			}
+			got.hashes[m.Key] = m.Hash
+		}
+		return nil
+	})
+	return got, err
+}
+
+func (s *sender) digests(ctx context.Context, ask wire.Ask, buckets int) ([]store.Digest, error) {
+	var out []store.Digest
+	err := s.exchange(ctx, ask, func(a wire.Answer) error {
+		out = append(out, a.Digests...)
+		return nil
+	})
+	if err == nil && len(out) != buckets*store.Fanout {
+		err = fmt.Errorf("%w: %d digests for %d buckets", wire.ErrMalformed, len(out), buckets)
+	}
+	return out, err
+}
+
+// exchange asks and hands over the parts of the answer.
+func (s *sender) exchange(ctx context.Context, ask wire.Ask, part func(wire.Answer) error) error {
+	if err := wire.WriteFrame(s.stream, wire.TypeAsk, ask.Encode()); err != nil {
+		return err
+	}
+	for {
+		select {
+		case a := <-s.answers:
+			if err := part(a); err != nil || !a.More {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func encodeAnswer(a wire.Answer) []byte { return compress.Default().Encode(nil, a.Encode()) }
+
+func decodeAnswer(payload []byte) (wire.Answer, error) {
+	raw, err := compress.Default().Decode(nil, payload, wire.MaxRaw)
+	if err != nil {
+		return wire.Answer{}, fmt.Errorf("%w: %w", wire.ErrMalformed, err)
+	}
+	return wire.DecodeAnswer(raw)
+}

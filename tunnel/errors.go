@@ -1,0 +1,56 @@
+package tunnel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Reasons for which one side ends a connection. They reach the other side: its Conn.Err is the same error.
+var (
+	// ErrDraining is the reason when a parent stops. The child dials again.
+	ErrDraining = errors.New("the parent is stopping")
+	// ErrReplaced is the reason when a newer session of the same identity has come.
+	ErrReplaced = errors.New("a newer session of the same site has taken over")
+	// ErrRefused is the reason when the session was refused; details came as *Refused.
+	ErrRefused = errors.New("the session was refused")
+	// ErrRenewed is returned by ServeChild when an expired certificate was renewed: dial again with the new one.
+	ErrRenewed = errors.New("the certificate was renewed, dial again")
+	// ErrProtocol is the reason when the other side broke the protocol.
+	ErrProtocol = errors.New("the other side broke the protocol")
+)
+
+// The codes of the reasons on the wire. 0 is a close without a reason.
+var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol}
+
+// CodeOf is the code that a transport sends for a reason.
+func CodeOf(reason error) uint64 {
+	for code, r := range reasons {
+		if r != nil && errors.Is(reason, r) {
+			return uint64(code)
+		}
+	}
+	return 0
+}
+
+// ReasonOf is the reason that a code stands for, and the closing side's own words.
+func ReasonOf(code uint64, text string) error {
+	if code == 0 || code >= uint64(len(reasons)) {
+		return fmt.Errorf("closed by the other side: %s", text)
+	}
+	return reasons[code]
+}
+
+// Refused is a parent's refusal of a session.
+type Refused struct {
+	// Reason is a CamelCase word: Version, Dictionary, Unknown, Busy ...
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// RetryAfter is when the child may try again; 0 leaves that to it.
+	RetryAfter time.Duration `json:"retryAfter,omitempty"`
+}
+
+// Error says why.
+func (r *Refused) Error() string {
+	return fmt.Sprintf("the parent refused the session: %s: %s", r.Reason, r.Message)
+}

@@ -1,0 +1,260 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// openTime is how long a child may take to open its streams, and to read a refusal.
+const openTime = 10 * time.Second
+
+// Admission is what a parent gives to a child that it lets in.
+type Admission struct {
+	// Feed is what the child is to have.
+	Feed *store.Feed
+	// Inbox is the copy of the child's reports.
+	Inbox store.Sink
+	// Welcome is the answer to Hello; Clock is filled in.
+	Welcome Welcome
+}
+
+// ParentConfig is what a parent brings into a session.
+type ParentConfig struct {
+	// Admit decides about a child by its proven identity. A *Refused error is sent to the child.
+	Admit func(ctx context.Context, who Identity, hello Hello) (Admission, error)
+	// Sign answers a certificate request (PEM) of a child, which may be one whose certificate has expired. It must check that the child is
+	// still a member. Nil refuses all.
+	Sign func(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
+	// OnAck is called when the child has durably stored a position of Feed, OnHealth when its health changes. Both may be nil.
+	OnAck    func(store.Position)
+	OnHealth func(Health)
+	// SendOptions of Feed; the zero value means delta.Down.
+	Send *delta.SendOptions
+	Log  *slog.Logger
+}
+
+// ServeParent runs one session over a connection that a child has dialled, until ctx ends or the session does, and closes the connection. It
+// always returns an error.
+func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &parent{ParentConfig: cfg, conn: conn}
+	stop := context.AfterFunc(ctx, func() { conn.Close(drainReason(context.Cause(ctx))) })
+	err := p.serve(ctx, cancel)
+	stop()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	err = whyEnded(conn, err)
+	return errors.Join(err, conn.Close(drainReason(err)))
+}
+
+// drainReason is what the child is told when the parent's context ends: that it is stopping, unless the cause says otherwise.
+func drainReason(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return ErrDraining
+	}
+	return err
+}
+
+type parent struct {
+	ParentConfig
+	conn              Conn
+	control           *control
+	desired, reported Stream
+	admission         Admission
+}
+
+func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
+	welcome, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	parts := []func(context.Context) error{p.read, p.ended}
+	if !welcome.RenewOnly {
+		parts = append(parts, p.send, p.receive)
+	}
+	var running sync.WaitGroup
+	for _, part := range parts {
+		running.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
+}
+
+// open accepts the child's streams, reads its hello and answers it.
+func (p *parent) open(ctx context.Context) (Welcome, error) {
+	opening, cancel := context.WithTimeoutCause(ctx, openTime, fmt.Errorf("%w: the streams were not opened in time", ErrProtocol))
+	defer cancel()
+	stop := context.AfterFunc(opening, func() {
+		if opening.Err() == context.DeadlineExceeded {
+			p.conn.Close(context.Cause(opening))
+		}
+	})
+	defer stop()
+	for p.control == nil || p.desired == nil || p.reported == nil {
+		if err := p.accept(opening); err != nil {
+			return Welcome{}, fmt.Errorf("accept the child's streams: %w", err)
+		}
+	}
+	t, payload, err := p.control.receive()
+	if err != nil {
+		return Welcome{}, err
+	}
+	if t != typeHello {
+		return Welcome{}, fmt.Errorf("%w: frame type %d instead of a hello", ErrProtocol, t)
+	}
+	hello, err := decode[Hello](payload)
+	if err != nil {
+		return Welcome{}, err
+	}
+	welcome, err := p.admit(ctx, hello)
+	if err != nil {
+		return Welcome{}, p.refuse(err)
+	}
+	welcome.Clock = time.Now()
+	return welcome, p.control.send(typeWelcome, welcome)
+}
+
+// accept takes one stream by its first two bytes, version and kind.
+func (p *parent) accept(ctx context.Context) error {
+	s, err := p.conn.AcceptStream(ctx)
+	if err != nil {
+		return err
+	}
+	var first [2]byte
+	if _, err := io.ReadFull(s, first[:]); err != nil {
+		return err
+	}
+	if first[0] != wire.Version {
+		p.control = newControl(s)
+		return p.refuse(&Refused{Reason: "Version", Message: fmt.Sprintf("the child speaks protocol version %d, this center %d", first[0], wire.Version)})
+	}
+	switch kind := first[1]; {
+	case kind == kindControl && p.control == nil:
+		p.control = newControl(s)
+	case kind == kindDesired && p.desired == nil:
+		p.desired = s
+	case kind == kindReported && p.reported == nil:
+		p.reported = s
+	default:
+		return fmt.Errorf("%w: a stream of kind %d", ErrProtocol, kind)
+	}
+	return nil
+}
+
+func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
+	if hello.Dictionary != compress.DictionaryName() {
+		return Welcome{}, &Refused{Reason: "Dictionary", Message: fmt.Sprintf("the child compresses with dictionary %q, this center with %q: "+
+			"update the older of the two", hello.Dictionary, compress.DictionaryName())}
+	}
+	who := p.conn.Peer()
+	if !who.NotAfter.IsZero() && time.Now().After(who.NotAfter) {
+		p.Log.Info("the child's certificate has expired, it may renew it", "target", who.Target, "expired", who.NotAfter)
+		return Welcome{RenewOnly: true}, nil
+	}
+	var err error
+	p.admission, err = p.Admit(ctx, who, hello)
+	return p.admission.Welcome, err
+}
+
+// refuse tells the child why and waits until it has gone.
+func (p *parent) refuse(err error) error {
+	told := &Refused{Reason: "Internal", Message: "the center cannot serve this session now", RetryAfter: openTime}
+	errors.As(err, &told)
+	if p.control.send(typeRefused, told) == nil {
+		select {
+		case <-p.conn.Done():
+		case <-time.After(openTime):
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
+// ended ends the session with the connection.
+func (p *parent) ended(ctx context.Context) error {
+	select {
+	case <-p.conn.Done():
+		return fmt.Errorf("the connection ended: %w", p.conn.Err())
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// read takes what comes on the control stream; it ends with the connection.
+func (p *parent) read(ctx context.Context) error {
+	for {
+		t, payload, err := p.control.receive()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case typeHealth:
+			h, err := decode[Health](payload)
+			if err != nil {
+				return err
+			}
+			if p.OnHealth != nil {
+				p.OnHealth(h)
+			}
+		case typeRequest:
+			csr, err := decode[[]byte](payload)
+			if err != nil {
+				return err
+			}
+			if err := p.control.send(typeCertificate, p.sign(ctx, csr)); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("%w: frame type %d from a child", ErrProtocol, t)
+		}
+	}
+}
+
+func (p *parent) sign(ctx context.Context, csr []byte) certificate {
+	err := errors.New("this center does not renew certificates")
+	var chain, bundle []byte
+	if p.Sign != nil {
+		chain, bundle, err = p.Sign(ctx, p.conn.Peer(), csr)
+	}
+	if err != nil {
+		p.Log.Warn("a renewal was refused", "target", p.conn.Peer().Target, "err", err)
+		return certificate{Error: err.Error()}
+	}
+	return certificate{Chain: chain, Bundle: bundle}
+}
+
+func (p *parent) send(ctx context.Context) error {
+	o := delta.Down()
+	if p.Send != nil {
+		o = *p.Send
+	}
+	o.OnAck, o.Log = p.OnAck, p.Log
+	err := delta.Send(ctx, p.desired, p.admission.Feed, o)
+	if errors.Is(err, delta.ErrHeld) {
+		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
+		return nil
+	}
+	return fmt.Errorf("send the desired state: %w", err)
+}
+
+func (p *parent) receive(ctx context.Context) error {
+	return fmt.Errorf("receive reports: %w", delta.Receive(ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log}))
+}
