@@ -1,0 +1,187 @@
+// Package scenarios runs scripts over test clusters: each file of
+// testdata/script is one scenario, readable from top to bottom, in the language
+// of testscript (rogpeppe/go-internal) with a few commands more:
+//
+//	cluster use NAME...             wait for shared clusters: real-1, real-2, simulated-1, simulated-2
+//	cluster up [FLAGS] NAME         start a cluster that only this script has
+//	cluster down|stop|start ...     as on the command line of testenv
+//	kubectl [@CLUSTER] ARGS         kubectl, as administrator of the cluster
+//	skerry ARGS                     the product's binary, $SKERRY_BIN
+//	testenv ARGS                    the test environment's binary, $TESTENV_BIN
+//	eventually TIME REGEXP COMMAND  repeat a command until its output matches
+//	bg NAME COMMAND                 start a process; its output is in NAME.log
+//	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
+//
+// A script that uses a real cluster is skipped without root. Shared clusters
+// start when the first script uses them and are taken down after the last one;
+// a script leaves nothing of its own in them, which $NS, a name that no other
+// script has, helps with. Processes end with their script.
+//
+// Tests import it; [Run] does nothing unless SKERRY_SCENARIOS=1.
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"skerry.dev/skerry/testenv/cluster"
+)
+
+// Run runs every script of a directory as a subtest.
+func Run(t *testing.T, dir string) {
+	if os.Getenv("SKERRY_SCENARIOS") != "1" {
+		t.Skip("scenarios start clusters: run them with SKERRY_SCENARIOS=1 (make scenarios)")
+	}
+	r := newRunner(t)
+	// Every script has its subtest inside this one, so the clusters go when all
+	// scripts are done.
+	t.Run("script", func(t *testing.T) {
+		testscript.Run(t, testscript.Params{
+			Dir:                dir,
+			Setup:              r.setup,
+			RequireUniqueNames: true,
+			Condition:          condition,
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){
+				"cluster":    r.cluster,
+				"kubectl":    program("kubectl"),
+				"skerry":     program("skerry"),
+				"testenv":    program("testenv"),
+				"eventually": eventually,
+				"bg":         background,
+				"bgstop":     endBackground(false),
+				"bgkill":     endBackground(true),
+			},
+		})
+	})
+}
+
+// runner is one run of all scripts.
+type runner struct {
+	shared *sharedClusters
+	state  string // state directory of this run's clusters
+	path   string // PATH of scripts
+}
+
+// newRunner makes a state directory of its own, so that this run's clusters are
+// nobody else's, and a PATH on which the programs are.
+func newRunner(t *testing.T) *runner {
+	testenv := binary(t, "TESTENV_BIN", "testenv")
+	state, err := os.MkdirTemp("", "skerry-scenarios-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.Command(testenv, "tools").Output()
+	if err != nil {
+		t.Fatalf("testenv tools: %v", err)
+	}
+	bin := filepath.Join(state, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(testenv, filepath.Join(bin, "testenv")); err != nil {
+		t.Fatal(err)
+	}
+	if skerry := os.Getenv("SKERRY_BIN"); skerry != "" {
+		if err := os.Symlink(absolute(t, skerry), filepath.Join(bin, "skerry")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &runner{
+		shared: newSharedClusters(testenv, state),
+		state:  state,
+		path:   strings.Join([]string{bin, strings.TrimSpace(string(output)), os.Getenv("PATH")}, string(os.PathListSeparator)),
+	}
+	t.Cleanup(func() {
+		if err := r.shared.down(); err != nil {
+			t.Errorf("take clusters down: %v", err)
+		}
+		if err := os.RemoveAll(state); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// binary finds a program of the repository: by a variable, else in bin/ beside
+// the module.
+func binary(t *testing.T, variable, name string) string {
+	path := os.Getenv(variable)
+	if path == "" {
+		path = filepath.Join("..", "..", "bin", name)
+	}
+	path = absolute(t, path)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v; build it, or set %s", err, variable)
+	}
+	return path
+}
+
+func absolute(t *testing.T, path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
+// setup prepares a script's environment.
+func (r *runner) setup(env *testscript.Env) error {
+	env.Setenv("PATH", r.path)
+	env.Setenv("HOME", env.WorkDir)
+	env.Setenv(cluster.StateVariable, r.state)
+	// Caches stay where they are although HOME changes.
+	for _, name := range []string{"SKERRY_TESTENV_CACHE", "SKERRY_TESTENV_SOURCE", "SKERRY_BIN"} {
+		env.Setenv(name, os.Getenv(name))
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	env.Setenv("XDG_CACHE_HOME", cache)
+	env.Setenv("NS", namespaceFor(filepath.Base(env.WorkDir)))
+	env.Setenv("KUBECONFIG", "") // a script sets it, or says @CLUSTER
+	var variables []string
+	for _, v := range env.Vars {
+		name, _, _ := strings.Cut(v, "=")
+		variables = append(variables, name)
+	}
+	background := &processes{}
+	env.Values[variablesKey{}] = variables
+	env.Values[processesKey{}] = background
+	env.Values[testKey{}] = env.T()
+	env.Defer(background.end)
+	return nil
+}
+
+// The keys of what a script's commands find with TestScript.Value.
+type (
+	variablesKey struct{} // []string, the names of environment variables
+	processesKey struct{} // *processes
+	testKey      struct{} // testscript.T
+)
+
+// namespaceFor makes a namespace's name of a script's name.
+func namespaceFor(script string) string {
+	script = strings.TrimPrefix(script, "script-")
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(script))
+	return "t-" + strings.Trim(name, "-")
+}
+
+// condition is for lines that begin with [root] or [!root].
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("no condition %q", name)
+}
