@@ -1,0 +1,198 @@
+// Package agent runs beside a workload cluster, or inside a relay, and makes it what the parent wants: uplink keeps a durable copy of
+// the desired feed, apply brings it to the target, observe tells what became of it. This file only wires them. An agent
+// works from its own file alone; no parent, no link and no clock is needed to go on with what it knows. It never links
+// the API server. It is imported by main.go.
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"skerry.dev/skerry/agent/apply"
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/observe"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/uplink"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
+)
+
+// ErrRefused is returned by Run when joining failed in a way that a person has to mend: token, CA or clock.
+var ErrRefused = uplink.ErrRefused
+
+// Config is what an agent needs to know.
+type Config struct {
+	// DataDir holds agent.db and the credentials. It is made when missing, mode 0700.
+	DataDir string
+	// Parent is https://HOST:PORT of the center.
+	Parent string
+	// Token joins the site the first time; it is not needed afterwards.
+	Token string
+	// Name of the SyncTarget. Labels are put on it when the site joins.
+	Name   string
+	Labels map[string]string
+	// Target is where the desired objects go: Cluster or Relay.
+	Target target.Access
+	// Relay tells the parent that this is a center with targets of its own.
+	Relay bool
+	// Version of this binary.
+	Version string
+	// Log is where it logs; nothing is logged when nil.
+	Log *slog.Logger
+}
+
+// Cluster is the target of an agent beside a workload cluster: the current context of a kubeconfig file, or the cluster that this
+// process runs in when that is empty.
+func Cluster(kubeconfig string) (target.Access, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("find the workload cluster (give --kubeconfig FILE when not inside of it): %w", err)
+		}
+		return target.Cluster(config), nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", kubeconfig, err)
+	}
+	return target.Cluster(config), nil
+}
+
+// Relay is the target of a center that joins a parent: its own spaces.
+func Relay(center interface {
+	Loopback(space string) *rest.Config
+}) target.Access {
+	return target.Relay(center.Loopback)
+}
+
+// Run is an agent until ctx ends. It returns ErrRefused when joining is refused, and leaves the target as it is in any case.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a, err := open(cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.run(ctx), a.file.Close())
+}
+
+type agent struct {
+	Config
+	file      *bolt.File
+	desired   *bolt.Sink
+	clients   *target.Clients
+	inventory *inventory.Inventory
+	applier   *apply.Applier
+	observer  *observe.Observer
+}
+
+func open(cfg Config) (*agent, error) {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	seal, err := sealKey(filepath.Join(cfg.DataDir, "seal.key"))
+	if err != nil {
+		return nil, err
+	}
+	file, err := bolt.Open(filepath.Join(cfg.DataDir, "agent.db"), bolt.Options{Log: cfg.Log, SealKey: seal})
+	if err != nil {
+		return nil, fmt.Errorf("open the agent's store: %w", err)
+	}
+	a := &agent{Config: cfg, file: file, clients: target.NewClients(cfg.Target)}
+	if err := a.wire(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return a, nil
+}
+
+func (a *agent) wire() (err error) {
+	changed := func(keys []store.Key) { a.applier.Changed(keys) }
+	if a.desired, err = a.file.Sink("desired", bolt.SinkOptions{OnCommit: changed}); err != nil {
+		return fmt.Errorf("open the desired copy: %w", err)
+	}
+	if a.inventory, err = inventory.Open(a.file.Inventory(), a.Log); err != nil {
+		return err
+	}
+	a.observer = observe.New(observe.Config{
+		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
+		Vanished: func(k store.Key, uid string) bool { return a.applier.Vanished(k, uid) },
+	})
+	a.applier = apply.New(apply.Config{
+		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Log: a.Log,
+	})
+	return nil
+}
+
+// run starts the parts and ends all of them with the first that ends. The inventory ends last, so that it has what apply did.
+func (a *agent) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts, books sync.WaitGroup
+	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeBooks()
+	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink} {
+		parts.Go(func() { cancel(part(ctx)) })
+	}
+	parts.Wait()
+	closeBooks()
+	books.Wait()
+	a.clients.CloseIdle()
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// compareTime bounds how long the first session waits for the look at objects that a crash left without a record.
+const compareTime = 10 * time.Second
+
+// uplink joins and keeps the session. It begins once the target was compared, because a tombstone deletes only what is recorded.
+func (a *agent) uplink(ctx context.Context) error {
+	timer := time.NewTimer(compareTime)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-a.applier.Compared():
+	case <-timer.C:
+		a.Log.Warn("the target does not answer; going on with what is known of it")
+	}
+	return uplink.Run(ctx, uplink.Config{
+		Dir: a.DataDir, Parent: a.Parent, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
+		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
+		Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
+			return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: a.Log})
+		},
+	})
+}
+
+// versionTime bounds how long a session waits for the target's version, which is only told to people.
+const versionTime = 2 * time.Second
+
+func (a *agent) hello(ctx context.Context) tunnel.Hello {
+	h := tunnel.Hello{AgentVersion: a.Version, Relay: a.Config.Relay}
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	client, err := a.clients.For(target.RootSpace)
+	if err == nil {
+		h.KubernetesVersion, err = client.Version(ctx)
+	}
+	if err != nil {
+		a.Log.Debug("version of the target not known", "err", err)
+	}
+	return h
+}

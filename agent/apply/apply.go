@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// Workers is how many objects are written at the same time.
+const Workers = 8
+
+// Desired is the durable copy of what the parent wants. bolt.Sink is one.
+type Desired interface {
+	// Each visits every entry without its body, tombstones included.
+	Each(visit func(store.Entry) error) error
+	// Get returns one entry with its body.
+	Get(k store.Key) (store.Entry, bool, error)
+	// Forget drops these tombstones: their deletion is done.
+	Forget(tombstones ...store.Entry) error
+}
+
+// Reports is told what became of each object.
+type Reports interface {
+	// Applied is called when the target holds the desired version. Live is what the target answered to a write, nil
+	// when nothing had to be written.
+	Applied(k store.Key, r inventory.Record, live *target.Object)
+	// Refused is called when the target does not hold the desired version; it will be tried again.
+	Refused(k store.Key, originUID string, why store.ReportError)
+	// Removed is called when the object is gone from the target and from the desired state.
+	Removed(k store.Key)
+}
+
+// Config is what an Applier works with. All fields are required.
+type Config struct {
+	Desired   Desired
+	Inventory *inventory.Inventory
+	Clients   *target.Clients
+	Reports   Reports
+	Log       *slog.Logger
+}
+
+// Applier makes the target hold the desired state.
+type Applier struct {
+	Config
+	queue    *queue
+	lost     losses
+	finished chan store.Entry
+
+	unrecorded checklist // entries of the start that may be on the target without a record
+}
+
+// New returns an Applier that does nothing before Run.
+func New(c Config) *Applier {
+	return &Applier{
+		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
+		unrecorded: checklist{done: make(chan struct{})}, lost: losses{last: map[store.Key]loss{}},
+	}
+}
+
+// Changed tells that entries were committed to the desired copy. It does no I/O and never waits.
+func (a *Applier) Changed(keys []store.Key) {
+	for _, k := range keys {
+		a.queue.add(k, false) // a worker that finds a tombstone puts it at its own level
+	}
+}
+
+// Compared is closed once every entry that was in the file at the start without a record in the inventory has been looked at
+// on the target. A tombstone that comes before that could not tell whose object it would delete.
+func (a *Applier) Compared() <-chan struct{} { return a.unrecorded.done }
+
+// Pending is how many keys are not yet as desired.
+func (a *Applier) Pending() int { return a.queue.len() }
+
+// Run applies until ctx ends.
+func (a *Applier) Run(ctx context.Context) error {
+	if err := a.compare(); err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	all.Go(func() { a.forget(ctx) })
+	for range Workers {
+		all.Go(func() { a.work(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+// compare queues what is not on the target according to the inventory.
+func (a *Applier) compare() error {
+	unrecorded := map[store.Key]bool{}
+	var open []store.Key
+	err := a.Desired.Each(func(e store.Entry) error {
+		r, known := a.Inventory.Get(e.Key)
+		if !e.Tombstone && known && r.Applied == e.Hash && r.UID != "" {
+			a.Reports.Applied(e.Key, r, nil)
+			return nil
+		}
+		if !e.Tombstone && !known {
+			unrecorded[e.Key] = true
+		}
+		open = append(open, e.Key)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("compare desired state with inventory: %w", err)
+	}
+	a.unrecorded.start(unrecorded)
+	a.Changed(open)
+	return nil
+}
+
+func (a *Applier) work(ctx context.Context) {
+	for {
+		k, ok := a.queue.next(ctx)
+		if !ok {
+			return
+		}
+		if a.one(ctx, k) {
+			a.unrecorded.tick(k)
+		}
+	}
+}
+
+// one brings one key to its desired state, or plans when to try again.
+func (a *Applier) one(ctx context.Context, k store.Key) bool {
+	e, ok, err := a.Desired.Get(k)
+	if err == nil && ok && a.queue.turn(k, e.Tombstone) {
+		return false
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("read desired entry: %w", err)
+	case !ok:
+	case e.Tombstone:
+		err = a.remove(ctx, e)
+	default:
+		err = a.apply(ctx, e)
+	}
+	if err == nil || ctx.Err() != nil {
+		a.queue.done(k, false, 0, 0)
+		return true
+	}
+	a.retry(k, err)
+	return true
+}
+
+// retry plans the next try and reports the failure, at once when the target refused, later when it may pass by itself.
+func (a *Applier) retry(k store.Key, err error) {
+	f := classify(err)
+	failures := a.queue.done(k, true, f.base, f.limit)
+	if f.quiet || failures <= f.patience {
+		a.Log.Debug("not applied yet", "key", k, "err", err)
+		return
+	}
+	if failures == f.patience+1 {
+		a.Log.Info("target does not hold the desired object", "key", k, "reason", f.report.Reason, "err", err)
+	}
+	origin := ""
+	var with *withOrigin
+	if errors.As(err, &with) {
+		origin = with.uid
+	}
+	a.Reports.Refused(k, origin, f.report)
+}

@@ -1,0 +1,300 @@
+package apply
+
+import (
+	"container/heap"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+// Levels are the order in which ready keys are handed out: application in the order of classes, then deletion in reverse.
+const levels = 6
+
+func level(k store.Key, tombstone bool) int {
+	class := int(k.Class())
+	if tombstone {
+		return levels - 1 - class
+	}
+	return class
+}
+
+// state is where a key stands in the queue.
+type state uint8
+
+const (
+	ready   state = iota // waits for a worker
+	running              // a worker has it
+	delayed              // waits for its time
+	parked               // waits for the Namespace or CustomResourceDefinition that it needs
+)
+
+type item struct {
+	key      store.Key
+	state    state
+	level    int
+	again    bool // changed while running
+	failures int
+	due      time.Time
+	index    int         // in the heap of delayed items
+	waiting  []store.Key // parked behind this item
+}
+
+// queue hands each key to one worker at a time. A key that is added again while a worker has it is handed out once more.
+type queue struct {
+	mu    sync.Mutex
+	items map[store.Key]*item
+	ready [levels][]store.Key
+	later dueHeap
+	wake  chan struct{}
+}
+
+func newQueue() *queue {
+	return &queue{items: map[store.Key]*item{}, wake: make(chan struct{}, 1)}
+}
+
+// add makes keys ready at once, also those that wait for a retry: their desired state is another one now.
+func (q *queue) add(k store.Key, tombstone bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[k]
+	if it == nil {
+		it = &item{key: k, level: level(k, tombstone)}
+		q.items[k] = it
+		q.push(it)
+		return
+	}
+	it.level = level(k, tombstone)
+	switch it.state {
+	case running:
+		it.again = true
+	case delayed:
+		heap.Remove(&q.later, it.index)
+		it.failures = 0
+		q.push(it)
+	case ready, parked: // will be read anew when its turn comes
+	}
+}
+
+// addAfter makes a key ready after a while, unless it is in the queue already.
+func (q *queue) addAfter(k store.Key, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if it := q.items[k]; it != nil {
+		if it.state == running {
+			it.again = true
+		}
+		return
+	}
+	it := &item{key: k, level: level(k, false)}
+	q.items[k] = it
+	q.delay(it, d)
+}
+
+// kick makes delayed keys that satisfy the condition ready at once: what they waited for may be there.
+func (q *queue) kick(condition func(store.Key) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, it := range q.items {
+		if it.state == delayed && condition(it.key) {
+			heap.Remove(&q.later, it.index)
+			q.push(it)
+		}
+	}
+}
+
+func (q *queue) push(it *item) {
+	it.state = ready
+	q.ready[it.level] = append(q.ready[it.level], it.key)
+	q.signal()
+}
+
+func (q *queue) delay(it *item, d time.Duration) {
+	it.state = delayed
+	it.due = time.Now().Add(d)
+	heap.Push(&q.later, it)
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for a key and gives it to the caller, who must call done. It returns false when ctx ends.
+func (q *queue) next(ctx context.Context) (store.Key, bool) {
+	for ctx.Err() == nil {
+		k, found, wait := q.take()
+		if found {
+			return k, true
+		}
+		q.wait(ctx, wait)
+	}
+	return store.Key{}, false
+}
+
+// wait returns at the next signal, or after d when that is not 0.
+func (q *queue) wait(ctx context.Context, d time.Duration) {
+	var timeout <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-q.wake:
+	case <-timeout:
+	}
+}
+
+// take returns a ready key, or how long until the next delayed one is due (0: none).
+func (q *queue) take() (store.Key, bool, time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for len(q.later) > 0 && !q.later[0].due.After(now) {
+		q.push(heap.Pop(&q.later).(*item))
+	}
+	for l := range q.ready {
+		for len(q.ready[l]) > 0 {
+			k := q.ready[l][0]
+			q.ready[l] = q.ready[l][1:]
+			it := q.items[k]
+			if it == nil || it.state != ready || it.level != l {
+				if it != nil && it.state == ready && it.level != l {
+					q.ready[it.level] = append(q.ready[it.level], k)
+				}
+				continue
+			}
+			if q.park(it) {
+				continue
+			}
+			it.state = running
+			q.signal() // another worker may find one too
+			return k, true, 0
+		}
+		q.ready[l] = nil
+	}
+	if len(q.later) == 0 {
+		return store.Key{}, false, 0
+	}
+	return store.Key{}, false, max(q.later[0].due.Sub(now), time.Millisecond)
+}
+
+// park puts a key behind the Namespace or CustomResourceDefinition that it needs, when that is ready or being applied. One that
+// waits for a retry blocks nobody: it may never succeed, and the key may do without.
+func (q *queue) park(it *item) bool {
+	if it.level != int(store.ClassOther) {
+		return false
+	}
+	for _, need := range needs(it.key) {
+		if b := q.items[need]; b != nil && (b.state == ready || b.state == running) && b.level < it.level {
+			b.waiting = append(b.waiting, it.key)
+			it.state = parked
+			return true
+		}
+	}
+	return false
+}
+
+// needs returns the keys that must be on the target before k can be.
+func needs(k store.Key) []store.Key {
+	var out []store.Key
+	if k.Namespace != "" {
+		out = append(out, store.Key{Space: k.Space, Resource: "namespaces", Name: k.Namespace})
+	}
+	if k.Group != "" {
+		out = append(out, store.Key{
+			Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: k.Resource + "." + k.Group,
+		})
+	}
+	return out
+}
+
+// turn puts a key that its worker found to be a tombstone, or no tombstone any more, back at its proper level. It tells
+// false when the key was there already.
+func (q *queue) turn(k store.Key, tombstone bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[k]
+	if it.level == level(k, tombstone) {
+		return false
+	}
+	it.level = level(k, tombstone)
+	q.push(it)
+	return true
+}
+
+// done gives a key back. With a retry it comes again after a jittered time that doubles from base up to limit.
+// It returns how often the key has failed in a row.
+func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[k]
+	for _, w := range it.waiting {
+		if other := q.items[w]; other != nil && other.state == parked {
+			q.push(other)
+		}
+	}
+	it.waiting = nil
+	switch {
+	case it.again:
+		it.again = false
+		it.failures = 0
+		q.push(it)
+	case retry:
+		it.failures++
+		q.delay(it, backoff(it.failures, base, limit))
+	default:
+		delete(q.items, k)
+		return 0
+	}
+	return it.failures
+}
+
+// backoff returns a random time between half and all of base*2^(failures-1), at most limit.
+func backoff(failures int, base, limit time.Duration) time.Duration {
+	d := limit
+	if failures <= 20 {
+		d = min(limit, base<<(failures-1))
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// len is how many keys are not done.
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items)
+}
+
+// dueHeap orders delayed items by their time.
+type dueHeap []*item
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (h *dueHeap) Push(x any) {
+	it := x.(*item)
+	it.index = len(*h)
+	*h = append(*h, it)
+}
+
+// Pop implements heap.Interface.
+func (h *dueHeap) Pop() any {
+	old := *h
+	it := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return it
+}

@@ -1,0 +1,110 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// maxMessage bounds the text of a report, in bytes.
+const maxMessage = 1024
+
+// failure is what to do about an error: what to say, how many failures in a row to wait before saying it, and when to try again.
+type failure struct {
+	report      store.ReportError
+	patience    int
+	quiet       bool // never reported
+	base, limit time.Duration
+}
+
+// Retry times. What waits for something else to arrive is tried soon; a refusal may be lifted at any time (a quota that is
+// raised), but trying often would only load the target.
+const (
+	soon      = 50 * time.Millisecond
+	soonLimit = 5 * time.Second
+	slow      = time.Second
+	slowLimit = 2 * time.Minute
+)
+
+// classify turns an error into a failure. Refusals are reported at once; what may pass by itself after some tries.
+func classify(err error) failure {
+	var changed *changedError
+	var left *leftoverError
+	passing := failure{patience: 3, base: soon, limit: soonLimit}
+	refusal := failure{base: slow, limit: slowLimit}
+	switch {
+	case errors.As(err, &changed):
+		return passing.says("Conflict", err)
+	case errors.Is(err, errDeleting), errors.Is(err, errOwnLeft):
+		passing.quiet = true
+		return passing.says("Deleting", err)
+	case errors.As(err, &left):
+		return refusal.says("NotEmpty", err)
+	case errors.Is(err, errNotOurs):
+		return refusal.says("AlreadyExists", err)
+	case errors.Is(err, target.ErrNotServed):
+		return passing.says("NotServed", err)
+	case missingNamespace(err):
+		return passing.says("NamespaceMissing", err)
+	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
+		return passing.says("NamespaceTerminating", err)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		return refusal.says("QuotaExceeded", err)
+	case apierrors.IsForbidden(err):
+		return refusal.says("Forbidden", err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+		return refusal.says("Invalid", err)
+	case apierrors.IsUnauthorized(err):
+		return refusal.says("Unauthorized", err)
+	case apierrors.IsConflict(err):
+		return passing.says("Conflict", err)
+	case apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !transient(err):
+		return refusal.says(string(apierrors.ReasonForError(err)), err)
+	case refusedWith400s(err):
+		return refusal.says("Refused", err)
+	default: // the network, a timeout, an overloaded or restarting API server
+		passing.limit = 30 * time.Second
+		return passing.says("Unavailable", err)
+	}
+}
+
+func transient(err error) bool {
+	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func refusedWith400s(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500
+}
+
+// missingNamespace tells whether the target answered that the namespace of the object does not exist.
+func missingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces" && details.Group == ""
+}
+
+// says fills in the report: the target's own words where it spoke.
+func (f failure) says(reason string, err error) failure {
+	message := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		message = status.Status().Message
+	}
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
+	}
+	f.report = store.ReportError{Reason: reason, Message: message}
+	return f
+}

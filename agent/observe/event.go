@@ -1,0 +1,112 @@
+package observe
+
+import (
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// seen takes over an object as the target has it now.
+func (o *Observer) seen(w watchKey, live *target.Object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.take(w, live)
+}
+
+// takeRead takes over the answer to a read, unless the object's deletion was seen since the read began.
+func (o *Observer) takeRead(w watchKey, live *target.Object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if gone := o.fetch.reading(nil); !gone[live.Metadata.UID] {
+		o.take(w, live)
+	}
+}
+
+func (o *Observer) take(w watchKey, live *target.Object) {
+	uid := live.Metadata.UID
+	if k, ok := o.Inventory.ByUID(uid); ok {
+		rec := o.record(k)
+		if r, ok := o.Inventory.Get(k); ok && rec.originUID == "" {
+			rec.applied(r)
+		}
+		if o.observed(k, rec, live) {
+			o.publish(k)
+		}
+		if w.resource == replicaSetResource || w.resource == jobResource {
+			o.middle(w, live)
+		}
+		return
+	}
+	switch {
+	case live.OriginUID() != "":
+		o.strays[uid] = stray{place{w, live.Metadata.Namespace, live.Metadata.Name}, live.Revision()}
+	case w.resource == podResource:
+		o.pod(w, live)
+	case w.resource == replicaSetResource, w.resource == jobResource:
+		o.middle(w, live)
+	}
+}
+
+// gone takes over that an object with this UID is no longer on the target.
+func (o *Observer) gone(uid string) {
+	o.mu.Lock()
+	o.fetch.deleted(uid)
+	delete(o.strays, uid)
+	delete(o.family.parents, uid)
+	o.family.unwait(uid)
+	if k, ok := o.pods[uid]; ok {
+		delete(o.pods, uid)
+		o.drop(k)
+	}
+	k, ok := o.Inventory.ByUID(uid)
+	o.mu.Unlock()
+	if !ok || !o.Vanished(k, uid) {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if rec := o.records[k]; rec != nil && rec.uid == uid {
+		rec.uid, rec.status, rec.hash = "", nil, store.Hash{}
+		o.publish(k)
+	}
+}
+
+// tracked returns the UIDs of everything known of one watched resource.
+func (o *Observer) tracked(w watchKey) map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[string]bool{}
+	for k, at := range o.counted {
+		if at != w {
+			continue
+		}
+		if r, ok := o.Inventory.Get(k); ok && r.UID != "" {
+			out[r.UID] = true
+		}
+	}
+	for uid, s := range o.strays {
+		if s.watch == w {
+			out[uid] = true
+		}
+	}
+	for uid, p := range o.family.parents {
+		if p.watch == w {
+			out[uid] = true
+		}
+	}
+	if w.resource != podResource {
+		return out
+	}
+	for uid, above := range o.family.waits {
+		if o.family.waiting[above][uid].watch == w {
+			out[uid] = true
+		}
+	}
+	for uid, k := range o.pods {
+		if rec := o.records[k]; rec != nil {
+			if at, ok := o.watchKeyOf(rec.owner, podResource); ok && at == w {
+				out[uid] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package observe
+
+import (
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// place says where on the target an object is, so that it can be read again or be swept.
+type place struct {
+	watch           watchKey
+	namespace, name string
+}
+
+// stray is a delivered object that was seen before its record.
+type stray struct {
+	place
+	revision uint64
+}
+
+// family knows who owns whom on the target: the middle of the chain Pod -> ReplicaSet or Job -> placed object, and Pods that wait
+// for a link of it to be seen. It holds names and UIDs alone.
+type family struct {
+	parents map[string]parent           // UID of a ReplicaSet or Job -> its controller
+	waiting map[string]map[string]place // UID that is not known yet -> UIDs of Pods below it
+	waits   map[string]string           // the other way round
+}
+
+type parent struct {
+	uid   string
+	watch watchKey
+}
+
+func newFamily() family {
+	return family{parents: map[string]parent{}, waiting: map[string]map[string]place{}, waits: map[string]string{}}
+}
+
+// top goes up from a UID until a UID whose owner is not known. The chain has few links; a loop cannot hold it.
+func (f *family) top(uid string) string {
+	for range 4 {
+		p, ok := f.parents[uid]
+		if !ok {
+			return uid
+		}
+		uid = p.uid
+	}
+	return uid
+}
+
+// wait lets a Pod wait until a UID above it is known.
+func (f *family) wait(pod, above string, at place) {
+	f.unwait(pod)
+	if f.waiting[above] == nil {
+		f.waiting[above] = map[string]place{}
+	}
+	f.waiting[above][pod] = at
+	f.waits[pod] = above
+}
+
+func (f *family) unwait(pod string) {
+	above, ok := f.waits[pod]
+	if !ok {
+		return
+	}
+	delete(f.waits, pod)
+	delete(f.waiting[above], pod)
+	if len(f.waiting[above]) == 0 {
+		delete(f.waiting, above)
+	}
+}
+
+// placedAbove returns the placed object that a UID belongs to. Otherwise it returns the UID that would have to be known.
+func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
+	for range 4 {
+		if k, ok := o.Inventory.ByUID(uid); ok {
+			return k, uid, true
+		}
+		p, ok := o.family.parents[uid]
+		if !ok {
+			break
+		}
+		uid = p.uid
+	}
+	return store.Key{}, uid, false
+}
+
+// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that waited for it. o.mu is held.
+func (o *Observer) middle(w watchKey, live *target.Object) {
+	above := live.ControllerUID()
+	if above == "" {
+		return
+	}
+	uid := live.Metadata.UID
+	o.family.parents[uid] = parent{above, w}
+	for pod, at := range o.family.waiting[uid] {
+		o.family.unwait(pod)
+		if _, top, ok := o.placedAbove(uid); ok {
+			o.fetch.add(at)
+		} else {
+			o.family.wait(pod, top, at)
+		}
+	}
+}
+
+// claim reads again what was seen of an object, or below it, before its record came. o.mu is held.
+func (o *Observer) claim(r inventory.Record, live *target.Object) {
+	if s, ok := o.strays[r.UID]; ok {
+		delete(o.strays, r.UID)
+		if live == nil || s.revision > live.Revision() {
+			o.fetch.add(s.place)
+		}
+	}
+	for pod, at := range o.family.waiting[r.UID] {
+		o.family.unwait(pod)
+		o.fetch.add(at)
+	}
+}

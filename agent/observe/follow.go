@@ -1,0 +1,156 @@
+package observe
+
+import (
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// resource is a kind without its version: objects of one kind that were applied at two versions are watched once.
+type resource struct{ group, plural string }
+
+// watchKey names one watch: a resource on one view of the target.
+type watchKey struct {
+	view     string
+	resource resource
+}
+
+// The resources that lead from a Pod to the placed object that it belongs to.
+var (
+	podResource        = resource{"", "pods"}
+	replicaSetResource = resource{"apps", "replicasets"}
+	jobResource        = resource{"batch", "jobs"}
+)
+
+// followed are the resources that are watched for the sake of Pods, at the versions that every target serves.
+func followed() map[resource]string {
+	return map[resource]string{podResource: "v1", replicaSetResource: "v1", jobResource: "v1"}
+}
+
+// ownsPods tells whether an object of this kind may have Pods below it. A custom resource may.
+func ownsPods(k store.Key) bool {
+	switch k.Group {
+	case "apps", "batch":
+		return true
+	case "", "rbac.authorization.k8s.io", "networking.k8s.io", "storage.k8s.io", "policy", "autoscaling", "scheduling.k8s.io",
+		"apiextensions.k8s.io", "discovery.k8s.io", "admissionregistration.k8s.io", "coordination.k8s.io", "node.k8s.io":
+		return k == store.Key{Space: k.Space, Resource: "replicationcontrollers", Namespace: k.Namespace, Name: k.Name}
+	default:
+		return true
+	}
+}
+
+// withoutStatus tells kinds of which only existence is observed, so that their content never crosses the wire again.
+func withoutStatus(r resource) bool {
+	switch r.group {
+	case "":
+		return r.plural == "configmaps" || r.plural == "secrets" || r.plural == "serviceaccounts" || r.plural == "namespaces"
+	case "rbac.authorization.k8s.io", "storage.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io":
+		return true
+	case "networking.k8s.io":
+		return r.plural == "networkpolicies"
+	case "apps":
+		return r.plural == "controllerrevisions"
+	default:
+		return false
+	}
+}
+
+func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
+	client, err := o.Clients.For(k.Space)
+	if err != nil {
+		o.Log.Error("object not observed", "key", k, "err", err)
+		return watchKey{}, false
+	}
+	return watchKey{client.ViewID(), r}, true
+}
+
+// follow makes sure that the resource of an object is watched, and what leads to its Pods. o.mu is held.
+func (o *Observer) follow(k store.Key, r inventory.Record) {
+	if _, ok := o.counted[k]; ok || r.UID == "" {
+		return
+	}
+	own := resource{k.Group, k.Resource}
+	w, ok := o.watchKeyOf(k, own)
+	if !ok {
+		return
+	}
+	o.counted[k] = w
+	o.count(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
+	if !ownsPods(k) {
+		return
+	}
+	for res, version := range followed() {
+		o.count(watchKey{w.view, res}, k, version, res == replicaSetResource)
+	}
+}
+
+// count adds one to a watch and starts it with the first. o.mu is held.
+func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly bool) {
+	o.counts[key]++
+	w := o.watchers[key]
+	if w != nil && (metadataOnly || !w.listing.MetadataOnly) || o.start == nil {
+		return
+	}
+	if w != nil {
+		w.stop() // it sees too little
+	}
+	client, err := o.Clients.For(k.Space)
+	if err != nil {
+		o.Log.Error("resource not observed", "resource", key.resource.plural, "err", err)
+		return
+	}
+	w = &watcher{
+		o: o, key: key, client: client, nudged: make(chan struct{}, 1),
+		listing: target.Listing{
+			Resource: target.Resource{Group: key.resource.group, Version: version, Plural: key.resource.plural}, MetadataOnly: metadataOnly,
+		},
+	}
+	o.watchers[key] = w
+	o.start(w)
+}
+
+// unfollow takes an object out of the count of its watches, which end with the last. o.mu is held.
+func (o *Observer) unfollow(k store.Key) {
+	w, ok := o.counted[k]
+	if !ok {
+		return
+	}
+	delete(o.counted, k)
+	o.discount(w)
+	if !ownsPods(k) {
+		return
+	}
+	for res := range followed() {
+		o.discount(watchKey{w.view, res})
+	}
+}
+
+// discount takes one from a watch and ends it with the last: what it knew of others is forgotten. o.mu is held.
+func (o *Observer) discount(key watchKey) {
+	o.counts[key]--
+	if o.counts[key] > 0 {
+		return
+	}
+	delete(o.counts, key)
+	if w := o.watchers[key]; w != nil {
+		w.stop()
+		delete(o.watchers, key)
+		o.settled(key)
+	}
+	for uid, p := range o.family.parents {
+		if p.watch == key {
+			delete(o.family.parents, uid)
+		}
+	}
+	for uid, s := range o.strays {
+		if s.watch == key {
+			delete(o.strays, uid)
+		}
+	}
+	for uid, above := range o.family.waits {
+		if o.family.waiting[above][uid].watch == key {
+			o.family.unwait(uid)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+)
+
+// Config is what an Observer works with. All fields are required.
+type Config struct {
+	Inventory *inventory.Inventory
+	Clients   *target.Clients
+	// Vanished is called when an object of the inventory is no longer on the target. It tells whether it will be written again.
+	Vanished func(k store.Key, uid string) bool
+	Log      *slog.Logger
+}
+
+// Observer turns what happens on the target into a reported feed.
+type Observer struct {
+	Config
+	feed  *store.Feed
+	codec *compress.Codec
+	fetch *refetcher
+	ready chan struct{}
+
+	mu       sync.Mutex
+	records  map[store.Key]*record  // the feed's content
+	revision int64                  // of the feed
+	pods     map[string]store.Key   // UID on the target -> key of a Pod that belongs to a placed object
+	family   family                 // who owns whom on the target
+	strays   map[string]stray       // delivered objects whose record has not come yet, by UID
+	watchers map[watchKey]*watcher  // running
+	initial  map[watchKey]bool      // watchers of the start whose first list is not complete
+	start    func(w *watcher)       // set while Run runs
+	counts   map[watchKey]int       // how many inventory objects each watched resource has
+	counted  map[store.Key]watchKey // where an object is counted
+}
+
+// New returns an Observer whose feed has a new incarnation.
+func New(c Config) *Observer {
+	o := &Observer{
+		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: map[store.Key]*record{},
+		pods: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
+		initial: map[watchKey]bool{}, counts: map[watchKey]int{}, counted: map[store.Key]watchKey{},
+	}
+	o.fetch = newRefetcher(o)
+	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body)
+	return o
+}
+
+// Feed is the reported feed.
+func (o *Observer) Feed() *store.Feed { return o.feed }
+
+// Ready is closed once the feed has everything that the target had at the start. Before that a key that is missing in the
+// feed may still exist.
+func (o *Observer) Ready() <-chan struct{} { return o.ready }
+
+// Run observes until ctx ends.
+func (o *Observer) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	o.mu.Lock()
+	o.start = func(w *watcher) {
+		ctx, cancel := context.WithCancel(ctx)
+		w.stop = cancel
+		all.Go(func() { w.run(ctx) })
+	}
+	clear(o.counts) // what was counted before there was anything to start
+	clear(o.counted)
+	o.Inventory.Each(func(k store.Key, r inventory.Record) {
+		o.record(k).applied(r)
+		o.publish(k)
+		o.follow(k, r)
+	})
+	for w := range o.watchers {
+		o.initial[w] = true
+	}
+	o.settled(watchKey{})
+	o.mu.Unlock()
+
+	all.Go(func() { o.fetch.run(ctx) })
+	<-ctx.Done()
+	o.mu.Lock()
+	o.start = nil
+	o.mu.Unlock()
+	all.Wait()
+	return nil
+}
+
+// settled notes that a watcher's first list is complete, or cannot be had. o.mu is held.
+func (o *Observer) settled(w watchKey) {
+	delete(o.initial, w)
+	if len(o.initial) > 0 {
+		return
+	}
+	select {
+	case <-o.ready:
+	default:
+		close(o.ready)
+	}
+}
+
+// Applied records that the target holds the desired version of an object. Live is the answer to the write, if there was one.
+func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rec := o.record(k)
+	if rec.originUID != r.OriginUID && rec.originUID != "" {
+		o.refetchPods(k) // their owner reference names the source
+	}
+	rec.applied(r)
+	if live != nil {
+		o.observed(k, rec, live)
+	}
+	o.publish(k)
+	o.follow(k, r)
+	o.claim(r, live)
+	if k.Class() == store.ClassCRD {
+		for _, w := range o.watchers {
+			w.nudge()
+		}
+	}
+}
+
+// Refused records why the target does not hold the desired version.
+func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rec := o.record(k)
+	if rec.originUID == "" {
+		rec.originUID = originUID
+	}
+	rec.failure = &why
+	o.publish(k)
+}
+
+// Removed records that an object is gone and no longer desired, and its Pods with it.
+func (o *Observer) Removed(k store.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unfollow(k)
+	for uid, pod := range o.pods {
+		if rec := o.records[pod]; rec != nil && rec.owner == k {
+			delete(o.pods, uid)
+			o.drop(pod)
+		}
+	}
+	o.drop(k)
+}

@@ -1,0 +1,162 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// record is what is known of one key of the feed. Status and object are compressed; they are put together when the report is sent.
+type record struct {
+	uid              string // on the target
+	revision         uint64 // resourceVersion of what was seen last
+	originUID        string
+	hash             store.Hash // desired version that is applied
+	generation       int64      // of the source
+	targetGeneration int64      // that it has on the target
+	failure          *store.ReportError
+	status           []byte
+	object           []byte    // of a Pod: without status and owner
+	owner            store.Key // of a Pod: the placed object that it belongs to
+	at               int64     // Unix time in milliseconds
+}
+
+// maxReported bounds what is decompressed of one status or object.
+const maxReported = store.MaxBodyBytes * 2
+
+// record returns the record of a key, a new one if there is none. o.mu is held.
+func (o *Observer) record(k store.Key) *record {
+	rec := o.records[k]
+	if rec == nil {
+		rec = &record{at: time.Now().UnixMilli()}
+		o.records[k] = rec
+	}
+	return rec
+}
+
+func (rec *record) applied(r inventory.Record) {
+	if rec.uid != r.UID {
+		rec.uid, rec.revision, rec.status = r.UID, 0, nil
+	}
+	rec.originUID, rec.hash, rec.failure = r.OriginUID, r.Applied, nil
+	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
+}
+
+// observed takes over what the target has now. It tells false for news that is no news. o.mu is held.
+func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool {
+	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
+		return false
+	}
+	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
+	rec.status = nil
+	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
+		rec.status = o.codec.Encode(nil, live.Status)
+	}
+	return true
+}
+
+// publish puts the present state of a key into the feed. Equal content is no change. o.mu is held.
+func (o *Observer) publish(k store.Key) {
+	body, generation, err := o.render(k)
+	if err != nil {
+		o.Log.Error("report not rendered", "key", k, "err", err)
+		return
+	}
+	o.revision++
+	o.feed.Apply(o.revision, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation})
+}
+
+// drop takes a key out of the feed. o.mu is held.
+func (o *Observer) drop(k store.Key) {
+	if o.records[k] == nil {
+		return
+	}
+	delete(o.records, k)
+	o.revision++
+	o.feed.Apply(o.revision, store.Change{Key: k})
+}
+
+// body implements store.BodyFunc.
+func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.render(k)
+}
+
+// render makes the report of a key. o.mu is held.
+func (o *Observer) render(k store.Key) ([]byte, int64, error) {
+	rec := o.records[k]
+	if rec == nil {
+		return nil, 0, store.ErrGone
+	}
+	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Error: rec.failure, At: rec.at}
+	if rec.hash != (store.Hash{}) {
+		report.Applied = rec.hash.String()
+	}
+	if rec.status != nil {
+		status, err := o.codec.Decode(nil, rec.status, maxReported)
+		if err != nil {
+			return nil, 0, fmt.Errorf("decompress status: %w", err)
+		}
+		if report.Status, err = translate(status, rec); err != nil {
+			return nil, 0, err
+		}
+	}
+	if rec.object != nil {
+		if err := o.renderPod(&report, rec); err != nil {
+			return nil, 0, err
+		}
+	}
+	body, err := json.Marshal(report)
+	if err != nil {
+		return nil, 0, fmt.Errorf("encode report: %w", err)
+	}
+	return body, rec.generation, nil
+}
+
+// translate puts observedGeneration, of the status and of its conditions, in terms of the source's generation. A Pod that only
+// belongs to a placed object has a source that never changes.
+func translate(status []byte, rec *record) (json.RawMessage, error) {
+	if rec.generation == 0 || !bytes.Contains(status, []byte(`"observedGeneration"`)) {
+		return status, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(status, &fields); err != nil {
+		return nil, fmt.Errorf("decode status: %w", err)
+	}
+	rec.translateField(fields)
+	var conditions []map[string]json.RawMessage
+	if raw, ok := fields["conditions"]; ok && json.Unmarshal(raw, &conditions) == nil {
+		for _, c := range conditions {
+			rec.translateField(c)
+		}
+		raw, err := json.Marshal(conditions)
+		if err != nil {
+			return nil, fmt.Errorf("encode conditions: %w", err)
+		}
+		fields["conditions"] = raw
+	}
+	return json.Marshal(fields)
+}
+
+func (rec *record) translateField(fields map[string]json.RawMessage) {
+	raw, ok := fields["observedGeneration"]
+	if !ok {
+		return
+	}
+	var seen int64
+	if json.Unmarshal(raw, &seen) != nil {
+		return
+	}
+	source := rec.generation
+	if seen < rec.targetGeneration {
+		source = max(0, rec.generation-1) // what was observed is from before the newest write
+	}
+	fields["observedGeneration"], _ = json.Marshal(source) // an integer always encodes
+}

@@ -1,0 +1,85 @@
+package observe
+
+import (
+	"context"
+	"sync"
+)
+
+// refetcher reads single objects again that were seen before it was known that they are ours.
+type refetcher struct {
+	o *Observer
+
+	mu    sync.Mutex
+	queue []place
+	gone  map[string]bool // UIDs whose deletion was seen during a read; nil while there is no read
+	wake  chan struct{}   // one slot
+}
+
+func newRefetcher(o *Observer) *refetcher { return &refetcher{o: o, wake: make(chan struct{}, 1)} }
+
+func (f *refetcher) add(p place) {
+	f.mu.Lock()
+	f.queue = append(f.queue, p)
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// deleted notes that an object is gone, so that a read that began before does not bring it back.
+func (f *refetcher) deleted(uid string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone != nil {
+		f.gone[uid] = true
+	}
+}
+
+// reading begins or ends a read. It returns the deletions that were seen meanwhile.
+func (f *refetcher) reading(next map[string]bool) map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen := f.gone
+	f.gone = next
+	return seen
+}
+
+func (f *refetcher) take() []place {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.queue
+	f.queue = nil
+	return out
+}
+
+func (f *refetcher) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wake:
+		}
+		for _, p := range f.take() {
+			f.read(ctx, p)
+		}
+	}
+}
+
+// read takes over one object. A failure is not repeated: the object is gone, or its next event or the next list brings it.
+func (f *refetcher) read(ctx context.Context, p place) {
+	f.o.mu.Lock()
+	w := f.o.watchers[p.watch]
+	f.o.mu.Unlock()
+	if w == nil {
+		return
+	}
+	f.reading(map[string]bool{})
+	live, err := w.client.Get(ctx, w.listing.Resource, p.namespace, p.name, false)
+	if err != nil {
+		f.o.Log.Debug("object not read again", "namespace", p.namespace, "name", p.name, "err", err)
+		f.reading(nil)
+		return
+	}
+	f.o.takeRead(p.watch, live)
+}

@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/target"
+)
+
+// watcher lists one resource and then watches it, for ever. A watch that ends goes on from the last resourceVersion; only when
+// the target's history does not reach back so far the resource is listed again, and what is not in the list is gone.
+type watcher struct {
+	o       *Observer
+	key     watchKey
+	client  *target.Client
+	listing target.Listing
+	stop    context.CancelFunc
+	nudged  chan struct{} // one slot
+}
+
+// Times of a watcher: how long one watch lasts, and the limits of the wait after a failure.
+const (
+	watchLimit = 8 * time.Minute
+	retryFirst = 100 * time.Millisecond
+	retryLimit = 30 * time.Second
+)
+
+// nudge makes a watcher that waits after a failure try again at once.
+func (w *watcher) nudge() {
+	select {
+	case w.nudged <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) run(ctx context.Context) {
+	failures := 0
+	from := ""
+	for ctx.Err() == nil {
+		var err error
+		if from == "" {
+			if from, err = w.list(ctx); err == nil || hopeless(err) {
+				w.settled(ctx)
+			}
+		} else {
+			from, err = w.watch(ctx, from)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			failures = 0
+			continue
+		case errors.Is(err, target.ErrExpired):
+			w.o.Log.Debug("history expired, listing again", "resource", w.listing.Resource)
+			from = ""
+			continue
+		case hopeless(err):
+			from = ""
+		}
+		failures++
+		if failures == 3 {
+			w.o.Log.Warn("cannot observe a resource, still trying", "resource", w.listing.Resource, "err", err)
+		}
+		w.wait(ctx, failures)
+	}
+}
+
+// hopeless tells errors that stay until somebody changes the target: there is nothing to wait for at the start.
+func hopeless(err error) bool {
+	return errors.Is(err, target.ErrNotServed) || apierrors.IsForbidden(err)
+}
+
+func (w *watcher) settled(ctx context.Context) {
+	w.o.mu.Lock()
+	defer w.o.mu.Unlock()
+	if ctx.Err() == nil {
+		w.o.settled(w.key)
+	}
+}
+
+func (w *watcher) wait(ctx context.Context, failures int) {
+	d := retryLimit
+	if failures < 12 {
+		d = min(d, retryFirst<<failures)
+	}
+	timer := time.NewTimer(d/2 + rand.N(d/2))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-w.nudged:
+	}
+}
+
+// list marks what the target has and sweeps what was known before and is not there any more.
+func (w *watcher) list(ctx context.Context) (string, error) {
+	missing := w.o.tracked(w.key)
+	from, err := w.client.List(ctx, w.listing, func(live *target.Object) error {
+		delete(missing, live.Metadata.UID)
+		w.o.seen(w.key, live)
+		return ctx.Err()
+	})
+	if err != nil || ctx.Err() != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	for uid := range missing {
+		w.o.gone(uid)
+	}
+	return from, nil
+}
+
+func (w *watcher) watch(ctx context.Context, from string) (string, error) {
+	limit := watchLimit + rand.N(watchLimit/4) // not all at the same moment
+	began := time.Now()
+	from, err := w.client.Watch(ctx, w.listing, from, limit, func(kind target.EventType, live *target.Object) {
+		if ctx.Err() != nil {
+			return
+		}
+		if kind == target.Deleted {
+			w.o.gone(live.Metadata.UID)
+		} else {
+			w.o.seen(w.key, live)
+		}
+	})
+	if err == nil && time.Since(began) < time.Second {
+		err = errShort
+	}
+	return from, err
+}
+
+var errShort = errors.New("the target ended the watch at once")

@@ -1,0 +1,100 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// View is one API endpoint of a target.
+type View struct {
+	// ID is equal for two spaces exactly when they are served by the same endpoint.
+	ID string
+	// Config says where the endpoint is and with which credentials it is reached.
+	Config *rest.Config
+}
+
+// Access is what an agent is given to reach its target. Its methods may be called concurrently.
+type Access interface {
+	// View returns the endpoint that holds the objects of one space. It does no I/O.
+	View(space string) (View, error)
+	// EnsureSpace makes the space exist on the target, where that means anything. It is called before the first write to a space.
+	EnsureSpace(ctx context.Context, space string) error
+}
+
+// Cluster is the Access of a workload cluster: every space has the same view of it.
+func Cluster(config *rest.Config) Access { return cluster{View{ID: "cluster", Config: config}} }
+
+type cluster struct{ view View }
+
+func (c cluster) View(string) (View, error) { return c.view, nil }
+
+func (c cluster) EnsureSpace(context.Context, string) error { return nil }
+
+// Clients keeps one Client for each View of an Access.
+type Clients struct {
+	access Access
+
+	mu      sync.Mutex
+	clients map[string]*Client
+	ensured map[string]bool
+}
+
+// NewClients returns Clients of an Access.
+func NewClients(access Access) *Clients {
+	return &Clients{access: access, clients: map[string]*Client{}, ensured: map[string]bool{}}
+}
+
+// For returns the client of a space. Spaces with the same view share one.
+func (c *Clients) For(space string) (*Client, error) {
+	view, err := c.access.View(space)
+	if err != nil {
+		return nil, fmt.Errorf("find the target's view of space %q: %w", space, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.clients[view.ID]; known != nil {
+		return known, nil
+	}
+	made, err := newClient(view)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
+	}
+	c.clients[view.ID] = made
+	return made, nil
+}
+
+// EnsureSpace calls the Access once for each space that it succeeds for.
+func (c *Clients) EnsureSpace(ctx context.Context, space string) error {
+	c.mu.Lock()
+	done := c.ensured[space]
+	c.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := c.access.EnsureSpace(ctx, space); err != nil {
+		return fmt.Errorf("ensure space %q on the target: %w", space, err)
+	}
+	c.mu.Lock()
+	c.ensured[space] = true
+	c.mu.Unlock()
+	return nil
+}
+
+// ForgetSpace makes the next EnsureSpace ask again: the space was seen to be missing.
+func (c *Clients) ForgetSpace(space string) {
+	c.mu.Lock()
+	delete(c.ensured, space)
+	c.mu.Unlock()
+}
+
+// CloseIdle closes the connections that no request uses.
+func (c *Clients) CloseIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cl := range c.clients {
+		cl.http.CloseIdleConnections()
+	}
+}

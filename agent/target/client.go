@@ -1,0 +1,226 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// ErrNotServed is returned when the target does not serve a resource: its CustomResourceDefinition is missing or not yet
+// established, or the target is too old or too new for that version.
+var ErrNotServed = errors.New("the target does not serve this resource")
+
+// requestTimeout bounds every request but a watch.
+const requestTimeout = 30 * time.Second
+
+// maxAnswerBytes bounds what is read of one answer: a page of 50 objects of the greatest size that the API allows.
+const maxAnswerBytes = 80 << 20
+
+const (
+	jsonType  = "application/json"
+	applyType = "application/apply-patch+yaml" // JSON is YAML; older servers know only this name
+	metaOnly  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+// Client speaks to one View. Its methods may be called concurrently.
+type Client struct {
+	id   string
+	base url.URL
+	http *http.Client
+}
+
+func newClient(v View) (*Client, error) {
+	config := rest.CopyConfig(v.Config)
+	config.DisableCompression = true // the target is near: compressing costs more than it saves
+	if config.UserAgent == "" {
+		config.UserAgent = "skerry-agent"
+	}
+	config.Timeout = 0 // each request has its own limit, and a watch none
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("configure transport: %w", err)
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("parse host %q: %w", config.Host, err)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	return &Client{id: v.ID, base: *base, http: httpClient}, nil
+}
+
+// ViewID is the ID of the View that this client speaks to.
+func (c *Client) ViewID() string { return c.id }
+
+// Get reads one object. With cached it may be a little old: as the target's watch cache has it.
+func (c *Client) Get(ctx context.Context, r Resource, namespace, name string, cached bool) (*Object, error) {
+	query := url.Values{}
+	if cached {
+		query.Set("resourceVersion", "0")
+	}
+	o := &Object{}
+	_, err := c.call(ctx, http.MethodGet, r.path(namespace, name), query, "", nil, o)
+	return o, err
+}
+
+// Apply writes one object by server-side apply, with force. When uid is not empty the write happens only if the object exists
+// and has that UID; otherwise the answer is a conflict. It tells whether the object was created.
+func (c *Client) Apply(ctx context.Context, r Resource, namespace, name, uid string, body []byte) (*Object, bool, error) {
+	if uid != "" {
+		var err error
+		if body, err = withUID(body, uid); err != nil {
+			return nil, false, err
+		}
+	}
+	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}}
+	o := &Object{}
+	code, err := c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, o)
+	return o, code == http.StatusCreated, err
+}
+
+// withUID sets metadata.uid, which makes an apply conditional. It is never recorded as an owned field.
+func withUID(body []byte, uid string) ([]byte, error) {
+	var object, metadata map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, fmt.Errorf("decode desired object: %w", err)
+	}
+	if err := json.Unmarshal(object["metadata"], &metadata); err != nil {
+		return nil, fmt.Errorf("decode desired metadata: %w", err)
+	}
+	encoded, _ := json.Marshal(uid) // a string always encodes
+	metadata["uid"] = encoded
+	raw, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, fmt.Errorf("encode desired metadata: %w", err)
+	}
+	object["metadata"] = raw
+	return json.Marshal(object)
+}
+
+// Create posts one object.
+func (c *Client) Create(ctx context.Context, r Resource, namespace string, body []byte) (*Object, error) {
+	o := &Object{}
+	_, err := c.call(ctx, http.MethodPost, r.path(namespace, ""), url.Values{"fieldManager": {FieldManager}}, jsonType, body, o)
+	return o, err
+}
+
+// Delete asks for the deletion of the object with exactly this UID; its dependents follow in the background.
+func (c *Client) Delete(ctx context.Context, r Resource, namespace, name, uid string) error {
+	background := metav1.DeletePropagationBackground
+	options := metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions:     &metav1.Preconditions{UID: (*types.UID)(&uid)},
+		PropagationPolicy: &background,
+	}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("encode delete options: %w", err)
+	}
+	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, nil)
+	return err
+}
+
+// Version asks for the Kubernetes version of the target, "v1.36.3".
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var v struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	_, err := c.call(ctx, http.MethodGet, "/version", nil, "", nil, &v)
+	return v.GitVersion, err
+}
+
+// call sends one request and decodes the answer into out, if that is not nil.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	resp, err := c.send(ctx, method, path, query, kind, jsonType, body)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	if err != nil {
+		return resp.StatusCode, fmt.Errorf("read answer to %s %s: %w", method, path, err)
+	}
+	if resp.StatusCode >= 300 {
+		return resp.StatusCode, failure(resp.StatusCode, answer)
+	}
+	if out == nil {
+		return resp.StatusCode, nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return resp.StatusCode, fmt.Errorf("decode answer to %s %s: %w", method, path, err)
+	}
+	return resp.StatusCode, nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, kind, accept string, body []byte) (*http.Response, error) {
+	u := c.base.String() + path // the path is escaped already
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, reader)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Accept", accept)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("reach the target: %w", err)
+	}
+	return resp, nil
+}
+
+// failure turns an answer that is no success into an error: *apierrors.StatusError, or ErrNotServed when the path itself is unknown.
+func failure(code int, answer []byte) error {
+	status := metav1.Status{}
+	if json.Unmarshal(answer, &status) != nil || status.Kind != "Status" {
+		text := strings.TrimSpace(string(answer[:min(len(answer), 300)]))
+		if code == http.StatusNotFound {
+			return fmt.Errorf("%w: %s", ErrNotServed, text)
+		}
+		status = metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Message: text, Reason: reasonOf(code)}
+	}
+	if status.Code == 0 {
+		status.Code = int32(code)
+	}
+	if code == http.StatusNotFound && (status.Details == nil || status.Details.Name == "") {
+		return fmt.Errorf("%w: %s", ErrNotServed, status.Message)
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+func reasonOf(code int) metav1.StatusReason {
+	switch code {
+	case http.StatusUnauthorized:
+		return metav1.StatusReasonUnauthorized
+	case http.StatusForbidden:
+		return metav1.StatusReasonForbidden
+	case http.StatusTooManyRequests:
+		return metav1.StatusReasonTooManyRequests
+	case http.StatusGone:
+		return metav1.StatusReasonExpired
+	case http.StatusServiceUnavailable:
+		return metav1.StatusReasonServiceUnavailable
+	default:
+		return metav1.StatusReasonUnknown
+	}
+}

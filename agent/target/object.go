@@ -1,0 +1,77 @@
+package target
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"skerry.dev/skerry/store"
+)
+
+// Marks that stand on every delivered object. The center's names for them are in its own API package, which an agent does not link.
+const (
+	// AnnotationOrigin is "<space>/<placement>".
+	AnnotationOrigin = "skerry.dev/origin"
+	// AnnotationOriginUID is the UID of the source object.
+	AnnotationOriginUID = "skerry.dev/origin-uid"
+	// FieldManager is the field manager of every write.
+	FieldManager = "skerry"
+)
+
+// Object is the part of an API object that an agent looks at. What it does not look at stays JSON.
+type Object struct {
+	APIVersion string          `json:"apiVersion,omitempty"`
+	Kind       string          `json:"kind,omitempty"`
+	Metadata   Metadata        `json:"metadata"`
+	Spec       json.RawMessage `json:"spec,omitempty"`
+	Status     json.RawMessage `json:"status,omitempty"`
+}
+
+// Metadata is the part of an object's metadata that an agent looks at.
+type Metadata struct {
+	Name              string            `json:"name,omitempty"`
+	Namespace         string            `json:"namespace,omitempty"`
+	UID               string            `json:"uid,omitempty"`
+	ResourceVersion   string            `json:"resourceVersion,omitempty"`
+	Generation        int64             `json:"generation,omitempty"`
+	CreationTimestamp string            `json:"creationTimestamp,omitempty"`
+	DeletionTimestamp string            `json:"deletionTimestamp,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
+	Annotations       map[string]string `json:"annotations,omitempty"`
+	OwnerReferences   []Owner           `json:"ownerReferences,omitempty"`
+}
+
+// Owner is an owner reference.
+type Owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Controller bool   `json:"controller,omitempty"`
+}
+
+// OriginUID is the UID of the source object, empty when the object is not a delivered one.
+func (o *Object) OriginUID() string { return o.Metadata.Annotations[AnnotationOriginUID] }
+
+// ControllerUID is the UID of the owner that controls the object, empty when there is none.
+func (o *Object) ControllerUID() string {
+	for _, owner := range o.Metadata.OwnerReferences {
+		if owner.Controller {
+			return owner.UID
+		}
+	}
+	return ""
+}
+
+// Revision is the resourceVersion as a number, which an API server makes comparable within one resource; 0 when it is none.
+func (o *Object) Revision() uint64 {
+	n, err := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// KeyIn returns the key that an object of a resource has in a space.
+func (r Resource) KeyIn(space string, o *Object) store.Key {
+	return store.Key{Space: space, Group: r.Group, Resource: r.Plural, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+}

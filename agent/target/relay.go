@@ -1,0 +1,65 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+)
+
+// RootSpace is the space of the admin; it always exists.
+const RootSpace = "root"
+
+// Relay is the Access of a center that is itself the agent of a parent: each space of the parent is the space of the same name of
+// its own API.
+func Relay(loopback func(space string) *rest.Config) Access { return &relay{loopback: loopback} }
+
+type relay struct {
+	loopback func(space string) *rest.Config
+
+	mu   sync.Mutex
+	root *Client
+}
+
+// View implements Access.
+func (r *relay) View(space string) (View, error) {
+	return View{ID: "space/" + space, Config: r.loopback(space)}, nil
+}
+
+// EnsureSpace implements Access: what a parent places into a new space goes to one of the relay's own targets, unless the
+// relay's admin says otherwise.
+func (r *relay) EnsureSpace(ctx context.Context, space string) error {
+	if space == RootSpace {
+		return nil
+	}
+	root, err := r.client()
+	if err != nil {
+		return err
+	}
+	spaces := Resource{Group: "skerry.dev", Version: "v1alpha1", Plural: "spaces"}
+	_, err = root.Get(ctx, spaces, "", space, false)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	body := fmt.Sprintf(`{"apiVersion":"skerry.dev/v1alpha1","kind":"Space","metadata":{"name":%q},"spec":{"defaultTargets":{"count":1}}}`, space)
+	if _, err = root.Create(ctx, spaces, "", []byte(body)); apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *relay) client() (*Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.root != nil {
+		return r.root, nil
+	}
+	made, err := newClient(View{ID: "space/" + RootSpace, Config: r.loopback(RootSpace)})
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the root space: %w", err)
+	}
+	r.root = made
+	return made, nil
+}

@@ -1,0 +1,170 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ErrExpired is returned when the target no longer has the history since a resourceVersion: list again.
+var ErrExpired = errors.New("the target's history does not reach back so far")
+
+// pageSize is how many objects one page of a list holds; it bounds the memory of listing.
+const pageSize = 50
+
+// Listing says what to list and watch: all namespaces of one resource.
+type Listing struct {
+	Resource Resource
+	// Namespace limits a list to one; empty means all.
+	Namespace string
+	// MetadataOnly leaves spec and status out, for kinds whose content the agent does not report.
+	MetadataOnly bool
+}
+
+func (l Listing) accept() string {
+	if l.MetadataOnly {
+		return metaOnly
+	}
+	return jsonType
+}
+
+// List visits all objects, page by page, and returns the resourceVersion that a Watch may start at.
+func (c *Client) List(ctx context.Context, l Listing, visit func(*Object) error) (string, error) {
+	next := ""
+	for {
+		page, err := c.page(ctx, l, next)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			if err := visit(&page.Items[i]); err != nil {
+				return "", err
+			}
+		}
+		if page.Metadata.Continue == "" {
+			return page.Metadata.ResourceVersion, nil
+		}
+		next = page.Metadata.Continue
+	}
+}
+
+type listPage struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"`
+		Continue        string `json:"continue"`
+	} `json:"metadata"`
+	Items []Object `json:"items"`
+}
+
+func (c *Client) page(ctx context.Context, l Listing, next string) (*listPage, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if next != "" {
+		query.Set("continue", next)
+	}
+	path := l.Resource.path(l.Namespace, "")
+	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return nil, c.listFailure(resp)
+	}
+	page := &listPage{}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswerBytes)).Decode(page); err != nil {
+		return nil, fmt.Errorf("decode list of %s: %w", l.Resource, err)
+	}
+	return page, nil
+}
+
+func (c *Client) listFailure(resp *http.Response) error {
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if resp.StatusCode == http.StatusGone {
+		return ErrExpired
+	}
+	return failure(resp.StatusCode, answer)
+}
+
+// EventType is what happened to a watched object.
+type EventType string
+
+// The types of events that Watch hands on.
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+)
+
+// Watch hands on every change after a resourceVersion until the target ends the stream, which it does about every ten minutes.
+// It returns the newest resourceVersion that it has seen, with a nil error when the stream ended in the ordinary way.
+// The error is ErrExpired when the version is too old.
+func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.Duration, visit func(EventType, *Object)) (string, error) {
+	query := url.Values{
+		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},
+		"timeoutSeconds": {strconv.Itoa(int(limit.Seconds()))},
+	}
+	// A server that forgets its own limit is left a little later by ours.
+	ctx, cancel := context.WithTimeout(ctx, limit+requestTimeout)
+	defer cancel()
+	resp, err := c.send(ctx, http.MethodGet, l.Resource.path(l.Namespace, ""), query, "", l.accept(), nil)
+	if err != nil {
+		return from, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return from, c.listFailure(resp)
+	}
+	return readEvents(json.NewDecoder(resp.Body), from, visit)
+}
+
+func readEvents(decoder *json.Decoder, from string, visit func(EventType, *Object)) (string, error) {
+	for {
+		var event struct {
+			Type   EventType       `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if err := decoder.Decode(&event); err != nil {
+			if errors.Is(err, io.EOF) {
+				return from, nil
+			}
+			return from, fmt.Errorf("read watch: %w", err)
+		}
+		if event.Type == "ERROR" {
+			return from, watchFailure(event.Object)
+		}
+		o := &Object{}
+		if err := json.Unmarshal(event.Object, o); err != nil {
+			return from, fmt.Errorf("decode watch event: %w", err)
+		}
+		if o.Metadata.ResourceVersion != "" {
+			from = o.Metadata.ResourceVersion
+		}
+		if event.Type != "BOOKMARK" {
+			visit(event.Type, o)
+		}
+	}
+}
+
+func watchFailure(raw []byte) error {
+	status := metav1.Status{}
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return fmt.Errorf("decode watch error: %w", err)
+	}
+	if status.Code == http.StatusGone {
+		return ErrExpired
+	}
+	return failure(int(status.Code), raw)
+}

@@ -1,0 +1,178 @@
+package uplink
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// ErrRefused is returned when the parent refused this site, or this site its parent, in a way that trying again does not
+// mend: token, CA, clock. The error that it is joined with says which and what to do.
+var ErrRefused = errors.New("joining was refused")
+
+// Config is what an uplink works with.
+type Config struct {
+	// Dir holds the credentials.
+	Dir string
+	// Parent is https://HOST:PORT. Token is used once, when Dir holds no credentials yet.
+	Parent, Token, Name string
+	Labels              map[string]string
+	// Dial opens a connection to HOST:PORT.
+	Dial func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error)
+	// Hello is called before each session.
+	Hello func(ctx context.Context) tunnel.Hello
+	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is closed.
+	Desired       store.Sink
+	Reported      *store.Feed
+	ReportedReady <-chan struct{}
+	Log           *slog.Logger
+}
+
+// Times of an uplink.
+const (
+	firstWait   = 200 * time.Millisecond
+	longestWait = 30 * time.Second
+	dialLimit   = 10 * time.Second
+	explainTime = 10 * time.Second
+)
+
+// Run keeps the session until ctx ends. Before the site has joined it returns ErrRefused for what a person has to mend.
+func Run(ctx context.Context, cfg Config) error {
+	parent, err := url.Parse(cfg.Parent)
+	if err != nil || parent.Host == "" {
+		return fmt.Errorf("%w: parent %q: write https://HOST:PORT", ErrRefused, cfg.Parent)
+	}
+	u := &uplink{Config: cfg, addr: parent.Host}
+	if parent.Port() == "" {
+		u.addr = net.JoinHostPort(parent.Hostname(), "7443")
+	}
+	credentials, err := u.join(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if credentials.Name() != cfg.Name && cfg.Name != "" {
+		cfg.Log.Warn("this site joined under another name, which stays", "name", credentials.Name(), "ignored", cfg.Name)
+	}
+	u.credentials = credentials
+	u.sessions(ctx)
+	return nil
+}
+
+type uplink struct {
+	Config
+	addr        string
+	credentials *enroll.Credentials
+	explained   string // the last reason of a failed dial that was logged
+}
+
+// join returns the credentials of this site. It tries for ever while the parent cannot be reached.
+func (u *uplink) join(ctx context.Context) (*enroll.Credentials, error) {
+	credentials, err := enroll.Load(u.Dir)
+	if err == nil {
+		return credentials, nil
+	}
+	if !errors.Is(err, enroll.ErrNotEnrolled) {
+		return nil, fmt.Errorf("load credentials: %w", err)
+	}
+	if u.Token == "" {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, enroll.ErrNotEnrolled)
+	}
+	for failures := 1; ; failures++ {
+		credentials, err = enroll.Join(ctx, enroll.JoinConfig{
+			Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Log: u.Log,
+		})
+		switch {
+		case err == nil:
+			u.Log.Info("joined", "parent", u.Parent, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
+			return credentials, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case enroll.Refused(err):
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		u.explain(err)
+		pause(ctx, fullJitter(failures))
+	}
+}
+
+// sessions serves one session after the other.
+func (u *uplink) sessions(ctx context.Context) {
+	failures := 0
+	for ctx.Err() == nil {
+		welcomed, err := u.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if welcomed {
+			failures = 0
+			u.Log.Info("session with the parent ended", "err", err)
+		}
+		failures++
+		pause(ctx, waitAfter(err, failures))
+	}
+}
+
+// session dials and serves one session. It tells whether the parent welcomed the site.
+func (u *uplink) session(ctx context.Context) (welcomed bool, err error) {
+	conn, err := u.dial(ctx)
+	if err != nil {
+		u.explain(u.reason(ctx, err))
+		return false, err
+	}
+	welcome := make(chan tunnel.Welcome, 1)
+	err = tunnel.ServeChild(ctx, conn, tunnel.ChildConfig{
+		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
+		Renewal: u.credentials.Renewal(), Log: u.Log,
+		OnWelcome: func(w tunnel.Welcome) {
+			u.Log.Info("session with the parent", "parent", u.addr, "transport", conn.Transport(), "center", w.CenterVersion)
+			welcome <- w
+		},
+	})
+	select {
+	case <-welcome:
+		u.explained = ""
+		return true, err
+	default:
+		if ctx.Err() == nil {
+			u.explain(err)
+		}
+		return false, err
+	}
+}
+
+func (u *uplink) dial(ctx context.Context) (tunnel.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	conn, err := u.Dial(ctx, u.addr, u.credentials.TLS())
+	if err != nil {
+		return nil, fmt.Errorf("dial parent %s: %w", u.addr, err)
+	}
+	return conn, nil
+}
+
+// reason asks over another way why a dial failed: a wrong CA and a wrong clock are told apart from a network that is down.
+func (u *uplink) reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	return u.credentials.Explain(ctx, u.Parent, err)
+}
+
+// explain logs why there is no session, once for each reason.
+func (u *uplink) explain(err error) {
+	if text := err.Error(); text != u.explained {
+		u.explained = text
+		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parent, "err", err)
+	}
+}
