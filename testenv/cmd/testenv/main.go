@@ -54,6 +54,8 @@ func app() *cli.App {
 			toolsCommand(),
 			buildCommand(),
 			installCommand(),
+			demoCommand(),
+			benchCommand(),
 		},
 		HideHelpCommand: true,
 		// Errors are printed once, by main.

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/testenv/artifact"
+	"skerry.dev/skerry/testenv/bench"
+	"skerry.dev/skerry/testenv/demo"
+)
+
+// programs finds what the demo and the benchmark run: the product's binary, this one and kubectl.
+func programs(c *cli.Context) (skerry, testenv, kubectl string, err error) {
+	if skerry, err = filepath.Abs(c.String("skerry")); err != nil {
+		return "", "", "", err
+	}
+	if _, err := os.Stat(skerry); err != nil {
+		return "", "", "", fmt.Errorf("the product's binary: %w; build it with: make build", err)
+	}
+	if testenv, err = os.Executable(); err != nil {
+		return "", "", "", err
+	}
+	kit, err := artifact.Ensure(c.Context, os.Stderr)
+	if err != nil {
+		return "", "", "", err
+	}
+	return skerry, testenv, kit.Path("kubectl"), nil
+}
+
+func skerryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "skerry", Value: "bin/skerry", Usage: "the product's binary"}
+}
+
+func demoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "demo", Usage: "show the product on real clusters, from nothing",
+		Flags: []cli.Flag{skerryFlag(), &cli.BoolFlag{Name: "keep", Usage: "leave everything running until Ctrl-C"}},
+		Action: func(c *cli.Context) error {
+			skerry, testenv, kubectl, err := programs(c)
+			if err != nil {
+				return err
+			}
+			return demo.Run(c.Context, demo.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Image: artifact.AppImage,
+				Keep: c.Bool("keep"), Out: c.App.Writer})
+		},
+	}
+}
+
+func benchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "bench", Usage: "measure the product; one JSON line a figure",
+		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire or memory (default: all)"}},
+		Action: func(c *cli.Context) error {
+			skerry, testenv, kubectl, err := programs(c)
+			if err != nil {
+				return err
+			}
+			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Figures: c.StringSlice("figure"),
+				Out: c.App.Writer, Log: c.App.ErrWriter})
+		},
+	}
+}
