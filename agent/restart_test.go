@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+func TestRestartWritesNothing(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
+			s := newSite(t)
+			all := []store.Entry{namespace("app"), crd("widgets", "Widget"), live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)}
+			for i := range 30 {
+				all = append(all, configMap("app", fmt.Sprint("c", i), "1"), deployment(1, "app", fmt.Sprint("d", i), 2))
+			}
+			s.desire(all...)
+			s.settled()
+			before, reported := len(s.api.Writes()), s.observer.Feed().Root()
+			for range 3 {
+				s.restart(crash)
+				<-s.applier.Compared()
+				<-s.observer.Ready()
+				s.settled()
+				if got := s.observer.Feed().Root(); got != reported {
+					t.Error("reports differ after a restart")
+				}
+			}
+			if after := len(s.api.Writes()); after != before {
+				t.Errorf("%d writes after restarts: %v", after-before, s.api.Writes()[before:])
+			}
+			for _, e := range all {
+				if !s.exists(e) {
+					t.Errorf("%s is gone", e.Key)
+				}
+			}
+		})
+	}
+}
+
+// A crash between a write to the target and the record of it: the object is recognized by its origin.
+func TestCrashBeforeTheRecord(t *testing.T) {
+	s := newSite(t)
+	s.desire(namespace("app"))
+	s.settled()
+	s.desire(configMap("app", "c", "1"))
+	eventually(t, "it is on the target", func() bool { return s.exists(configMap("app", "c", "1")) })
+	s.settled()
+	s.inventory.Delete(configMap("app", "c", "1").Key)
+	if err := s.inventory.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	changes := s.api.Changes()
+	s.restart(true)
+	<-s.applier.Compared()
+	s.settled()
+	if n := s.api.Changes(); n != changes {
+		t.Errorf("the object was changed %d times by a restart", n-changes)
+	}
+	s.desire(gone(configMap("app", "c", "1")))
+	s.settled()
+	if s.exists(configMap("app", "c", "1")) {
+		t.Error("a recognized object was not deleted by its tombstone")
+	}
+}
+
+func TestWhatWasDesiredWhileDownIsAppliedAtTheStart(t *testing.T) {
+	s := newSite(t)
+	s.desire(configMap("default", "a", "1"), configMap("default", "b", "1"))
+	s.settled()
+	s.api.CutWatches()
+	s.stop()
+	s.api.Remove("", "configmaps", "default", "b") // by another hand
+	s.start(s.DataDir)
+	eventually(t, "the object that vanished meanwhile is back", func() bool { return s.exists(configMap("default", "b", "1")) })
+	s.settled()
+	if n := s.writesTo("a"); n != 1 {
+		t.Errorf("%d writes to an object that nothing happened to", n)
+	}
+}
+
+func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
+	s := newSite(t)
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	eventually(t, "it is watched", func() bool { s.api.Remove("", "configmaps", "default", "c"); return s.writesTo("c") >= 2 })
+	end := time.Now().Add(400 * time.Millisecond)
+	for time.Now().Before(end) {
+		s.api.Remove("", "configmaps", "default", "c")
+		time.Sleep(time.Millisecond)
+	}
+	if n := s.writesTo("c"); n > 4 {
+		t.Errorf("%d writes in 0.4 s against somebody who keeps deleting", n)
+	}
+}
+
+func TestIdleAgentDoesNotWrite(t *testing.T) {
+	s := newSite(t)
+	s.desire(namespace("app"), configMap("app", "c", "1"), deployment(1, "app", "d", 1))
+	s.settled()
+	<-s.observer.Ready()
+	time.Sleep(100 * time.Millisecond) // time for what would be written behind
+	written := func() time.Time {
+		info, err := os.Stat(s.file.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	before := written()
+	time.Sleep(300 * time.Millisecond)
+	if after := written(); after != before {
+		t.Errorf("the file was written while idle: %v, then %v", before, after)
+	}
+}

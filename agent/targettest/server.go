@@ -1,0 +1,225 @@
+package targettest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// Kind is a served resource.
+type Kind struct {
+	Group, Version, Plural, Kind string
+	Namespaced                   bool
+}
+
+// Write is one request that changed, or would have changed, something.
+type Write struct {
+	Method string
+	// Path is the URL path.
+	Path string
+	// Changed is false for an apply that left the object as it was.
+	Changed bool
+}
+
+// Server is the fake API.
+type Server struct {
+	http *httptest.Server
+
+	mu       sync.Mutex
+	kinds    []Kind
+	objects  map[ref]map[string]any
+	applied  map[ref]map[string]any // what the field manager applied last
+	history  []event
+	revision int64
+	floor    int64 // history up to here is forgotten
+	nextUID  int
+	writes   []Write
+	reads    int
+	refuse   func(method, plural, name string) *Refusal
+	changed  chan struct{}
+	closing  chan struct{}
+}
+
+// ref names a stored object.
+type ref struct{ group, plural, namespace, name string }
+
+// Refusal is an error answer.
+type Refusal struct {
+	Code            int
+	Reason, Message string
+}
+
+// New starts a server with the usual built-in kinds and the namespaces default and kube-system. It ends with the test.
+func New(t testing.TB) *Server {
+	s := &Server{
+		objects: map[ref]map[string]any{}, applied: map[ref]map[string]any{},
+		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
+		kinds: []Kind{
+			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
+			{"", "v1", "secrets", "Secret", true}, {"", "v1", "services", "Service", true}, {"", "v1", "pods", "Pod", true},
+			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+			{"apps", "v1", "deployments", "Deployment", true}, {"apps", "v1", "replicasets", "ReplicaSet", true},
+			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
+			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
+			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+		},
+	}
+	for _, name := range []string{"default", "kube-system"} {
+		s.Put("v1", "Namespace", "", name, nil)
+	}
+	s.http = httptest.NewServer(s)
+	t.Cleanup(func() {
+		close(s.closing)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+	return s
+}
+
+// Config is how to reach the server.
+func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.http.URL} }
+
+// Refuse sets a function that may refuse a write; nil refuses nothing.
+func (s *Server) Refuse(f func(method, plural, name string) *Refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = f
+}
+
+// Writes returns the writes so far that came over HTTP.
+func (s *Server) Writes() []Write {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Write(nil), s.writes...)
+}
+
+// Changes is how many of them changed something.
+func (s *Server) Changes() int {
+	n := 0
+	for _, w := range s.Writes() {
+		if w.Changed {
+			n++
+		}
+	}
+	return n
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case r.URL.Path == "/version":
+		answer(w, http.StatusOK, map[string]any{"gitVersion": "v1.36.3"})
+		return
+	case len(parts) <= 3 && s.discovery(w, parts):
+		return
+	}
+	group, rest := "", parts[1:]
+	if parts[0] == "apis" && len(parts) > 2 {
+		group, rest = parts[1], parts[2:]
+	}
+	version, rest := rest[0], rest[1:]
+	namespace := ""
+	if len(rest) > 2 && rest[0] == "namespaces" {
+		namespace, rest = rest[1], rest[2:]
+	}
+	kind, ok := s.kind(group, version, rest[0])
+	if !ok {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	if len(rest) == 1 {
+		if r.URL.Query().Get("watch") == "true" {
+			s.watch(w, r, kind, namespace)
+		} else if r.Method == http.MethodGet {
+			s.list(w, r, kind, namespace)
+		} else {
+			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		}
+		return
+	}
+	s.single(w, r, kind, ref{group, kind.Plural, namespace, rest[1]})
+}
+
+func (s *Server) kind(group, version, plural string) (Kind, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.kinds {
+		if k.Group == group && k.Version == version && k.Plural == plural {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// discovery answers /api/v1, /apis, /apis/GROUP and /apis/GROUP/VERSION.
+func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	group, version, root := "", "v1", parts[0] == "apis"
+	if root && len(parts) == 1 {
+		var groups []any
+		for _, k := range s.kinds {
+			if k.Group != "" {
+				groups = append(groups, groupOf(k))
+			}
+		}
+		answer(w, http.StatusOK, map[string]any{"kind": "APIGroupList", "groups": groups})
+		return true
+	}
+	if !root && (len(parts) != 2 || parts[0] != "api") {
+		return false
+	}
+	if root {
+		group = parts[1]
+	}
+	var resources []any
+	for _, k := range s.kinds {
+		if k.Group != group {
+			continue
+		}
+		if root && len(parts) == 2 {
+			answer(w, http.StatusOK, groupOf(k))
+			return true
+		}
+		if root {
+			version = parts[2]
+		}
+		if k.Version == version {
+			resources = append(resources, map[string]any{
+				"name": k.Plural, "namespaced": k.Namespaced, "kind": k.Kind, "verbs": []string{"get", "list", "watch", "patch", "delete"},
+			})
+		}
+	}
+	if len(resources) == 0 {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return true
+	}
+	answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": strings.Trim(group+"/"+version, "/"), "resources": resources})
+	return true
+}
+
+func groupOf(k Kind) map[string]any {
+	v := map[string]any{"groupVersion": k.Group + "/" + k.Version, "version": k.Version}
+	return map[string]any{"kind": "APIGroup", "name": k.Group, "preferredVersion": v, "versions": []any{v}}
+}
+
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		panic(http.ErrAbortHandler) // the client is gone
+	}
+}
+
+// refusal answers with a Status.
+func refusal(w http.ResponseWriter, code int, reason, message string, details map[string]any) {
+	answer(w, code, map[string]any{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message, "details": details,
+	})
+}

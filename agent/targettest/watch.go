@@ -1,0 +1,115 @@
+package targettest
+
+import (
+	"encoding/json"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// event is one change of one object.
+type event struct {
+	revision int64
+	kind     string
+	at       ref
+	object   map[string]any
+}
+
+// Expire forgets all history: a watch from before answers 410.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.floor, s.history = s.revision, nil
+}
+
+// CutWatches ends all connections at once.
+func (s *Server) CutWatches() { s.http.CloseClientConnections() }
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	query := r.URL.Query()
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	var names []string
+	items := map[string]map[string]any{}
+	for at, o := range s.objects {
+		name := at.namespace + "/" + at.name
+		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") {
+			names = append(names, name)
+			items[name] = o
+		}
+	}
+	sort.Strings(names)
+	metadata := map[string]any{"resourceVersion": strconv.FormatInt(s.revision, 10)}
+	if limit > 0 && len(names) > limit {
+		names = names[:limit]
+		metadata["continue"] = names[limit-1]
+	}
+	page := []any{}
+	for _, n := range names {
+		page = append(page, shape(r, items[n]))
+	}
+	answer(w, http.StatusOK, map[string]any{"kind": kind.Kind + "List", "metadata": metadata, "items": page})
+}
+
+// shape leaves spec and status out when only metadata was asked for.
+func shape(r *http.Request, o map[string]any) map[string]any {
+	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		return o
+	}
+	return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o["metadata"]}
+}
+
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
+	from, err := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
+	if err != nil {
+		refusal(w, http.StatusBadRequest, "BadRequest", "resourceVersion", nil)
+		return
+	}
+	seconds, err := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
+	if err != nil {
+		seconds = 60
+	}
+	end := time.NewTimer(time.Duration(seconds) * time.Second)
+	defer end.Stop()
+	encoder := json.NewEncoder(w)
+	w.Header().Set("Content-Type", "application/json")
+	for {
+		s.mu.Lock()
+		changed, expired := s.changed, from < s.floor
+		start := sort.Search(len(s.history), func(i int) bool { return s.history[i].revision > from })
+		events := append([]event(nil), s.history[start:]...)
+		s.mu.Unlock()
+		if expired {
+			encoder.Encode(map[string]any{"type": "ERROR", "object": map[string]any{ //nolint:errcheck // the client may be gone
+				"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired", "message": "too old resource version",
+			}})
+			return
+		}
+		for _, e := range events {
+			from = e.revision
+			if e.at.group != kind.Group || e.at.plural != kind.Plural || namespace != "" && e.at.namespace != namespace {
+				continue
+			}
+			if encoder.Encode(map[string]any{"type": e.kind, "object": shape(r, e.object)}) != nil {
+				return
+			}
+		}
+		bookmark := map[string]any{"kind": kind.Kind, "metadata": map[string]any{"resourceVersion": strconv.FormatInt(from, 10)}}
+		if encoder.Encode(map[string]any{"type": "BOOKMARK", "object": bookmark}) != nil {
+			return
+		}
+		w.(http.Flusher).Flush()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+			return
+		case <-end.C:
+			return
+		}
+	}
+}
