@@ -105,8 +105,10 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 		"objects": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}},
 		"targets": map[string]any{"selectors": []any{map[string]any{"matchLabels": map[string]any{"region": "south"}}}}}))
 	c.eventually("on b too", func() bool { return c.has("b", web) && c.has("a", web) })
-	c.report("b", web, nil)
-	c.eventually("on b alone", func() bool { return !c.has("a", web) && c.annotation(web) == "b" })
+	c.eventually("on b alone", func() bool {
+		c.report("b", web, nil) // again and again: what is sent names the Placement, so it changes once more
+		return !c.has("a", web) && c.annotation(web) == "b"
+	})
 	c.eventually("counts", func() bool {
 		o, _ := c.Get(context.Background(), pk, "")
 		return number(sub(sub(o, "status"), "targets")["available"]) == 1
@@ -114,7 +116,7 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 	c.put(pk, nil)
 	c.eventually("back on a, b kept", func() bool { return c.has("a", web) && c.has("b", web) })
 	c.eventually("b let go", func() bool {
-		c.report("a", web, nil) // again and again: what is sent names the Placement, so it changes once more
+		c.report("a", web, nil)
 		return !c.has("b", web)
 	})
 }

@@ -153,4 +153,3 @@ func unlessGone(err error) error {
 	}
 	return err
 }
-

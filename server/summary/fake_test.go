@@ -1,0 +1,249 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// center is an API over a map whose writes come back as a store's do, with inboxes and decisions set by hand.
+type center struct {
+	t *testing.T
+	s *Summary
+
+	mu       sync.Mutex
+	revision int64
+	objects  map[store.Key]map[string]any
+	writes   int
+	fail     []error // of the next writes
+	reports  map[string]map[store.Key]store.Entry
+	placed   map[store.Key]placement.Located
+}
+
+func newCenter(t *testing.T) *center {
+	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
+		placed: map[store.Key]placement.Located{}}
+	c.s = New(Config{API: c, Report: c.report, Located: c.located, Owner: c.owner, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func (c *center) report(target string, k store.Key) (store.Entry, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.reports[target][k]
+	return e, ok, nil
+}
+
+func (c *center) located(k store.Key) (placement.Located, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.placed[k]
+	return l, ok
+}
+
+func (c *center) owner(space, namespace, group, kind, name string) (placement.Located, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, l := range c.placed {
+		if k.Space == space && k.Namespace == namespace && k.Group == group && l.Kind == kind && k.Name == name {
+			return l, true
+		}
+	}
+	return placement.Located{}, false
+}
+
+// place stores an object that is on some targets.
+func (c *center) place(k store.Key, apiVersion, kind string, targets ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.objects[k]; !ok {
+		c.commit(k, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name}})
+	}
+	c.placed[k] = placement.Located{Key: k, APIVersion: apiVersion, Kind: kind, UID: "uid-" + k.Name, Generation: 1, Targets: targets}
+}
+
+// says makes a target report; a nil report is a tombstone.
+func (c *center) says(target string, k store.Key, r *store.Report) {
+	c.t.Helper()
+	e := store.Entry{Key: k, Tombstone: r == nil}
+	if r != nil {
+		b, err := json.Marshal(r)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		e.Body = b
+	}
+	c.mu.Lock()
+	if c.reports[target] == nil {
+		c.reports[target] = map[store.Key]store.Entry{}
+	}
+	c.reports[target][k] = e
+	c.mu.Unlock()
+	c.s.Reported(target, []store.Key{k})
+}
+
+func (c *center) commit(k store.Key, o map[string]any) {
+	c.revision++
+	if o == nil {
+		delete(c.objects, k)
+		c.s.Apply(store.Write{Key: k, Revision: c.revision})
+		return
+	}
+	o["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(c.revision)
+	c.objects[k] = o
+	c.s.Apply(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: c.revision, Object: clone(o)})
+}
+
+func (c *center) failing() error {
+	if len(c.fail) == 0 {
+		return nil
+	}
+	err := c.fail[0]
+	c.fail = c.fail[1:]
+	return err
+}
+
+func (c *center) Get(_ context.Context, k store.Key, _ string) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o, ok := c.objects[k]; ok {
+		return clone(o), nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+}
+
+func (c *center) Create(_ context.Context, k store.Key, _ string, o map[string]any) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.failing(); err != nil {
+		return nil, err
+	}
+	if _, ok := c.objects[k]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: k.Resource}, k.Name)
+	}
+	c.writes++
+	o = clone(o)
+	o["metadata"].(map[string]any)["uid"] = fmt.Sprint("made-", c.revision)
+	c.commit(k, o)
+	return clone(o), nil
+}
+
+func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []byte) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.failing(); err != nil {
+		return nil, err
+	}
+	o, ok := c.objects[k]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+	}
+	c.writes++
+	o = clone(o)
+	if sub == "status" {
+		var ops []struct {
+			Op, Path string
+			Value    any
+		}
+		if err := json.Unmarshal(patch, &ops); err != nil {
+			return nil, err
+		}
+		if ops[0].Value != o["metadata"].(map[string]any)["uid"] {
+			return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
+		}
+		o["status"] = ops[1].Value
+	} else {
+		var fields map[string]any
+		if err := json.Unmarshal(patch, &fields); err != nil {
+			return nil, err
+		}
+		for f, v := range fields {
+			o[f] = v
+		}
+	}
+	c.commit(k, o)
+	return clone(o), nil
+}
+
+func (c *center) Delete(_ context.Context, k store.Key, _, uid string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.objects[k]
+	if !ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+	}
+	if o["metadata"].(map[string]any)["uid"] != uid {
+		return apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("uid"))
+	}
+	c.writes++
+	c.commit(k, nil)
+	return nil
+}
+
+func (c *center) status(k store.Key) map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status, _ := c.objects[k]["status"].(map[string]any)
+	return status
+}
+
+func (c *center) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writes
+}
+
+func (c *center) exists(k store.Key) bool {
+	_, err := c.Get(context.Background(), k, "")
+	return err == nil
+}
+
+func (c *center) eventually(what string, ok func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(5 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			c.t.Fatalf("never: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func clone(o map[string]any) map[string]any {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func key(group, resource, name string) store.Key {
+	return store.Key{Space: "shop", Group: group, Resource: resource, Namespace: "app", Name: name}
+}
+
+func status(format string, args ...any) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(format, args...))
+}

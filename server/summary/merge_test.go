@@ -1,0 +1,133 @@
+package summary
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// kindsUnderTest has every typed kind and one that nobody knows.
+func kindsUnderTest() []store.Key {
+	out := []store.Key{{Group: "example.org", Resource: "widgets"}}
+	for id := range typed {
+		group, resource, _ := strings.Cut(id, "/")
+		out = append(out, store.Key{Group: group, Resource: resource})
+	}
+	return out
+}
+
+// anyStatus draws a status with every field of the kind, in all its rules, and others.
+func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
+	s := map[string]any{}
+	fields := []string{"observedGeneration", "conditions", "other", "replicas", "phase"}
+	for f := range typed[k.Group+"/"+k.Resource] {
+		fields = append(fields, f)
+	}
+	for _, f := range fields {
+		if !rapid.Bool().Draw(t, label+f) {
+			continue
+		}
+		switch ruleOf(k, f) {
+		case sum, least:
+			s[f] = float64(rapid.IntRange(0, 5).Draw(t, label+f+"n"))
+		case earliest, latest, last:
+			s[f] = fmt.Sprintf("2026-01-0%dT00:00:00Z", rapid.IntRange(1, 4).Draw(t, label+f+"t"))
+		case severest:
+			s[f] = rapid.SampledFrom([]string{"Pending", "Running", "Failed", "Odd", "Bound"}).Draw(t, label+f+"p")
+		case worst:
+			s[f] = anyConditions(t, label)
+		case union:
+			s[f] = []any{float64(rapid.IntRange(0, 3).Draw(t, label+f+"e"))}
+		case balancer:
+			s[f] = map[string]any{"ingress": []any{map[string]any{"ip": fmt.Sprint("10.0.0.", rapid.IntRange(1, 3).Draw(t, label+f+"i"))}}}
+		default:
+			s[f] = rapid.SampledFrom([]any{"x", "y", 1.0, map[string]any{"z": 1.0}}).Draw(t, label+f+"v")
+		}
+	}
+	return s
+}
+
+func anyConditions(t *rapid.T, label string) []any {
+	var out []any
+	for _, typ := range []string{"Available", "ReplicaFailure", "skerry.dev/Synced"} {
+		if rapid.Bool().Draw(t, label+typ) {
+			out = append(out, map[string]any{"type": typ,
+				"status":             rapid.SampledFrom([]string{"True", "False", "Unknown"}).Draw(t, label+typ+"s"),
+				"reason":             rapid.SampledFrom([]string{"A", "B"}).Draw(t, label+typ+"r"),
+				"lastTransitionTime": fmt.Sprintf("2026-01-0%dT00:00:00Z", rapid.IntRange(1, 2).Draw(t, label+typ+"t"))})
+		}
+	}
+	return out
+}
+
+func TestMergeIsAssociativeAndCommutative(t *testing.T) {
+	for _, k := range kindsUnderTest() {
+		t.Run(k.Group+"_"+k.Resource, rapid.MakeCheck(func(t *rapid.T) {
+			a, b, c := anyStatus(t, k, "a"), anyStatus(t, k, "b"), anyStatus(t, k, "c")
+			left, right := Merge(k, Merge(k, a, b), c), Merge(k, a, Merge(k, b, c))
+			if x, y := string(encode(left)), string(encode(right)); x != y {
+				t.Fatalf("(a+b)+c = %s\na+(b+c) = %s", x, y)
+			}
+			if x, y := string(encode(Merge(k, a, b))), string(encode(Merge(k, b, a))); x != y {
+				t.Fatalf("a+b = %s\nb+a = %s", x, y)
+			}
+		}))
+	}
+}
+
+// Each file has a kind, the statuses of targets and what they are together.
+func TestMergeGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/merge/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden files", err)
+	}
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			raw, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var g struct {
+				Group    string           `json:"group"`
+				Resource string           `json:"resource"`
+				Statuses []map[string]any `json:"statuses"`
+				Want     map[string]any   `json:"want"`
+			}
+			if err := yaml.UnmarshalStrict(raw, &g); err != nil {
+				t.Fatal(err)
+			}
+			k := store.Key{Group: g.Group, Resource: g.Resource}
+			got := g.Statuses[0]
+			for _, s := range g.Statuses[1:] {
+				got = Merge(k, got, s)
+			}
+			if *update {
+				g.Want = got
+				b, err := yaml.Marshal(g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(f, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			x, _ := json.MarshalIndent(got, "", " ")
+			y, _ := json.MarshalIndent(g.Want, "", " ")
+			if string(x) != string(y) {
+				t.Errorf("got %s\nwant %s", x, y)
+			}
+		})
+	}
+}

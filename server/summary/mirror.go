@@ -1,0 +1,373 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// mirrorTargets is the number of targets up to which the Pods of a placed object are readable in the space.
+const mirrorTargets = 10
+
+// Annotations of mirrored Pods that only this package reads.
+const (
+	// annotationReportedAs is the Pod's name on its target, where that is another than in the space.
+	annotationReportedAs = "skerry.dev/reported-as"
+	// annotationReportedHash tells whether the Pod, without its status, is still the one that was mirrored.
+	annotationReportedHash = "skerry.dev/reported-hash"
+)
+
+// mirrored is what is known of one reported Pod name in one namespace: the targets that may have such a Pod, and what the
+// space has of them.
+type mirrored struct {
+	targets map[string]int    // with how often they reported, so that none is forgotten while it reports again
+	objects map[string]mirror // by name in the space
+	taken   bool              // the space has a Pod of this name that is not a mirror
+	owner   store.Key
+}
+
+// mirror is one Pod in the space.
+type mirror struct{ target, uid, hash string }
+
+// wanted is a Pod that should be in the space.
+type wanted struct {
+	name, target, hash string
+	order              int
+	object             map[string]any
+	status             json.RawMessage
+	owner              store.Key
+}
+
+// mirrorReported notes that a target has, or had, a Pod of that name.
+func (s *Summary) mirrorReported(target string, k store.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mirrorOf(k).targets[target]++
+}
+
+// mirrorOf returns what is known of a reported name, making it when there is nothing. The caller holds the lock.
+func (s *Summary) mirrorOf(k store.Key) *mirrored {
+	m := s.mirrors[k]
+	if m == nil {
+		m = &mirrored{targets: map[string]int{}, objects: map[string]mirror{}}
+		s.mirrors[k] = m
+	}
+	return m
+}
+
+// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The caller holds the lock.
+func (s *Summary) observeMirror(w store.Write) bool {
+	meta, _ := w.Object["metadata"].(map[string]any)
+	notes, _ := meta["annotations"].(map[string]any)
+	target, ok := notes[v1alpha1.AnnotationReportedFrom].(string)
+	if !ok {
+		return false
+	}
+	k := reportKey(w.Key, notes)
+	m := s.mirrorOf(k)
+	hash, _ := notes[annotationReportedHash].(string)
+	uid, _ := meta["uid"].(string)
+	m.objects[w.Key.Name] = mirror{target: target, uid: uid, hash: hash}
+	s.names[w.Key] = k
+	m.targets[target]++
+	n := s.shown[w.Key]
+	if w.Revision >= n.revision {
+		if now := statusOf(w.Object); now != n.now {
+			s.queue.Add(k)
+			n.now = now
+		}
+		n.revision = w.Revision
+		s.shown[w.Key] = n
+	}
+	return true
+}
+
+func reportKey(k store.Key, notes map[string]any) store.Key {
+	if name, ok := notes[annotationReportedAs].(string); ok {
+		k.Name = name
+	}
+	return k
+}
+
+// unmirror notes that a Pod is not in the space any more, whoever deleted it. The caller holds the lock.
+func (s *Summary) unmirror(k store.Key) {
+	if !isPod(k) {
+		return
+	}
+	if rk, ok := s.names[k]; ok {
+		delete(s.names, k)
+		if m := s.mirrors[rk]; m != nil {
+			delete(m.objects, k.Name)
+		}
+		s.queue.Add(rk)
+	}
+	if m := s.mirrors[k]; m != nil && m.taken {
+		m.taken = false
+		s.queue.Add(k)
+	}
+}
+
+// owner is a placed object that has mirrored Pods, with the places that its annotation last told.
+type owner struct {
+	pods map[store.Key]struct{}
+	note string
+}
+
+// own notes whose Pods a reported name stands for. The caller holds the lock.
+func (s *Summary) own(rk store.Key, m *mirrored, by store.Key) {
+	if m.owner == by {
+		return
+	}
+	s.disown(rk, m)
+	m.owner = by
+	o := s.owners[by]
+	if o == nil {
+		o = &owner{pods: map[store.Key]struct{}{}}
+		s.owners[by] = o
+	}
+	o.pods[rk] = struct{}{}
+}
+
+func (s *Summary) disown(rk store.Key, m *mirrored) {
+	if o := s.owners[m.owner]; o != nil {
+		if delete(o.pods, rk); len(o.pods) == 0 {
+			delete(s.owners, m.owner)
+		}
+	}
+}
+
+// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The caller holds the lock.
+func (s *Summary) wakeOwned(by store.Key, note string) {
+	o := s.owners[by]
+	if o == nil || o.note == note {
+		return
+	}
+	o.note = note
+	for rk := range o.pods {
+		s.queue.Add(rk)
+	}
+}
+
+// mirror makes the Pods of one reported name in the space what the targets report.
+func (s *Summary) mirror(ctx context.Context, k store.Key) error {
+	s.mu.Lock()
+	m := s.mirrors[k]
+	if m == nil {
+		s.mu.Unlock()
+		return nil
+	}
+	counts, have, taken := maps.Clone(m.targets), maps.Clone(m.objects), m.taken
+	s.mu.Unlock()
+	want, gone, err := s.wantedPods(k, slices.Sorted(maps.Keys(counts)), taken)
+	if err != nil {
+		return err
+	}
+	for name, o := range have {
+		if w, ok := want[name]; !ok || w.target != o.target || w.hash != o.hash {
+			if err := s.removePod(ctx, k, name, o); err != nil {
+				return err
+			}
+			delete(have, name)
+		}
+	}
+	for name, w := range want {
+		if err := s.putPod(ctx, k, name, w, have); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mirrors[k] != m {
+		return nil
+	}
+	for _, t := range gone {
+		if m.targets[t] == counts[t] {
+			delete(m.targets, t)
+		}
+	}
+	for _, w := range want {
+		s.own(k, m, w.owner)
+	}
+	if len(m.targets) == 0 && len(m.objects) == 0 {
+		s.disown(k, m)
+		delete(s.mirrors, k)
+	}
+	return nil
+}
+
+// wantedPods reads what the targets report of one name, and gives each Pod its name in the space: the longest placed target keeps the
+// plain one, others get their target's name behind it. Targets that report nothing any more are gone.
+func (s *Summary) wantedPods(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
+	var list []wanted
+	for _, t := range targets {
+		r, ok, err := s.report(t, k)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok || r.Object == nil {
+			gone = append(gone, t)
+			continue
+		}
+		if w, ok := s.wantedPod(k, t, r); ok {
+			list = append(list, w)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].order != list[j].order {
+			return list[i].order < list[j].order
+		}
+		return list[i].target < list[j].target
+	})
+	want = map[string]wanted{}
+	for i, w := range list {
+		w.name = k.Name
+		if i > 0 || taken {
+			w.name = k.Name + "." + w.target
+		}
+		want[w.name] = w
+	}
+	return want, gone, nil
+}
+
+// wantedPod tells whether a reported Pod belongs into the space: its owner is placed on that target, and not on too many.
+func (s *Summary) wantedPod(k store.Key, target string, r store.Report) (wanted, bool) {
+	var object map[string]any
+	if json.Unmarshal(r.Object, &object) != nil {
+		return wanted{}, false
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	refs, _ := meta["ownerReferences"].([]any)
+	for _, e := range refs {
+		ref, _ := e.(map[string]any)
+		apiVersion, _ := ref["apiVersion"].(string)
+		kind, _ := ref["kind"].(string)
+		name, _ := ref["name"].(string)
+		owner, ok := s.cfg.Owner(k.Space, k.Namespace, groupOf(apiVersion), kind, name)
+		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {
+			continue
+		}
+		for i, t := range owner.Targets {
+			if t == target {
+				h := hashOf(object)
+				return wanted{target: target, hash: h.String(), order: i, object: object, status: r.Status, owner: owner.Key}, true
+			}
+		}
+	}
+	return wanted{}, false
+}
+
+// removePod deletes a mirrored Pod, only if it is still the one that is known.
+func (s *Summary) removePod(ctx context.Context, k store.Key, name string, o mirror) error {
+	pk := k
+	pk.Name = name
+	err := s.cfg.API.Delete(ctx, pk, "v1", o.uid)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete mirrored pod %s: %w", pk, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid {
+		delete(m.objects, name)
+		delete(s.names, pk)
+		delete(s.shown, pk)
+	}
+	return nil
+}
+
+// putPod creates a Pod with its status in one write, or brings the status of an existing one up to date.
+func (s *Summary) putPod(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
+	pk := k
+	pk.Name = name
+	if o, ok := have[name]; ok {
+		if len(w.status) == 0 {
+			return nil
+		}
+		return s.show(ctx, pk, "v1", o.uid, w.status)
+	}
+	obj, err := s.cfg.API.Create(ctx, pk, "v1", podFor(k, name, w))
+	if apierrors.IsAlreadyExists(err) {
+		return s.adopt(ctx, k, pk)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		s.cfg.Log.Warn("space does not take a reported pod", "key", pk.String(), "target", w.target, "err", err)
+		return nil // its namespace is gone or going, or it will be refused again
+	}
+	if err != nil {
+		return fmt.Errorf("create mirrored pod %s: %w", pk, err)
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	uid, _ := meta["uid"].(string)
+	s.mu.Lock()
+	s.mirrorOf(k).objects[name] = mirror{target: w.target, uid: uid, hash: w.hash}
+	s.names[pk] = k
+	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
+		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// adopt finds out whether an existing Pod is a mirror from before, or one that the space's users made.
+func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
+	obj, err := s.cfg.API.Get(ctx, pk, "v1")
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read pod %s: %w", pk, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if obj != nil && !s.observeMirror(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
+		if s.mirrorOf(k).taken = pk.Name == k.Name; !s.mirrorOf(k).taken {
+			return nil // a name that nobody but us would give, and somebody did
+		}
+	}
+	s.queue.Add(k)
+	return nil
+}
+
+// podFor is the Pod as it is created in the space.
+func podFor(k store.Key, name string, w wanted) map[string]any {
+	meta, _ := w.object["metadata"].(map[string]any)
+	notes := map[string]any{}
+	if old, ok := meta["annotations"].(map[string]any); ok {
+		for n, v := range old {
+			notes[n] = v
+		}
+	}
+	notes[v1alpha1.AnnotationReportedFrom], notes[annotationReportedHash] = w.target, w.hash
+	delete(notes, annotationReportedAs)
+	if name != k.Name {
+		notes[annotationReportedAs] = k.Name
+	}
+	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
+	for _, field := range []string{"labels", "ownerReferences"} {
+		if v, ok := meta[field]; ok {
+			out[field] = v
+		}
+	}
+	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": out, "spec": w.object["spec"]}
+	if len(w.status) > 0 {
+		pod["status"] = json.RawMessage(w.status)
+		var status map[string]any
+		if json.Unmarshal(w.status, &status) == nil {
+			pod["status"] = status
+		}
+	}
+	return pod
+}
+
+func groupOf(apiVersion string) string {
+	for i := range apiVersion {
+		if apiVersion[i] == '/' {
+			return apiVersion[:i]
+		}
+	}
+	return ""
+}

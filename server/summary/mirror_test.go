@@ -1,0 +1,120 @@
+package summary
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+func podReport(phase string) *store.Report {
+	object := `{"metadata":{"name":"web-0","labels":{"app":"web"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web",
+		"uid":"uid-web","controller":true}]},"spec":{"nodeName":"n1","containers":[{"name":"c"}]}}`
+	return &store.Report{OriginUID: "uid-web", Object: json.RawMessage(object), Status: status(`{"phase":%q}`, phase)}
+}
+
+func (c *center) from(k store.Key) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, _ := c.objects[k]["metadata"].(map[string]any)
+	notes, _ := m["annotations"].(map[string]any)
+	from, _ := notes[v1alpha1.AnnotationReportedFrom].(string)
+	return from
+}
+
+func TestPodsAreMirroredAndFollowTheMove(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a", "b")
+	pod, second := key("", "pods", "web-0"), key("", "pods", "web-0.b")
+	c.says("b", pod, podReport("Pending"))
+	c.eventually("b's pod has the plain name while it is alone", func() bool { return c.from(pod) == "b" })
+	c.says("a", pod, podReport("Running"))
+	c.eventually("the longest placed has the plain name", func() bool {
+		return c.from(pod) == "a" && c.from(second) == "b" && c.status(pod)["phase"] == "Running"
+	})
+	writes := c.count()
+	c.says("a", pod, podReport("Running"))
+	c.says("b", pod, podReport("Running"))
+	c.eventually("b's status", func() bool { return c.status(second)["phase"] == "Running" })
+	if n := c.count() - writes; n != 1 {
+		t.Errorf("%d writes for one change", n)
+	}
+	c.place(web, "apps/v1", "Deployment", "b")
+	c.says("a", pod, nil)
+	c.eventually("b's pod takes the plain name", func() bool { return c.from(pod) == "b" && !c.exists(second) })
+	c.says("b", pod, nil)
+	c.eventually("all gone", func() bool { return !c.exists(pod) })
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if len(c.s.mirrors)+len(c.s.names)+len(c.s.owners) != 0 {
+		t.Errorf("left in memory: %d mirrors, %d names, %d owners", len(c.s.mirrors), len(c.s.names), len(c.s.owners))
+	}
+}
+
+func TestMirrorsGoWithTheirOwnerAndNeverTakeAUsersPod(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	pod := key("", "pods", "web-0")
+	c.mu.Lock()
+	c.commit(pod, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web-0", "uid": "mine"}})
+	c.mu.Unlock()
+	c.says("a", pod, podReport("Running"))
+	second := key("", "pods", "web-0.a")
+	c.eventually("another name", func() bool { return c.from(second) == "a" })
+	if c.from(pod) != "" {
+		t.Error("the user's pod was taken")
+	}
+	c.mu.Lock()
+	delete(c.placed, web)
+	c.commit(web, nil)
+	c.mu.Unlock()
+	c.eventually("the mirror goes with its owner", func() bool { return !c.exists(second) })
+	if !c.exists(pod) {
+		t.Error("the user's pod went too")
+	}
+}
+
+func TestAMirrorThatSomebodyDeletedComesBackAndMoreThanTenTargetsHaveNone(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	pod := key("", "pods", "web-0")
+	c.says("a", pod, podReport("Running"))
+	c.eventually("mirrored", func() bool { return c.from(pod) == "a" })
+	c.mu.Lock()
+	c.commit(pod, nil)
+	c.mu.Unlock()
+	c.eventually("mirrored again", func() bool { return c.from(pod) == "a" })
+	var many []string
+	for i := range mirrorTargets {
+		many = append(many, fmt.Sprint("t", i))
+	}
+	c.place(web, "apps/v1", "Deployment", append(many, "a")...)
+	c.says("a", pod, podReport("Pending"))
+	c.eventually("no mirrors any more", func() bool { return !c.exists(pod) })
+}
+
+func TestMirrorsOfBeforeARestartAreKnown(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	pod := key("", "pods", "web-0")
+	c.says("a", pod, podReport("Running"))
+	c.eventually("mirrored", func() bool { return c.from(pod) == "a" })
+	next := newCenter(t)
+	c.mu.Lock()
+	next.objects, next.placed, next.reports, next.revision = c.objects, c.placed, c.reports, c.revision
+	c.mu.Unlock()
+	next.s.Reset(next.revision, func(yield func(store.Write) bool) {
+		for k, o := range next.objects {
+			if !yield(store.Write{Key: k, APIVersion: "v1", Kind: "Pod", Revision: revisionOf(o), Object: o}) {
+				return
+			}
+		}
+	})
+	next.says("a", pod, nil)
+	next.eventually("removed by the next life of the center", func() bool { return !next.exists(pod) })
+	if n := next.count(); n != 1 {
+		t.Errorf("%d writes", n)
+	}
+}

@@ -1,0 +1,105 @@
+package summary
+
+import (
+	"iter"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// Reset takes a snapshot of everything at a revision: what each object shows now.
+func (s *Summary) Reset(_ int64, all iter.Seq[store.Write]) {
+	seen := map[store.Key]struct{}{}
+	for w := range all {
+		if s.observe(w) {
+			seen[w.Key] = struct{}{}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.shown {
+		if _, ok := seen[k]; !ok {
+			delete(s.shown, k)
+			s.unmirror(k)
+		}
+	}
+	for k := range s.shown {
+		s.queue.Add(k)
+	}
+	for k := range s.mirrors {
+		s.queue.Add(k)
+	}
+}
+
+// Apply takes one write, in the order of revisions. A status that somebody else wrote is put right, and what a decision
+// changed is said again.
+func (s *Summary) Apply(w store.Write) {
+	if w.Object == nil {
+		s.mu.Lock()
+		delete(s.shown, w.Key)
+		delete(s.refused, w.Key)
+		delete(s.extra, w.Key)
+		s.unmirror(w.Key)
+		s.wakeOwned(w.Key, "gone")
+		s.mu.Unlock()
+		return
+	}
+	s.observe(w)
+}
+
+// Progress is the end of a group of writes. There is nothing to do.
+func (s *Summary) Progress(int64) {}
+
+// observe takes over what an object shows, and tells whether it is one that is kept.
+func (s *Summary) observe(w store.Write) bool {
+	if w.Object == nil || placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed || w.Key.Space == v1alpha1.RootSpace {
+		return false
+	}
+	status, _ := w.Object["status"].(map[string]any)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isPod(w.Key) && s.observeMirror(w) {
+		return true
+	}
+	s.wakeOwned(w.Key, noteOf(w.Object))
+	_, kept := s.shown[w.Key]
+	if !kept && len(status) == 0 {
+		if s.refused[w.Key] != nil {
+			s.queue.Add(w.Key)
+		}
+		return false
+	}
+	s.see(w)
+	return true
+}
+
+// see takes over a status and wakes the writer, unless the write is the echo of its own.
+func (s *Summary) see(w store.Write) {
+	n := s.shown[w.Key]
+	if w.Revision < n.revision {
+		return
+	}
+	now := statusOf(w.Object)
+	echo := w.Revision == n.revision && now == n.now
+	n.now, n.revision = now, w.Revision
+	s.shown[w.Key] = n
+	if !echo {
+		s.queue.Add(w.Key)
+	}
+}
+
+// forget drops what is known of an object that is on no target.
+func (s *Summary) forget(k store.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.refused, k)
+	delete(s.extra, k)
+}
+
+func noteOf(obj map[string]any) string {
+	meta, _ := obj["metadata"].(map[string]any)
+	notes, _ := meta["annotations"].(map[string]any)
+	note, _ := notes[v1alpha1.AnnotationTargets].(string)
+	return note
+}

@@ -1,0 +1,129 @@
+package summary
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// writers is how many objects are written at a time.
+const writers = 8
+
+// API is what summary does to the objects of spaces. Errors are those of the API, so that apierrors.IsConflict, IsNotFound,
+// IsAlreadyExists and IsInvalid tell.
+type API interface {
+	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
+	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
+	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge patch, an array is a JSON Patch.
+	// It returns the object as it is then.
+	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
+	// Delete removes an object at once, if it still has this UID.
+	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
+}
+
+// Config is what summary needs. All fields are needed.
+type Config struct {
+	API API
+	// Report reads the last report of a key from a target's inbox. It is false for what was never reported, and for tombstones.
+	Report func(target string, key store.Key) (store.Entry, bool, error)
+	// Located tells where an object is, and Owner the same for one that an owner reference names.
+	Located func(key store.Key) (placement.Located, bool)
+	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
+	Log     *slog.Logger
+}
+
+// Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one goroutine at a time, everything else may
+// be called at any time.
+type Summary struct {
+	cfg    Config
+	queue  workqueue.TypedRateLimitingInterface[store.Key]
+	events *recorder
+
+	mu      sync.Mutex
+	epoch   uint32
+	shown   map[store.Key]shown
+	mirrors map[store.Key]*mirrored            // by the key that is reported
+	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
+	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
+	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
+	refused map[store.Key]map[string]string    // what each target was last said to refuse
+}
+
+// New returns a Summary that does nothing before Run.
+func New(cfg Config) *Summary {
+	return &Summary{
+		cfg:     cfg,
+		queue:   queue[store.Key](),
+		events:  newRecorder(cfg.API, cfg.Log),
+		shown:   map[store.Key]shown{},
+		mirrors: map[store.Key]*mirrored{},
+		names:   map[store.Key]store.Key{},
+		owners:  map[store.Key]*owner{},
+		extra:   map[store.Key]map[string]condition{},
+		refused: map[store.Key]map[string]string{},
+	}
+}
+
+func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[T]())
+}
+
+// Run writes until the context ends. It may be called once.
+func (s *Summary) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	for range writers {
+		running.Go(func() { s.work(ctx) })
+	}
+	running.Go(func() { s.events.run(ctx) })
+	<-ctx.Done()
+	s.queue.ShutDown()
+	running.Wait()
+	return nil
+}
+
+// work takes keys off the queue: a key that changes while it is written comes once more, a key that fails comes back with a
+// growing delay.
+func (s *Summary) work(ctx context.Context) {
+	for {
+		k, down := s.queue.Get()
+		if down {
+			return
+		}
+		if err := s.write(ctx, k); err == nil {
+			s.queue.Forget(k)
+		} else if ctx.Err() == nil {
+			s.cfg.Log.Debug("status is written again later", "key", k.String(), "err", err)
+			s.queue.AddRateLimited(k)
+		}
+		s.queue.Done(k)
+	}
+}
+
+func isPod(k store.Key) bool { return k.Group == "" && k.Resource == "pods" }
+
+// Reported tells that a target has reported something new about some keys.
+func (s *Summary) Reported(target string, keys []store.Key) {
+	for _, k := range keys {
+		if isPod(k) {
+			s.mirrorReported(target, k)
+		}
+		s.queue.Add(k)
+	}
+}
+
+// Event tells people in the space of the object. Equal events are counted, not repeated.
+func (s *Summary) Event(e placement.Event) { s.events.say(e) }
+
+// Progressed tells what a target last reported of an object.
+func (s *Summary) Progressed(target string, k store.Key) (placement.Progress, bool) {
+	r, ok, err := s.report(target, k)
+	if err != nil || !ok {
+		return placement.Progress{}, false
+	}
+	return placement.Judge(k, r), true
+}

@@ -1,0 +1,158 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var web = key("apps", "deployments", "web")
+
+func TestOneTargetGivesItsExactStatusAndTheEchoEndsThere(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Generation: 1,
+		Status: status(`{"replicas":3,"readyReplicas":2,"conditions":[{"type":"Available","status":"False"}],"odd":{"x":[1,null]}}`)})
+	c.eventually("the status", func() bool { return num(c.status(web)["readyReplicas"]) == 2 })
+	if odd := c.status(web)["odd"]; odd == nil {
+		t.Error("a field of the target's status was lost")
+	}
+	for range 20 { // the same again, in another notation: nothing to write
+		c.says("a", web, &store.Report{OriginUID: "uid-web", Generation: 1, At: time.Now().UnixMilli(),
+			Status: status(`{"odd":{"x":[1,null]},"conditions":[{"status":"False","type":"Available"}],"readyReplicas":2.0,"replicas":3}`)})
+	}
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3,"readyReplicas":3}`)})
+	c.eventually("the next status", func() bool { return num(c.status(web)["readyReplicas"]) == 3 })
+	if c.status(web)["odd"] != nil {
+		t.Error("a field that the target dropped stayed")
+	}
+	if n := c.count(); n != 2 {
+		t.Errorf("%d writes for 2 statuses", n)
+	}
+}
+
+func TestAReportAboutAnEarlierObjectOfThatNameIsIgnored(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	c.says("a", web, &store.Report{OriginUID: "uid-of-before", Status: status(`{"replicas":9}`)})
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
+	c.eventually("the status", func() bool { return num(c.status(web)["replicas"]) == 3 })
+	if n := c.count(); n != 1 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+func TestSeveralTargetsAreMergedAndASilentOneHoldsObservedGenerationBack(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a", "b")
+	one := status(`{"observedGeneration":4,"replicas":3,"availableReplicas":3,"conditions":[{"type":"Available","status":"True"}]}`)
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: one})
+	c.eventually("a's replicas", func() bool { return num(c.status(web)["replicas"]) == 3 })
+	if c.status(web)["observedGeneration"] != nil || c.status(web)["conditions"] != nil {
+		t.Errorf("b has not said anything yet: %v", c.status(web))
+	}
+	c.says("b", web, &store.Report{OriginUID: "uid-web",
+		Status: status(`{"observedGeneration":3,"replicas":3,"availableReplicas":1,"conditions":[{"type":"Available","status":"False"}]}`)})
+	c.eventually("both", func() bool { return num(c.status(web)["replicas"]) == 6 && num(c.status(web)["observedGeneration"]) == 3 })
+	if s := c.status(web)["conditions"].([]any)[0].(map[string]any)["status"]; s != "False" {
+		t.Errorf("Available is %v", s)
+	}
+	// the move ends: the exact status of the one that stays
+	c.place(web, "apps/v1", "Deployment", "b")
+	c.says("a", web, nil)
+	c.eventually("b alone", func() bool { return num(c.status(web)["replicas"]) == 3 && num(c.status(web)["availableReplicas"]) == 1 })
+}
+
+func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a", "b")
+	refusal := &store.Report{OriginUID: "uid-web", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
+	c.says("b", web, refusal)
+	find := func() map[string]any { return byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced] }
+	c.eventually("the condition", func() bool {
+		f := find()
+		return f["status"] == "False" && f["reason"] == "QuotaExceeded" && strings.HasPrefix(fmt.Sprint(f["message"]), "b: exceeded")
+	})
+	events := func() (n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for k, o := range c.objects {
+			if k.Resource == "events" && o["reason"] == "QuotaExceeded" {
+				n++
+			}
+		}
+		return n
+	}
+	c.eventually("the event", func() bool { return events() == 1 })
+	writes := c.count()
+	c.says("b", web, refusal)
+	c.says("b", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
+	c.eventually("the condition is taken off", func() bool { return find() == nil && num(c.status(web)["replicas"]) == 6 })
+	if n := c.count() - writes; n != 1 {
+		t.Errorf("%d writes to take it off", n)
+	}
+	cm := key("", "configmaps", "plain")
+	c.place(cm, "v1", "ConfigMap", "a")
+	c.says("a", cm, &store.Report{OriginUID: "uid-plain", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}})
+	c.eventually("an event for a kind without conditions", func() bool { return events() == 2 })
+	if c.status(cm) != nil {
+		t.Error("a ConfigMap got a status")
+	}
+}
+
+func TestEqualEventsAreCounted(t *testing.T) {
+	c := newCenter(t)
+	e := placement.Event{Key: web, APIVersion: "apps/v1", Kind: "Deployment", UID: "u", Reason: "Moved", Message: "to b"}
+	k := eventKey(e)
+	for want := 1.0; want <= 3; want++ {
+		c.s.Event(e)
+		c.eventually("counted", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return num(c.objects[k]["count"]) == want
+		})
+	}
+}
+
+func TestConflictsAreTriedAgainAndRefusedStatusesAreNot(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	gr := schema.GroupResource{Resource: "deployments"}
+	c.mu.Lock()
+	c.fail = []error{apierrors.NewConflict(gr, "web", fmt.Errorf("changed")), apierrors.NewInternalError(fmt.Errorf("busy"))}
+	c.mu.Unlock()
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":1}`)})
+	c.eventually("written in the end", func() bool { return num(c.status(web)["replicas"]) == 1 })
+	c.mu.Lock()
+	c.fail = []error{apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil)}
+	c.mu.Unlock()
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":-1}`)})
+	c.eventually("refused", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.fail) == 0 })
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":2}`)})
+	c.eventually("the next one", func() bool { return num(c.status(web)["replicas"]) == 2 })
+}
+
+func TestAStatusThatSomebodyElseWroteIsPutRight(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":1}`)})
+	c.eventually("written", func() bool { return num(c.status(web)["replicas"]) == 1 })
+	c.mu.Lock()
+	o := clone(c.objects[web])
+	o["status"] = map[string]any{"replicas": 7}
+	c.commit(web, o)
+	c.mu.Unlock()
+	c.eventually("put right", func() bool { return num(c.status(web)["replicas"]) == 1 })
+}
