@@ -13,9 +13,10 @@ import (
 
 // Bounds of a decoder, which hold whatever the bytes say.
 const (
-	// MaxDecoded is the most that one frame may decode to.
+	// MaxDecoded is the most that one frame may decode to. A frame is decoded into one piece of memory that is its window too.
 	MaxDecoded = 4 << 20
-	maxWindow  = 1 << 20
+	// encoderWindow is how far back an encoder looks; it keeps that much memory.
+	encoderWindow = 128 << 10
 )
 
 // ErrFrame is returned for bytes that are no frame, need another dictionary, or decode to more than allowed.
@@ -37,7 +38,8 @@ type Codec struct {
 	dec *zstd.Decoder
 }
 
-// Default returns the Codec of this process. It is made at first use and lives for ever.
+// Default returns the Codec of this process. It is made at first use and lives for ever. Tests in a testing/synctest bubble call it
+// once outside first: what is made in a bubble cannot be used in another.
 func Default() *Codec { return shared() }
 
 // shared has no state that a user could see: each call of a Codec stands for itself.
@@ -52,16 +54,22 @@ var shared = sync.OnceValue(func() *Codec {
 // New returns a Codec of its own.
 func New() (*Codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(encoderWindow),
+		zstd.WithSingleSegment(true)) // so that every frame says its size
 	if err != nil {
 		return nil, fmt.Errorf("make encoder: %w", err)
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderDicts(dictionary), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(MaxDecoded), zstd.WithDecoderMaxWindow(maxWindow))
+		zstd.WithDecoderMaxMemory(MaxDecoded), zstd.WithDecoderMaxWindow(MaxDecoded))
 	if err != nil {
 		return nil, fmt.Errorf("make decoder: %w", err)
 	}
-	return &Codec{enc: enc, dec: dec}, nil
+	c := &Codec{enc: enc, dec: dec}
+	// Both make their tables at first use. Do it here, so that a broken dictionary is found and no user pays for it.
+	if _, err := c.Decode(nil, c.Encode(nil, []byte("{}")), 2); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Encode appends the compressed form of src to dst.

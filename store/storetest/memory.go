@@ -148,3 +148,10 @@ func (m *Memory) Members(outer, inner int) ([]store.KeyHash, error) {
 	}
 	return out, nil
 }
+
+// Lose drops a key as damage would: the position stays.
+func (m *Memory) Lose(k store.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, k)
+}

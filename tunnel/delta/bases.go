@@ -3,6 +3,7 @@ package delta
 import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/wire"
 )
 
 // bases keeps the last body that was sent of a key, compressed, to make a patch of the next one. When it is full it forgets some: their
@@ -31,9 +32,10 @@ func (b *bases) get(k store.Key) []byte {
 	return body
 }
 
+// put notes the body that was just encoded for the stream: none for a tombstone.
 func (b *bases) put(k store.Key, body []byte) {
 	b.drop(k)
-	if b.limit == 0 || len(body) > 64<<10 {
+	if b.limit == 0 || len(body) == 0 || len(body) > wire.MaxPatchBody {
 		return
 	}
 	packed := b.codec.Encode(nil, body)

@@ -140,10 +140,9 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 			at = store.Position{Incarnation: head.Incarnation, Revision: store.Comparing}
 		}
 		var err error
-		if cursor, err = s.reconcile(ctx, at, &resume.Root); err != nil {
+		if cursor, at, err = s.reconcile(ctx, at, &resume.Root); err != nil {
 			return err
 		}
-		at = head
 	case !current:
 		// A revision may have had a second step after the receiver got there, so the last one is looked at again.
 		cursor = s.feed.CursorAt(resume.Position.Revision - 1)
@@ -162,7 +161,7 @@ func (s *sender) follow(ctx context.Context, cursor store.Cursor, at store.Posit
 				continue
 			case <-s.compare:
 				var err error
-				if cursor, err = s.reconcile(ctx, at, nil); err != nil {
+				if cursor, at, err = s.reconcile(ctx, at, nil); err != nil {
 					return err
 				}
 				continue
@@ -177,7 +176,12 @@ func (s *sender) follow(ctx context.Context, cursor store.Cursor, at store.Posit
 		if waited { // more may have come, and only the latest of a key counts
 			entries, next, through = s.feed.Read(cursor, readEntries)
 		}
-		if err := s.send(ctx, entries, at, through); err != nil {
+		err = s.send(ctx, entries, at, through, true)
+		for try := 1; errors.Is(err, errMoved); try++ {
+			entries, next, through = s.feed.Read(cursor, readEntries)
+			err = s.send(ctx, entries, at, through, try < maxTries)
+		}
+		if err != nil {
 			return err
 		}
 		s.pace.sent(time.Now(), len(entries), waited)
@@ -208,8 +212,14 @@ func (s *sender) wait(ctx context.Context) (waited bool, err error) {
 	return waited, nil
 }
 
+// errMoved is returned by send when an object has changed since the entries were read: some bodies would be of one decision and some of the
+// next. They are read again, at most maxTries times in a row.
+var errMoved = errors.New("the feed has moved on")
+
+const maxTries = 3
+
 // send writes entries in the order of application, cut into batches; the receiver is at from until the last of them, then at through.
-func (s *sender) send(ctx context.Context, entries []store.Entry, from, through store.Position) error {
+func (s *sender) send(ctx context.Context, entries []store.Entry, from, through store.Position, strict bool) error {
 	slices.SortStableFunc(entries, func(a, b store.Entry) int { return a.Rank() - b.Rank() })
 	var items []wire.Item
 	size := 0
@@ -217,6 +227,9 @@ func (s *sender) send(ctx context.Context, entries []store.Entry, from, through 
 		it, ok, err := s.render(ctx, e)
 		if err != nil {
 			return err
+		}
+		if strict && ok && s.moved(it, e) {
+			return errMoved
 		}
 		if !ok {
 			continue
@@ -242,6 +255,9 @@ func (s *sender) write(ctx context.Context, items []wire.Item, through store.Pos
 		}
 	}
 	payload := s.encoder.Encode(items, through.Revision, partial)
+	for _, it := range items {
+		s.bases.put(it.Entry.Key, it.Entry.Body)
+	}
 	s.flight.sent(inFlight{len(payload), through, partial})
 	if err := wire.WriteFrame(s.stream, wire.TypeBatch, payload); err != nil {
 		return fmt.Errorf("send a batch: %w", err)
@@ -252,7 +268,6 @@ func (s *sender) write(ctx context.Context, items []wire.Item, through store.Pos
 // render gets the body of an entry, as a patch where the receiver has an earlier one. ok is false when there is nothing to send.
 func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bool, err error) {
 	if e.Tombstone {
-		s.bases.drop(e.Key)
 		return wire.Item{Entry: e}, true, nil
 	}
 	body, generation, err := s.feed.Body(ctx, e.Key)
@@ -268,27 +283,30 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 		s.log.Error("an object cannot be sent, it is left out", "key", e.Key.String(), "err", err)
 		return it, false, nil
 	}
-	feedHash := e.Hash
+	report := store.HashReport(generation, body) == e.Hash
 	e.Body, e.Generation = body, generation
-	it = wire.Item{Entry: e, Report: store.HashReport(generation, body) == feedHash}
-	if !it.Report && store.HashBody(generation, body) != feedHash {
-		s.mismatch(e.Key, feedHash)
-	}
+	it = wire.Item{Entry: e, Report: report}
 	if base := s.bases.get(e.Key); base != nil && s.encoder.Knows(e.Key) {
 		if patch, ok := wire.MakePatch(base, body); ok {
 			it.Patch = patch
 		}
 	}
-	s.bases.put(e.Key, body)
 	return it, true, nil
 }
 
-// mismatch says, once a stream, that a feed's hash is not that of its body. When the object has just changed this is normal: the feed
-// will say so too.
-func (s *sender) mismatch(k store.Key, h store.Hash) {
-	if now, ok := s.feed.Get(k); s.warned || !ok || now.Hash != h {
-		return
+// moved tells whether the body that was rendered is not the one of the entry, because the object has changed since. Where the feed itself
+// gives another hash than that of its body, this is said once a stream.
+func (s *sender) moved(it wire.Item, e store.Entry) bool {
+	if e.Tombstone || it.Report || store.HashBody(it.Entry.Generation, it.Entry.Body) == e.Hash {
+		return false
 	}
-	s.warned = true
-	s.log.Debug("the hash in the feed is not that of the body", "key", k.String())
+	now, ok := s.feed.Get(e.Key)
+	if !ok || now.Hash != e.Hash {
+		return true
+	}
+	if !s.warned {
+		s.warned = true
+		s.log.Warn("the hash in the feed is not that of the body; compares will find it different", "key", e.Key.String())
+	}
+	return false
 }
