@@ -15,7 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/agent"
@@ -328,4 +330,49 @@ func tokenCommand() *cli.Command {
 		{Name: "list", Usage: "list the tokens; secrets are not kept and cannot be shown", Action: list, Flags: admin.ClientFlags(admin.OutputFlag("json"))},
 		{Name: "revoke", Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
 	}}
+}
+
+// logger makes the process's logger and hands the libraries' own loggers over to it: klog (Kubernetes) and logrus (kine) tell only what
+// is worth a warning.
+func logger(c *cli.Context) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
+		return nil, admin.Usage("--log-level %q: use debug, info, warn or error", c.String("log-level"))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler
+	switch c.String("log-format") {
+	case "text":
+		handler = slog.NewTextHandler(os.Stderr, options)
+	case "json":
+		handler = slog.NewJSONHandler(os.Stderr, options)
+	default:
+		return nil, admin.Usage("--log-format %q: use text or json", c.String("log-format"))
+	}
+	log := slog.New(handler)
+	libraries := slog.New(atLeast{handler, max(level, slog.LevelWarn)})
+	klog.SetSlogLogger(libraries.With("part", "kubernetes"))
+	logrus.SetLevel(logrus.WarnLevel)
+	logrus.SetFormatter(&logrus.TextFormatter{DisableTimestamp: true, DisableColors: true})
+	logrus.SetOutput(slog.NewLogLogger(libraries.With("part", "kine").Handler(), slog.LevelWarn).Writer())
+	return log, nil
+}
+
+// atLeast drops what is below a level.
+type atLeast struct {
+	slog.Handler
+	level slog.Level
+}
+
+// Enabled implements slog.Handler.
+func (h atLeast) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
+
+// WithAttrs implements slog.Handler.
+func (h atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return atLeast{h.Handler.WithAttrs(attrs), h.level}
+}
+
+// WithGroup implements slog.Handler.
+func (h atLeast) WithGroup(name string) slog.Handler {
+	return atLeast{h.Handler.WithGroup(name), h.level}
 }

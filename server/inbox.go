@@ -1,0 +1,125 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
+)
+
+// inboxes holds the last report of each target, one file a target. What is in it is soft: a lost file is sent again by the site.
+type inboxes struct {
+	dir      string
+	reported func(target string, keys []store.Key)
+	log      *slog.Logger
+
+	mu   sync.Mutex
+	open map[string]*inbox
+}
+
+type inbox struct {
+	*bolt.Sink
+	file *bolt.File
+}
+
+func newInboxes(dir string, reported func(string, []store.Key), log *slog.Logger) *inboxes {
+	return &inboxes{dir: dir, reported: reported, log: log, open: map[string]*inbox{}}
+}
+
+// Open returns the inbox of a target. An unreadable file is put aside: the site sends its reports again.
+func (i *inboxes) Open(target string) (store.Sink, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.get(target)
+}
+
+func (i *inboxes) get(target string) (*inbox, error) {
+	if box, ok := i.open[target]; ok {
+		return box, nil
+	}
+	if err := os.MkdirAll(i.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
+	}
+	path := filepath.Join(i.dir, target+".db")
+	file, err := bolt.Open(path, bolt.Options{Log: i.log})
+	if errors.Is(err, bolt.ErrCorrupt) {
+		i.log.Warn("the inbox of a target is unreadable; it is put aside and the site reports again", "target", target, "err", err)
+		if err := os.Rename(path, path+".corrupt"); err != nil {
+			return nil, fmt.Errorf("put the inbox of %s aside: %w", target, err)
+		}
+		file, err = bolt.Open(path, bolt.Options{Log: i.log})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
+	}
+	sink, err := file.Sink("reported", bolt.SinkOptions{AcceptNewIncarnation: true,
+		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the inbox of %s: %w", target, err), file.Close())
+	}
+	box := &inbox{sink, file}
+	i.open[target] = box
+	return box, nil
+}
+
+// Report returns the last report of a key from a target; it is false for what was never reported, and for tombstones.
+func (i *inboxes) Report(target string, key store.Key) (store.Entry, bool, error) {
+	i.mu.Lock()
+	box, err := i.get(target)
+	i.mu.Unlock()
+	if err != nil {
+		return store.Entry{}, false, err
+	}
+	entry, ok, err := box.Get(key)
+	return entry, ok && !entry.Tombstone, err
+}
+
+// Replay tells of all reports that the inboxes hold: a status that was stored but not yet written before a crash is written now.
+func (i *inboxes) Replay() {
+	files, err := os.ReadDir(i.dir)
+	if err != nil {
+		return // nothing was ever reported
+	}
+	for _, f := range files {
+		target, ok := strings.CutSuffix(f.Name(), ".db")
+		if !ok {
+			continue
+		}
+		i.mu.Lock()
+		box, err := i.get(target)
+		i.mu.Unlock()
+		if err != nil {
+			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
+			continue
+		}
+		var keys []store.Key
+		err = box.Each(func(e store.Entry) error {
+			if !e.Tombstone {
+				keys = append(keys, e.Key)
+			}
+			return nil
+		})
+		if err != nil {
+			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
+		}
+		i.reported(target, keys)
+	}
+}
+
+// Close closes the files.
+func (i *inboxes) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var errs []error
+	for _, box := range i.open {
+		errs = append(errs, box.file.Close())
+	}
+	i.open = map[string]*inbox{}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/delivery"
+	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/server/pki"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/space"
+	"skerry.dev/skerry/server/summary"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// Config is what a center needs.
+type Config struct {
+	// DataDir holds everything that must survive a restart; it is made with mode 0700.
+	DataDir string
+	// Listen is HOST:PORT: TCP for the kube API and enrolment, UDP for agents.
+	Listen string
+	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
+	Advertise []string
+	Version   string
+	Log       *slog.Logger
+}
+
+// Server is a center. Open one with New, then call Run once.
+type Server struct {
+	cfg      Config
+	url      string
+	store    *kine.Store
+	api      *apiserver.Server
+	spaces   *space.Controller
+	delivery *delivery.Delivery
+	summary  *summary.Summary
+	door     *door.Door
+	inboxes  *inboxes
+	ready    chan struct{}
+	closers  []func() error
+}
+
+// New opens the center's data and its sockets. Everything that can be refused for a wrong configuration is refused here.
+func New(cfg Config) (_ *Server, err error) {
+	s := &Server{cfg: cfg, ready: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	keys, err := pki.Load(filepath.Join(cfg.DataDir, "pki"))
+	if err != nil {
+		return nil, err
+	}
+	tcp, udp, err := listen(cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, quietly(tcp.Close), quietly(udp.Close))
+	hosts := reachedBy(tcp.Addr(), cfg)
+	s.url = "https://" + hosts[0]
+	certificate, err := keys.ServerCertificate(withoutPorts(hosts)...)
+	if err != nil {
+		return nil, fmt.Errorf("issue the server's certificate: %w", err)
+	}
+	if s.store, err = kine.Open(context.Background(), kine.Config{Dir: cfg.DataDir, Log: cfg.Log}); err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, s.store.Close)
+	if err := s.wire(keys, certificate, tcp, udp); err != nil {
+		return nil, err
+	}
+	return s, s.writeAdminKubeconfig(keys)
+}
+
+// wire makes the parts and tells each of the others what it needs of them.
+func (s *Server) wire(keys *pki.PKI, certificate certificate, tcp net.Listener, udp net.PacketConn) (err error) {
+	set := space.NewSet()
+	writer := newWriter(func(space string) *rest.Config { return s.api.Loopback(space) })
+	s.delivery = delivery.New(delivery.Config{
+		Incarnation: s.store.Incarnation(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
+		// The summary is made after the delivery that it asks; nothing calls these before both run.
+		Progress:  func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
+		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
+		Event:     func(e placement.Event) { s.summary.Event(e) },
+	})
+	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports"), s.reported, s.cfg.Log)
+	s.closers = append(s.closers, s.inboxes.Close)
+	s.summary = summary.New(summary.Config{
+		API: writer, Report: s.inboxes.Report, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
+	})
+	s.door = door.New(door.Config{
+		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
+		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
+		Packet: udp, Certificate: certificate, AgentCA: keys.AgentCA(), ResetKey: keys.ResetKey(), Bundle: keys.Bundle(),
+		Sign: func(csr []byte, name string) ([]byte, error) { return keys.SignAgent(csr, name, s.store.Incarnation()) },
+		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Log: s.cfg.Log.With("part", "door"),
+	})
+	s.api, err = apiserver.New(apiserver.Config{
+		Store: s.store, Listener: tcp, TLS: serverTLS(certificate), ClientCAs: pool(keys.ClientCA()),
+		ServiceAccountKey: keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
+		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
+			return s.delivery.Targets(space, key, obj)
+		},
+		Routes: map[string]http.Handler{enroll.Path: s.door.Handler()},
+		Log:    s.cfg.Log.With("part", "apiserver"),
+	})
+	if err != nil {
+		return err
+	}
+	s.spaces = space.New(space.Config{Set: set, Loopback: s.api.Loopback, Content: s.api, Log: s.cfg.Log.With("part", "space"),
+		URL: func(name string) string { return apiserver.URL(s.url, name) }})
+	return nil
+}
+
+// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers, door, and all stop together; the data is
+// closed last.
+func (s *Server) Run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer func() { err = errors.Join(err, s.close()) }()
+	var parts sync.WaitGroup
+	start := func(name string, run func(context.Context) error) {
+		parts.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	started := func(ready <-chan struct{}) bool {
+		select {
+		case <-ready:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	caughtUp := make(chan struct{})
+	start("kube API", s.api.Run)
+	if started(s.api.Ready()) {
+		start("spaces", s.spaces.Run)
+		if started(s.spaces.Ready()) {
+			start("changes", func(ctx context.Context) error {
+				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door}, first: caughtUp})
+			})
+		}
+	}
+	if started(caughtUp) {
+		s.inboxes.Replay()
+		start("delivery", s.delivery.Run)
+		start("summary", s.summary.Run)
+		start("door", s.door.Run)
+		close(s.ready)
+	}
+	<-ctx.Done()
+	parts.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// reported is called when reports of a target are durably stored.
+func (s *Server) reported(target string, keys []store.Key) {
+	s.summary.Reported(target, keys)
+	s.delivery.Reported(target, keys)
+}
+
+// Ready is closed when the center serves its API, has placed what its data says and lets agents in.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// URL is the address of the center's root.
+func (s *Server) URL() string { return s.url }
+
+// Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
+func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }
+
+func (s *Server) close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
