@@ -133,7 +133,9 @@ func liveAt(generation int64, group, plural, apiVersion, kind, namespace, name s
 	}
 }
 
-func namespace(name string) store.Entry { return live("", "namespaces", "v1", "Namespace", "", name, nil) }
+func namespace(name string) store.Entry {
+	return live("", "namespaces", "v1", "Namespace", "", name, nil)
+}
 
 func configMap(ns, name, value string) store.Entry {
 	return live("", "configmaps", "v1", "ConfigMap", ns, name, map[string]any{"data": map[string]any{"value": value}})

@@ -42,6 +42,7 @@ type Server struct {
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
 	changed  chan struct{}
+	paused   chan struct{} // nil: not paused
 	closing  chan struct{}
 }
 

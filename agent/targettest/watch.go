@@ -27,7 +27,33 @@ func (s *Server) Expire() {
 // CutWatches ends all connections at once.
 func (s *Server) CutWatches() { s.http.CloseClientConnections() }
 
+// Pause makes lists and watches wait.
+func (s *Server) Pause(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if on {
+		s.paused = make(chan struct{})
+	} else {
+		close(s.paused)
+		s.paused = nil
+	}
+}
+
+func (s *Server) gate(r *http.Request) {
+	s.mu.Lock()
+	paused := s.paused
+	s.mu.Unlock()
+	if paused == nil {
+		return
+	}
+	select {
+	case <-paused:
+	case <-r.Context().Done():
+	}
+}
+
 func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
+	s.gate(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	query := r.URL.Query()
@@ -63,6 +89,7 @@ func shape(r *http.Request, o map[string]any) map[string]any {
 }
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
+	s.gate(r)
 	from, err := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
 	if err != nil {
 		refusal(w, http.StatusBadRequest, "BadRequest", "resourceVersion", nil)

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"skerry.dev/skerry/store"
+)
+
+// owned is the metadata of an object that is controlled by another one.
+func owned(uid string) map[string]any {
+	return map[string]any{"metadata": map[string]any{
+		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid, "controller": true}},
+	}}
+}
+
+func podKey(ns, name string) store.Key {
+	return store.Key{Space: space, Resource: "pods", Namespace: ns, Name: name}
+}
+
+func (s *site) uid(group, plural, ns, name string) string {
+	s.t.Helper()
+	o := s.api.Object(group, plural, ns, name)
+	if o == nil {
+		s.t.Fatalf("%s/%s is not on the target", plural, name)
+	}
+	return o["metadata"].(map[string]any)["uid"].(string)
+}
+
+func replicas(r *store.Report) (out struct{ Replicas, ObservedGeneration int64 }) {
+	if r != nil && r.Status != nil {
+		if err := json.Unmarshal(r.Status, &out); err != nil {
+			panic(err)
+		}
+	}
+	return out
+}
+
+func TestStatusComesBackInTermsOfTheSourcesGeneration(t *testing.T) {
+	s := newSite(t)
+	d := deployment(7, "default", "web", 3)
+	s.desire(d)
+	s.settled()
+	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 1, "observedGeneration": 1,
+		"conditions": []any{map[string]any{"type": "Available", "observedGeneration": 1}}})
+	eventually(t, "the status is reported", func() bool { return replicas(s.report(d.Key)).Replicas == 1 })
+	if got := replicas(s.report(d.Key)); got.ObservedGeneration != 7 {
+		t.Errorf("observedGeneration %d instead of 7", got.ObservedGeneration)
+	}
+	var status struct {
+		Conditions []struct{ ObservedGeneration int64 }
+	}
+	if err := json.Unmarshal(s.report(d.Key).Status, &status); err != nil || status.Conditions[0].ObservedGeneration != 7 {
+		t.Errorf("condition: %+v %v", status, err)
+	}
+
+	next := deployment(9, "default", "web", 5)
+	s.desire(next)
+	s.settled()
+	r := s.report(d.Key)
+	if got := replicas(r); r.Generation != 9 || r.Applied != next.Hash.String() || got.ObservedGeneration >= 9 {
+		t.Errorf("generation 9 is applied and not observed yet, but the report says %+v of %s", got, dump(r))
+	}
+	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 5, "observedGeneration": 2})
+	eventually(t, "the new generation is observed", func() bool { return replicas(s.report(d.Key)).ObservedGeneration == 9 })
+}
+
+func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
+	s := newSite(t)
+	other := s.api.Put("apps/v1", "Deployment", "default", "other", nil)
+	otherSet := s.api.Put("apps/v1", "ReplicaSet", "default", "other-1", owned(other))
+	s.api.Put("v1", "Pod", "default", "other-1-a", owned(otherSet))
+	d := deployment(1, "default", "web", 1)
+	s.desire(d)
+	s.settled()
+	<-s.observer.Ready()
+	set := s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", owned(s.uid("apps", "deployments", "default", "web")))
+	s.api.Put("v1", "Pod", "default", "web-1-a", owned(set))
+	s.api.SetStatus("", "pods", "default", "web-1-a", map[string]any{"phase": "Running"})
+	key := podKey("default", "web-1-a")
+	eventually(t, "the pod runs", func() bool { r := s.report(key); return r != nil && string(r.Status) == `{"phase":"Running"}` })
+	r := s.report(key)
+	var object struct {
+		Kind     string
+		Status   any
+		Metadata struct {
+			Name, UID       string
+			OwnerReferences []struct{ APIVersion, Kind, Name, UID string }
+		}
+	}
+	if err := json.Unmarshal(r.Object, &object); err != nil {
+		t.Fatal(err)
+	}
+	o := object.Metadata.OwnerReferences
+	if r.OriginUID != "source-deployments-web" || object.Kind != "Pod" || object.Status != nil || object.Metadata.UID != "" ||
+		len(o) != 1 || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" || o[0].UID != "source-deployments-web" {
+		t.Errorf("reported pod: %s", r.Object)
+	}
+	if r := s.report(podKey("default", "other-1-a")); r != nil {
+		t.Errorf("a foreign pod is reported: %s", dump(r))
+	}
+	s.api.Remove("", "pods", "default", "web-1-a")
+	eventually(t, "the pod is gone", func() bool { return s.report(key) == nil })
+}
+
+// The three watches are independent: a pod may be seen before its ReplicaSet, and both before the record of the Deployment.
+func TestChainSeenFromBelow(t *testing.T) {
+	s := newSite(t)
+	s.desire(deployment(1, "default", "first", 1)) // so that pods are watched
+	s.settled()
+	<-s.observer.Ready()
+	job := live("batch", "jobs", "batch/v1", "Job", "default", "j", nil)
+	s.api.Put("v1", "Pod", "default", "j-a", owned("uid-of-a-job-to-come"))
+	set := owned(s.uid("apps", "deployments", "default", "first"))
+	podOfSet := s.api.Put("v1", "Pod", "default", "first-1-a", owned("wrong"))
+	_ = podOfSet
+	setUID := s.api.Put("apps/v1", "ReplicaSet", "default", "unowned", nil)
+	s.api.Put("v1", "Pod", "default", "p", owned(setUID))
+	s.api.Put("apps/v1", "ReplicaSet", "default", "unowned", set) // adopted now
+	eventually(t, "the pod is reported once its chain is known", func() bool { return s.report(podKey("default", "p")) != nil })
+	s.desire(job)
+	s.settled()
+	s.api.Put("v1", "Pod", "default", "j-b", owned(s.uid("batch", "jobs", "default", "j")))
+	eventually(t, "the pod of the job is reported", func() bool { return s.report(podKey("default", "j-b")) != nil })
+	if s.report(podKey("default", "j-a")) != nil || s.report(podKey("default", "first-1-a")) != nil {
+		t.Error("a pod of nobody is reported")
+	}
+}
+
+func TestPodsGoWithTheirObject(t *testing.T) {
+	s := newSite(t)
+	st := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db", nil)
+	s.desire(st)
+	s.settled()
+	s.api.Put("v1", "Pod", "default", "db-0", owned(s.uid("apps", "statefulsets", "default", "db")))
+	eventually(t, "the pod is reported", func() bool { return s.report(podKey("default", "db-0")) != nil })
+	old := s.uid("", "pods", "default", "db-0")
+	s.api.Remove("", "pods", "default", "db-0")
+	s.api.Put("v1", "Pod", "default", "db-0", owned(s.uid("apps", "statefulsets", "default", "db")))
+	s.api.SetStatus("", "pods", "default", "db-0", map[string]any{"phase": "Pending"})
+	eventually(t, "its successor is reported", func() bool {
+		r := s.report(podKey("default", "db-0"))
+		return r != nil && r.Status != nil && old != s.uid("", "pods", "default", "db-0")
+	})
+	s.desire(gone(st))
+	s.settled()
+	if s.observer.Feed().Len() != 0 {
+		t.Error("a report of the pod or its object is left")
+	}
+}
+
+// A watch that was cut goes on where it was; when the history is lost, what is not listed any more is gone.
+func TestWatchResumesAndSweeps(t *testing.T) {
+	s := newSite(t)
+	d := deployment(1, "default", "web", 1)
+	s.desire(d)
+	s.settled()
+	var pods []string
+	for i := range 120 { // more than two pages
+		name := fmt.Sprint("p", i)
+		pods = append(pods, name)
+		s.api.Put("v1", "Pod", "default", name, owned(s.uid("apps", "deployments", "default", "web")))
+	}
+	eventually(t, "all pods are reported", func() bool { return s.observer.Feed().Len() == 121 })
+	s.api.CutWatches()
+	s.api.Remove("", "pods", "default", pods[0])
+	eventually(t, "a deletion during a cut is seen", func() bool { return s.report(podKey("default", pods[0])) == nil })
+
+	s.stopWatching(func() {
+		s.api.Remove("", "pods", "default", pods[1])
+		s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 4})
+		s.api.Expire()
+	})
+	eventually(t, "a deletion in the lost history is seen", func() bool { return s.report(podKey("default", pods[1])) == nil })
+	eventually(t, "a status in the lost history is seen", func() bool { return replicas(s.report(d.Key)).Replicas == 4 })
+	if n := s.observer.Feed().Len(); n != 119 {
+		t.Errorf("%d reports instead of 119", n)
+	}
+	if s.writesTo("web") != 1 {
+		t.Error("listing again wrote to the target")
+	}
+}
+
+// stopWatching runs f while no watch is connected.
+func (s *site) stopWatching(f func()) {
+	s.api.Pause(true)
+	s.api.CutWatches()
+	f()
+	s.api.Pause(false)
+}
+
+func TestReadyMeansComplete(t *testing.T) {
+	s := newSite(t)
+	d := deployment(1, "default", "web", 1)
+	s.desire(d)
+	s.settled()
+	for i := range 60 {
+		s.api.Put("v1", "Pod", "default", fmt.Sprint("p", i), owned(s.uid("apps", "deployments", "default", "web")))
+	}
+	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 60})
+	eventually(t, "all is reported", func() bool { return s.observer.Feed().Len() == 61 && replicas(s.report(d.Key)).Replicas == 60 })
+	before := s.observer.Feed().Root()
+	s.restart(false)
+	<-s.observer.Ready()
+	if s.observer.Feed().Root() != before {
+		t.Errorf("the feed is not what it was: %d reports", s.observer.Feed().Len())
+	}
+}
