@@ -92,7 +92,7 @@ func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
 		if err != nil {
 			return Kit{}, err
 		}
-		built, err := store.entry(m.name, key, func(into string) error { return m.build(ctx, dir, into) })
+		built, err := store.entry(ctx, m.name, key, func(into string) error { return m.build(ctx, dir, into) })
 		if err != nil {
 			return Kit{}, fmt.Errorf("build %s: %w", m.name, err)
 		}
@@ -101,12 +101,12 @@ func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
 		}
 		keys = append(keys, key)
 	}
-	bin, err := store.entry("bin", hash(append(keys, wecNames...)...), func(into string) error { return link(into, programs) })
+	bin, err := store.entry(ctx, "bin", hash(append(keys, wecNames...)...), func(into string) error { return link(into, programs) })
 	if err != nil {
 		return Kit{}, err
 	}
 	kit := Kit{Bin: bin}
-	images, err := store.entry("images", hash(keys...), func(into string) error { return kit.writeImages(into) })
+	images, err := store.entry(ctx, "images", hash(keys...), func(into string) error { return kit.writeImages(into) })
 	if err != nil {
 		return Kit{}, fmt.Errorf("write images: %w", err)
 	}

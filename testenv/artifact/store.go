@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"skerry.dev/skerry/testenv/filelock"
 )
 
 // CacheVariable names the directory of built artifacts.
@@ -39,7 +40,7 @@ type store struct {
 
 // entry returns the directory of a version, making it with build when there is
 // none. It appears complete or not at all, and at most one process makes it.
-func (s store) entry(name, key string, build func(into string) error) (string, error) {
+func (s store) entry(ctx context.Context, name, key string, build func(into string) error) (string, error) {
 	versions := filepath.Join(s.dir, name)
 	final := filepath.Join(versions, key)
 	if exists(final) {
@@ -48,11 +49,11 @@ func (s store) entry(name, key string, build func(into string) error) (string, e
 	if err := os.MkdirAll(versions, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(filepath.Join(versions, ".lock"))
+	lock, err := filelock.Acquire(ctx, filepath.Join(versions, ".lock"))
 	if err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer lock.Release()
 	if exists(final) {
 		return final, nil
 	}
@@ -76,26 +77,6 @@ func (s store) entry(name, key string, build func(into string) error) (string, e
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// lock waits for an exclusive lock of a file; the kernel gives it back when the
-// holder ends, however it ends.
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { f.Close() }, nil
 }
 
 // prune removes all but the newest versions.

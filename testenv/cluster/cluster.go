@@ -47,10 +47,10 @@ func ParseKind(s string) (Kind, error) {
 type Cluster struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Index numbers the cluster among those of its kind; addresses follow from it.
-	Index int `json:"index"`
 	// Address is where the API server listens, without the port.
 	Address string `json:"address"`
+	// Place is where the cluster is if not on the machine itself.
+	Place *Place `json:"place,omitempty"`
 	// Persist says that the store is a file that survives a restart.
 	Persist bool `json:"persist"`
 	// Nodes is how many nodes a simulated cluster has; a real one has one.
@@ -72,13 +72,27 @@ func (c *Cluster) Kubeconfig() string { return c.path("kubeconfig") }
 // Dir returns the directory that holds everything of the cluster.
 func (c *Cluster) Dir() string { return c.dir }
 
-// NetNS returns the name of a real cluster's network namespace, for
-// "ip netns exec". A simulated cluster has none: "".
+// Place is a network namespace that somebody else has made, and takes away.
+type Place struct {
+	// Host names it for people: NETWORK/HOST.
+	Host string `json:"host"`
+	// NetNS is its name.
+	NetNS string `json:"netns"`
+	// Address is where this machine reaches it; Others are its other addresses.
+	Address string   `json:"address"`
+	Others  []string `json:"others"`
+}
+
+// NetNS returns the name of the cluster's network namespace, for
+// "ip netns exec", or "" for the machine's own.
 func (c *Cluster) NetNS() string {
-	if c.Kind != Real {
-		return ""
+	switch {
+	case c.Place != nil:
+		return c.Place.NetNS
+	case c.Kind == Real:
+		return c.unique()
 	}
-	return c.unique()
+	return ""
 }
 
 // NodeName returns the name of node i, which counts from 1.

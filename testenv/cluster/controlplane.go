@@ -58,9 +58,13 @@ func (c *Cluster) writeCredentials() (kube.Access, error) {
 	if err != nil {
 		return kube.Access{}, err
 	}
+	hosts := []string{c.Address, "127.0.0.1", firstServiceIP, "localhost",
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	if c.Place != nil {
+		hosts = append(hosts, c.Place.Others...)
+	}
 	err = errors.Join(
-		ca.Issue("apiserver", "kube-apiserver", nil, c.Address, "127.0.0.1", firstServiceIP, "localhost",
-			"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),
+		ca.Issue("apiserver", "kube-apiserver", nil, hosts...),
 		ca.Issue("kubelet-client", "kube-apiserver-kubelet-client", []string{"system:masters"}),
 		ca.Issue("kubelet", "system:node:"+c.NodeName(1), []string{"system:nodes"}, c.Address, "127.0.0.1", c.NodeName(1)),
 		ca.WriteKey("service-account"),
@@ -111,10 +115,14 @@ func (c *Cluster) writeServerConfig() error {
 const storeSocket = "kine.sock"
 
 func (c *Cluster) apiServerFlags() []string {
+	bind := c.Address
+	if c.Place != nil {
+		bind = "0.0.0.0" // other hosts reach it, too
+	}
 	flags := []string{
 		"--etcd-servers=unix://" + c.path(storeSocket),
 		fmt.Sprintf("--secure-port=%d", apiPort),
-		"--bind-address=" + c.Address,
+		"--bind-address=" + bind,
 		"--advertise-address=" + c.Address,
 		"--tls-cert-file=pki/apiserver.crt",
 		"--tls-private-key-file=pki/apiserver.key",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"skerry.dev/skerry/testenv/cgroup"
 	"skerry.dev/skerry/testenv/netns"
-	"skerry.dev/skerry/testenv/process"
 )
 
 // Down takes a cluster down and leaves nothing of it: no process, namespace,
@@ -22,11 +20,11 @@ func (s State) Down(ctx context.Context, name string) error {
 	if _, err := s.Get(name); err != nil {
 		return err
 	}
-	unlock, err := s.lock(ctx, "cluster-"+name)
+	lock, err := s.lock(ctx, "cluster-"+name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	c, err := s.Get(name)
 	if err != nil {
 		return err
@@ -34,31 +32,19 @@ func (s State) Down(ctx context.Context, name string) error {
 	if err := c.remove(ctx); err != nil {
 		return fmt.Errorf("take down cluster %s: %w", name, err)
 	}
-	return nil
+	return lock.Remove()
 }
 
 // remove undoes everything that Up may have done. Each step accepts that there
 // is nothing to undo.
 func (c *Cluster) remove(ctx context.Context) error {
-	// From here nothing starts: a process writes its record to the first of these
-	// directories before it becomes a program, and ends when it cannot.
-	closed := process.Table{Dir: c.path("ending")}
-	if err := os.Rename(c.processes().Dir, closed.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := c.processes().KillAll(); err != nil {
 		return err
-	}
-	records, err := closed.Records()
-	if err != nil {
-		return err
-	}
-	for role := range records {
-		if err := closed.Kill(role); err != nil {
-			return err
-		}
 	}
 	if os.Geteuid() == 0 {
 		// Only root can have made these, and a cluster of which only the name
 		// is known may have been a real one.
-		if err := errors.Join(cgroup.Remove(ctx, c.unique()), netns.Remove(ctx, c.unique())); err != nil {
+		if err := errors.Join(cgroup.Remove(ctx, c.unique()), netns.Remove(ctx, c.unique()), c.leavePlace(ctx)); err != nil {
 			return err
 		}
 	}

@@ -58,11 +58,11 @@ func (s State) Stop(ctx context.Context, name string, part Part, powerLoss bool)
 	if part == Server && !c.Persist {
 		return fmt.Errorf("the objects of cluster %s are in its control plane's memory: only one that was started with --persist can be stopped and started", name)
 	}
-	unlock, err := s.lock(ctx, "cluster-"+name)
+	lock, err := s.lock(ctx, "cluster-"+name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	if powerLoss {
 		return c.processes().Kill(string(part))
 	}
@@ -74,11 +74,11 @@ func (s State) Stop(ctx context.Context, name string, part Part, powerLoss bool)
 // Start starts the parts of a cluster that do not run and returns when its
 // nodes are ready. On an error nothing is taken down.
 func (s State) Start(ctx context.Context, name string, o Options) error {
-	unlock, err := s.lock(ctx, "cluster-"+name)
+	lock, err := s.lock(ctx, "cluster-"+name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	c, err := s.Get(name)
 	if err != nil {
 		return err

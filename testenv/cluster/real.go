@@ -41,63 +41,54 @@ func (s State) check(kind Kind) error {
 	return nil
 }
 
-// createNetwork makes the network namespace with a veth to the host, whose name
-// and addresses are the first that are free.
-func (u *up) createNetwork(ctx context.Context, all []*Cluster) error {
+// createNetwork makes the network namespace with an uplink to the host.
+func (u *up) createNetwork(ctx context.Context) error {
 	c := u.cluster
-	skip := map[int]bool{}
-	for {
-		var err error
-		c.Index, err = firstFree(all, Real, func(i int) bool { return !skip[i] && vethFree(i) })
-		if err != nil {
-			return err
-		}
-		v := vethFor(c.Index)
-		c.Address = v.Cluster.String()
-		if err := c.save(); err != nil {
-			return err
-		}
-		if len(skip) == 0 {
-			if err := netns.Add(ctx, c.NetNS()); err != nil {
-				return err
-			}
-		}
-		err = netns.IP(ctx, "link", "add", v.Device, "type", "veth", "peer", "name", "eth0", "netns", c.NetNS())
-		if errors.Is(err, netns.ErrExists) {
-			skip[c.Index] = true // another state directory was faster
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return connect(ctx, c.NetNS(), v)
+	if err := c.save(); err != nil {
+		return err
 	}
+	if err := netns.Add(ctx, c.NetNS()); err != nil {
+		return err
+	}
+	uplink, err := netns.Connect(ctx, c.NetNS())
+	if err != nil {
+		return err
+	}
+	c.Address = uplink.Inside.String()
+	if err := c.save(); err != nil {
+		return err
+	}
+	// The kubelet and kube-proxy look for a default route. It leads to the host
+	// itself, and no further unless the host forwards.
+	return netns.IP(ctx, "-n", c.NetNS(), "route", "add", "default", "via", uplink.Host.String())
 }
 
-func connect(ctx context.Context, namespace string, v veth) error {
-	host := fmt.Sprintf("%s/%d", v.Host, vethPrefix)
-	inside := fmt.Sprintf("%s/%d", v.Cluster, vethPrefix)
-	for _, args := range [][]string{
-		{"addr", "add", host, "dev", v.Device},
-		{"link", "set", v.Device, "up"},
-		{"-n", namespace, "addr", "add", inside, "dev", "eth0"},
-		{"-n", namespace, "link", "set", "eth0", "up"},
-		// The kubelet and kube-proxy look for a default route. It leads to the
-		// host itself and no further, unless the host forwards.
-		{"-n", namespace, "route", "add", "default", "via", v.Host.String()},
-	} {
-		if err := netns.IP(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// netNSFile returns the file of the cluster's network namespace, or "".
 func (c *Cluster) netNSFile() string {
-	if c.Kind != Real {
+	name := c.NetNS()
+	if name == "" {
 		return ""
 	}
-	return netns.File(c.NetNS())
+	return netns.File(name)
+}
+
+// leavePlace removes what a real cluster's programs leave in a network namespace
+// that is not the cluster's own: the bridge of its pods and kube-proxy's rules.
+func (c *Cluster) leavePlace(ctx context.Context) error {
+	if c.Place == nil || c.Kind != Real {
+		return nil
+	}
+	if _, err := os.Stat(c.netNSFile()); err != nil {
+		return nil // it has gone, and everything in it
+	}
+	_ = netns.IP(ctx, "-n", c.NetNS(), "link", "del", "cni0") // there is none before the first pod
+	var errs []error
+	for _, table := range []string{"filter", "nat", "mangle"} {
+		for _, action := range []string{"--flush", "--delete-chain"} {
+			errs = append(errs, netns.IP(ctx, "netns", "exec", c.NetNS(), "iptables", "--table", table, action))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // startNode starts the node: its first process waits for the API server itself.

@@ -42,6 +42,9 @@ func OpenState() (State, error) {
 	return State{dir}, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755)
 }
 
+// Dir returns the state directory.
+func (s State) Dir() string { return s.dir }
+
 // UnknownError is returned for a cluster that does not exist.
 type UnknownError struct {
 	Name string

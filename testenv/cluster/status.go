@@ -1,6 +1,10 @@
 package cluster
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"skerry.dev/skerry/testenv/filelock"
+)
 
 // Status says how a cluster is.
 type Status string
@@ -44,7 +48,7 @@ func (c *Cluster) Status() (Status, error) {
 // brings it up holds its lock.
 func (c *Cluster) unfinished() (Status, error) {
 	state := State{filepath.Dir(filepath.Dir(c.dir))}
-	held, err := state.held("cluster-" + c.Name)
+	held, err := filelock.Held(state.lockFile("cluster-" + c.Name))
 	if held {
 		return Starting, err
 	}

@@ -17,6 +17,8 @@ import (
 // Options say what Up starts.
 type Options struct {
 	Kind Kind
+	// Place is where it is to be, nil for the machine itself.
+	Place *Place
 	// Persist keeps the store in a file.
 	Persist bool
 	// Nodes is how many nodes a simulated cluster has.
@@ -36,11 +38,11 @@ func (s State) Up(ctx context.Context, name string, o Options) (*Cluster, error)
 	if err := s.check(o.Kind); err != nil {
 		return nil, err
 	}
-	unlock, err := s.lock(ctx, "cluster-"+name)
+	lock, err := s.lock(ctx, "cluster-"+name)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer lock.Release()
 	if _, err := s.load(name); err == nil {
 		return nil, fmt.Errorf("cluster %s exists: take it down first with: testenv down %s", name, name)
 	}
@@ -213,20 +215,12 @@ func (u *up) step(what string) {
 // program returns the path of a program of the cluster's kit.
 func (c *Cluster) program(name string) string { return artifact.Kit{Bin: c.Bin}.Path(name) }
 
-// create makes the directory and the address, and records both.
+// create makes the directory and the network, and records both.
 func (u *up) create(ctx context.Context, name string) error {
-	unlock, err := u.state.lock(ctx, "addresses")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	all, err := u.state.List()
-	if err != nil {
-		return err
-	}
 	c := &Cluster{
 		Name:    name,
 		Kind:    u.options.Kind,
+		Place:   u.options.Place,
 		Persist: u.options.Persist,
 		Nodes:   u.options.Nodes,
 		Bin:     u.options.Kit.Bin,
@@ -244,14 +238,33 @@ func (u *up) create(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if c.Kind == Real {
-		return u.createNetwork(ctx, all)
+	switch {
+	case c.Place != nil:
+		c.Address = c.Place.Address
+		return c.save()
+	case c.Kind == Real:
+		return u.createNetwork(ctx)
 	}
-	if c.Index, err = firstFree(all, Simulated, loopbackFree); err != nil {
+	return u.reserveLoopback(ctx)
+}
+
+// reserveLoopback records an address that no other cluster has.
+func (u *up) reserveLoopback(ctx context.Context) error {
+	lock, err := u.state.lock(ctx, "addresses")
+	if err != nil {
 		return err
 	}
-	c.Address = loopbackAddress(c.Index).String()
-	return c.save()
+	defer lock.Release()
+	all, err := u.state.List()
+	if err != nil {
+		return err
+	}
+	address, err := firstFree(all, loopbackFree)
+	if err != nil {
+		return err
+	}
+	u.cluster.Address = address.String()
+	return u.cluster.save()
 }
 
 // maxSocketPath is the size of sockaddr_un's path on Linux, less its final zero.

@@ -37,6 +37,12 @@ func Launch(args []string) error {
 	if err := writeRecord(record, Record{Identity: id, Args: argv}); err != nil {
 		return err
 	}
+	return Become(netns, argv)
+}
+
+// Become turns the calling process into another program, in the network
+// namespace of a file unless that is "". It returns only with an error.
+func Become(netns string, argv []string) error {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
 		return err

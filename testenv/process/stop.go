@@ -47,6 +47,23 @@ func (id Identity) stop(ctx context.Context) error {
 	return nil
 }
 
+// KillIf kills a process that is known by its id alone, if the condition holds
+// while no other process can have taken the id.
+func KillIf(pid int, condition func() bool) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if !condition() {
+		return nil
+	}
+	return signal(fd, unix.SIGKILL)
+}
+
 func signal(pidfd int, sig unix.Signal) error {
 	err := unix.PidfdSendSignal(pidfd, sig, nil, 0)
 	if errors.Is(err, unix.ESRCH) {

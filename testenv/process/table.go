@@ -133,3 +133,23 @@ func (t Table) Kill(role string) error {
 }
 
 func (t Table) path(role string) string { return filepath.Join(t.Dir, role+suffix) }
+
+// KillAll ends every process on record, and nothing starts from here on: a
+// process writes its record to the table's directory before it becomes a
+// program, and the directory is gone.
+func (t Table) KillAll() error {
+	closed := Table{Dir: t.Dir + ".closed"}
+	if err := os.Rename(t.Dir, closed.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	records, err := closed.Records()
+	if err != nil {
+		return err
+	}
+	for role := range records {
+		if err := closed.Kill(role); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(closed.Dir)
+}

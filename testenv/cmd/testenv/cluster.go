@@ -21,6 +21,7 @@ func upCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "kind", Value: string(cluster.Simulated), Usage: "`KIND`: real (needs root; pods run) or simulated"},
 			&cli.BoolFlag{Name: "persist", Usage: "keep the objects in a file that survives a restart"},
+			&cli.StringFlag{Name: "host", Usage: "run it in a host of a network: `NET/HOST`"},
 			&cli.IntFlag{Name: "nodes", Value: 1, Usage: "`NUMBER` of nodes of a simulated cluster"},
 		},
 		Action: up,
@@ -44,12 +45,17 @@ func up(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	place, err := placeFor(state, c.String("host"))
+	if err != nil {
+		return err
+	}
 	kit, err := artifact.Ensure(c.Context, os.Stderr)
 	if err != nil {
 		return err
 	}
 	started, err := state.Up(c.Context, name, cluster.Options{
 		Kind:     kind,
+		Place:    place,
 		Persist:  c.Bool("persist"),
 		Nodes:    nodes,
 		Kit:      kit,
@@ -67,7 +73,7 @@ func downCommand() *cli.Command {
 		Name:      "down",
 		Usage:     "take a cluster down and leave nothing of it",
 		ArgsUsage: "NAME | --all",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take all clusters down"}},
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks"}},
 		Action: func(c *cli.Context) error {
 			state, err := cluster.OpenState()
 			if err != nil {
@@ -88,7 +94,7 @@ func downCommand() *cli.Command {
 			for _, one := range all {
 				errs = append(errs, state.Down(c.Context, one.Name))
 			}
-			return errors.Join(errs...)
+			return errors.Join(append(errs, downNets(c.Context, state))...)
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skerry.dev/skerry/testenv/fault"
 	"skerry.dev/skerry/testenv/node"
 	"skerry.dev/skerry/testenv/process"
 )
@@ -23,7 +24,7 @@ func main() {
 	}
 }
 
-// run also is what the processes of clusters begin with: two first arguments
+// run also is what the processes of clusters begin with: three first arguments
 // are not for people.
 func run(args []string) error {
 	if len(args) > 1 {
@@ -32,11 +33,14 @@ func run(args []string) error {
 			return process.Launch(args[2:])
 		case node.InitCommand:
 			return node.Init(args[2])
+		case fault.RouterCommand:
+			return fault.Route(args[2:])
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return app().RunContext(ctx, args)
+	a := app()
+	return a.RunContext(ctx, flagsFirst(a.Commands, args))
 }
 
 func app() *cli.App {
@@ -50,6 +54,7 @@ func app() *cli.App {
 			startCommand(),
 			listCommand(),
 			kubeconfigCommand(),
+			netCommand(),
 			imageCommand(),
 			toolsCommand(),
 			buildCommand(),
