@@ -87,7 +87,7 @@ func (f *File) open() error {
 }
 
 func (f *File) openDB() error {
-	db, err := bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoStatistics: true})
+	db, err := bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w: stop it first", ErrLocked)
