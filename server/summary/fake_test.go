@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -160,7 +161,7 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	}
 	c.writes++
 	o = clone(o)
-	if sub == "status" {
+	if patch[0] == '[' {
 		var ops []struct {
 			Op, Path string
 			Value    any
@@ -168,10 +169,18 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 		if err := json.Unmarshal(patch, &ops); err != nil {
 			return nil, err
 		}
-		if ops[0].Value != o["metadata"].(map[string]any)["uid"] {
-			return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
+		for _, op := range ops {
+			in, path := o, strings.Split(op.Path, "/")[1:]
+			if len(path) == 2 {
+				in, path = o[path[0]].(map[string]any), path[1:]
+			}
+			if op.Op == "test" && in[path[0]] != op.Value {
+				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
+			}
+			if op.Op == "add" && (sub == "status") == (path[0] == "status") || k.Resource == "pods" {
+				in[path[0]] = op.Value
+			}
 		}
-		o["status"] = ops[1].Value
 	} else {
 		var fields map[string]any
 		if err := json.Unmarshal(patch, &fields); err != nil {

@@ -3,12 +3,9 @@ package summary
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"sort"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -21,7 +18,7 @@ const mirrorTargets = 10
 const (
 	// annotationReportedAs is the Pod's name on its target, where that is another than in the space.
 	annotationReportedAs = "skerry.dev/reported-as"
-	// annotationReportedHash tells whether the Pod, without its status, is still the one that was mirrored.
+	// annotationReportedHash tells which Pod was mirrored, and as what it was seen: two hashes with a dot between them.
 	annotationReportedHash = "skerry.dev/reported-hash"
 )
 
@@ -171,7 +168,7 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		return err
 	}
 	for name, o := range have {
-		if w, ok := want[name]; !ok || w.target != o.target || w.hash != o.hash {
+		if w, ok := want[name]; !ok || w.target != o.target || !samePod(w.hash, o.hash) {
 			if err := s.removePod(ctx, k, name, o); err != nil {
 				return err
 			}
@@ -256,118 +253,9 @@ func (s *Summary) wantedPod(k store.Key, target string, r store.Report) (wanted,
 		}
 		for i, t := range owner.Targets {
 			if t == target {
-				h := hashOf(object)
-				return wanted{target: target, hash: h.String(), order: i, object: object, status: r.Status, owner: owner.Key}, true
+				return wanted{target: target, hash: podHash(object), order: i, object: object, status: r.Status, owner: owner.Key}, true
 			}
 		}
 	}
 	return wanted{}, false
-}
-
-// removePod deletes a mirrored Pod, only if it is still the one that is known.
-func (s *Summary) removePod(ctx context.Context, k store.Key, name string, o mirror) error {
-	pk := k
-	pk.Name = name
-	err := s.cfg.API.Delete(ctx, pk, "v1", o.uid)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete mirrored pod %s: %w", pk, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid {
-		delete(m.objects, name)
-		delete(s.names, pk)
-		delete(s.shown, pk)
-	}
-	return nil
-}
-
-// putPod creates a Pod with its status in one write, or brings the status of an existing one up to date.
-func (s *Summary) putPod(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
-	pk := k
-	pk.Name = name
-	if o, ok := have[name]; ok {
-		if len(w.status) == 0 {
-			return nil
-		}
-		return s.show(ctx, pk, "v1", o.uid, w.status)
-	}
-	obj, err := s.cfg.API.Create(ctx, pk, "v1", podFor(k, name, w))
-	if apierrors.IsAlreadyExists(err) {
-		return s.adopt(ctx, k, pk)
-	}
-	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		s.cfg.Log.Warn("space does not take a reported pod", "key", pk.String(), "target", w.target, "err", err)
-		return nil // its namespace is gone or going, or it will be refused again
-	}
-	if err != nil {
-		return fmt.Errorf("create mirrored pod %s: %w", pk, err)
-	}
-	meta, _ := obj["metadata"].(map[string]any)
-	uid, _ := meta["uid"].(string)
-	s.mu.Lock()
-	s.mirrorOf(k).objects[name] = mirror{target: w.target, uid: uid, hash: w.hash}
-	s.names[pk] = k
-	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
-		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
-	}
-	s.mu.Unlock()
-	return nil
-}
-
-// adopt finds out whether an existing Pod is a mirror from before, or one that the space's users made.
-func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
-	obj, err := s.cfg.API.Get(ctx, pk, "v1")
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("read pod %s: %w", pk, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if obj != nil && !s.observeMirror(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
-		if s.mirrorOf(k).taken = pk.Name == k.Name; !s.mirrorOf(k).taken {
-			return nil // a name that nobody but us would give, and somebody did
-		}
-	}
-	s.queue.Add(k)
-	return nil
-}
-
-// podFor is the Pod as it is created in the space.
-func podFor(k store.Key, name string, w wanted) map[string]any {
-	meta, _ := w.object["metadata"].(map[string]any)
-	notes := map[string]any{}
-	if old, ok := meta["annotations"].(map[string]any); ok {
-		for n, v := range old {
-			notes[n] = v
-		}
-	}
-	notes[v1alpha1.AnnotationReportedFrom], notes[annotationReportedHash] = w.target, w.hash
-	delete(notes, annotationReportedAs)
-	if name != k.Name {
-		notes[annotationReportedAs] = k.Name
-	}
-	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
-	for _, field := range []string{"labels", "ownerReferences"} {
-		if v, ok := meta[field]; ok {
-			out[field] = v
-		}
-	}
-	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": out, "spec": w.object["spec"]}
-	if len(w.status) > 0 {
-		pod["status"] = json.RawMessage(w.status)
-		var status map[string]any
-		if json.Unmarshal(w.status, &status) == nil {
-			pod["status"] = status
-		}
-	}
-	return pod
-}
-
-func groupOf(apiVersion string) string {
-	for i := range apiVersion {
-		if apiVersion[i] == '/' {
-			return apiVersion[:i]
-		}
-	}
-	return ""
 }

@@ -9,6 +9,37 @@ import (
 	"skerry.dev/skerry/store"
 )
 
+func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	pod := key("", "pods", "web-0")
+	as := func(born, node, phase string) *store.Report {
+		r := podReport(phase)
+		r.Object = json.RawMessage(fmt.Sprintf(`{"metadata":{"creationTimestamp":%q,"ownerReferences":[{"apiVersion":"apps/v1",
+			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"nodeName":%q}}`, born, node))
+		return r
+	}
+	field := func(path ...string) any {
+		o, _ := c.Get(t.Context(), pod, "")
+		var v any = o
+		for _, p := range path {
+			m, _ := v.(map[string]any)
+			v = m[p]
+		}
+		return v
+	}
+	c.says("a", pod, as("t1", "", "Pending"))
+	c.eventually("mirrored", func() bool { return field("status", "phase") == "Pending" })
+	uid := field("metadata", "uid")
+	c.says("a", pod, as("t1", "n1", "Running"))
+	c.eventually("has a node", func() bool { return field("spec", "nodeName") == "n1" && field("status", "phase") == "Running" })
+	if n := c.count(); n != 2 || field("metadata", "uid") != uid {
+		t.Errorf("%d writes, uid %v -> %v", n, uid, field("metadata", "uid"))
+	}
+	c.says("a", pod, as("t2", "n1", "Pending"))
+	c.eventually("another pod", func() bool { return field("metadata", "uid") != uid && field("status", "phase") == "Pending" })
+}
+
 func podReport(phase string) *store.Report {
 	object := `{"metadata":{"name":"web-0","labels":{"app":"web"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web",
 		"uid":"uid-web","controller":true}]},"spec":{"nodeName":"n1","containers":[{"name":"c"}]}}`

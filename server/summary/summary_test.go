@@ -64,14 +64,18 @@ func TestSeveralTargetsAreMergedAndASilentOneHoldsObservedGenerationBack(t *test
 	}
 	c.says("b", web, &store.Report{OriginUID: "uid-web",
 		Status: status(`{"observedGeneration":3,"replicas":3,"availableReplicas":1,"conditions":[{"type":"Available","status":"False"}]}`)})
-	c.eventually("both", func() bool { return num(c.status(web)["replicas"]) == 6 && num(c.status(web)["observedGeneration"]) == 3 })
+	c.eventually("both", func() bool {
+		return num(c.status(web)["replicas"]) == 6 && num(c.status(web)["observedGeneration"]) == 3
+	})
 	if s := c.status(web)["conditions"].([]any)[0].(map[string]any)["status"]; s != "False" {
 		t.Errorf("Available is %v", s)
 	}
 	// the move ends: the exact status of the one that stays
 	c.place(web, "apps/v1", "Deployment", "b")
 	c.says("a", web, nil)
-	c.eventually("b alone", func() bool { return num(c.status(web)["replicas"]) == 3 && num(c.status(web)["availableReplicas"]) == 1 })
+	c.eventually("b alone", func() bool {
+		return num(c.status(web)["replicas"]) == 3 && num(c.status(web)["availableReplicas"]) == 1
+	})
 }
 
 func TestARefusalIsAConditionAndOneEvent(t *testing.T) {

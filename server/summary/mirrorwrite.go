@@ -1,0 +1,176 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// removePod deletes a mirrored Pod, only if it is still the one that is known.
+func (s *Summary) removePod(ctx context.Context, k store.Key, name string, o mirror) error {
+	pk := k
+	pk.Name = name
+	err := s.cfg.API.Delete(ctx, pk, "v1", o.uid)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete mirrored pod %s: %w", pk, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid {
+		delete(m.objects, name)
+		delete(s.names, pk)
+		delete(s.shown, pk)
+	}
+	return nil
+}
+
+// putPod creates a Pod with its status in one write, or brings the status of an existing one up to date.
+func (s *Summary) putPod(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
+	pk := k
+	pk.Name = name
+	if o, ok := have[name]; ok && o.hash != w.hash {
+		return s.changePod(ctx, k, pk, w, o)
+	} else if ok {
+		return s.show(ctx, pk, "v1", o.uid, w.status)
+	}
+	obj, err := s.cfg.API.Create(ctx, pk, "v1", podFor(k, name, w))
+	if apierrors.IsAlreadyExists(err) {
+		return s.adopt(ctx, k, pk)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		s.cfg.Log.Warn("space does not take a reported pod", "key", pk.String(), "target", w.target, "err", err)
+		return nil // its namespace is gone or going, or it will be refused again
+	}
+	if err != nil {
+		return fmt.Errorf("create mirrored pod %s: %w", pk, err)
+	}
+	s.madePod(k, pk, w, obj)
+	return nil
+}
+
+// adopt finds out whether an existing Pod is a mirror from before, or one that the space's users made.
+func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
+	obj, err := s.cfg.API.Get(ctx, pk, "v1")
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read pod %s: %w", pk, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if obj != nil && !s.observeMirror(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
+		if s.mirrorOf(k).taken = pk.Name == k.Name; !s.mirrorOf(k).taken {
+			return nil // a name that nobody but us would give, and somebody did
+		}
+	}
+	s.queue.Add(k)
+	return nil
+}
+
+// changePod brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.
+func (s *Summary) changePod(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
+	pod := podFor(k, pk.Name, w)
+	meta, _ := pod["metadata"].(map[string]any)
+	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": o.uid}}
+	set := func(path string, v any) {
+		if v != nil {
+			ops = append(ops, map[string]any{"op": "add", "path": path, "value": v})
+		}
+	}
+	for _, field := range []string{"labels", "annotations", "ownerReferences"} {
+		set("/metadata/"+field, meta[field])
+	}
+	set("/spec", pod["spec"])
+	set("/status", pod["status"])
+	patch, err := json.Marshal(ops)
+	if err != nil {
+		return fmt.Errorf("encode mirrored pod %s: %w", pk, err)
+	}
+	obj, err := s.cfg.API.Patch(ctx, pk, "v1", "", patch)
+	if apierrors.IsInvalid(err) {
+		s.cfg.Log.Debug("mirrored pod is made anew", "key", pk.String(), "err", err)
+		s.queue.Add(k)
+		return s.removePod(ctx, k, pk.Name, o)
+	}
+	if err != nil {
+		return ignoreNotFound(fmt.Errorf("change mirrored pod %s: %w", pk, err))
+	}
+	s.madePod(k, pk, w, obj)
+	return nil
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// madePod takes over what the API made of a mirrored Pod.
+func (s *Summary) madePod(k, pk store.Key, w wanted, obj map[string]any) {
+	meta, _ := obj["metadata"].(map[string]any)
+	uid, _ := meta["uid"].(string)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
+		s.mirrorOf(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
+		s.names[pk] = k
+		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
+	}
+}
+
+// podHash is two hashes: which Pod it is, and all that people see of it but its status.
+func podHash(object map[string]any) string {
+	meta, _ := object["metadata"].(map[string]any)
+	born := hashOf(meta["creationTimestamp"])
+	seen := hashOf([]any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"]})
+	return born.String()[:8] + "." + seen.String()
+}
+
+func samePod(a, b string) bool {
+	x, _, _ := strings.Cut(a, ".")
+	y, _, _ := strings.Cut(b, ".")
+	return x == y
+}
+
+// podFor is the Pod as it is created in the space.
+func podFor(k store.Key, name string, w wanted) map[string]any {
+	meta, _ := w.object["metadata"].(map[string]any)
+	notes := map[string]any{}
+	if old, ok := meta["annotations"].(map[string]any); ok {
+		for n, v := range old {
+			notes[n] = v
+		}
+	}
+	notes[v1alpha1.AnnotationReportedFrom], notes[annotationReportedHash] = w.target, w.hash
+	delete(notes, annotationReportedAs)
+	if name != k.Name {
+		notes[annotationReportedAs] = k.Name
+	}
+	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
+	for _, field := range []string{"labels", "ownerReferences"} {
+		if v, ok := meta[field]; ok {
+			out[field] = v
+		}
+	}
+	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": out, "spec": w.object["spec"]}
+	if len(w.status) > 0 {
+		var status map[string]any
+		if json.Unmarshal(w.status, &status) == nil {
+			pod["status"] = status
+		}
+	}
+	return pod
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
