@@ -37,7 +37,7 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 		return
 	}
 	switch {
-	case live.OriginUID() != "":
+	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
 		o.strays[uid] = stray{place{w, live.Metadata.Namespace, live.Metadata.Name}, live.Revision()}
 	case w.resource == podResource:
 		o.pod(w, live)

@@ -31,7 +31,9 @@ const maxAnswerBytes = 80 << 20
 const (
 	jsonType  = "application/json"
 	applyType = "application/apply-patch+yaml" // JSON is YAML; older servers know only this name
-	metaOnly  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	// A server refuses the one where the answer is the other.
+	metaOnly     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	metaOnlyList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
 // Client speaks to one View. Its methods may be called concurrently.

@@ -29,9 +29,10 @@ type Listing struct {
 	MetadataOnly bool
 }
 
-func (l Listing) accept() string {
+// accept is the media type that a list (metaOnlyList) or a watch (metaOnly) asks for when only metadata are wanted.
+func (l Listing) accept(metadata string) string {
 	if l.MetadataOnly {
-		return metaOnly
+		return metadata
 	}
 	return jsonType
 }
@@ -72,7 +73,7 @@ func (c *Client) page(ctx context.Context, l Listing, next string) (*listPage, e
 		query.Set("continue", next)
 	}
 	path := l.Resource.path(l.Namespace, "")
-	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(), nil)
+	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(metaOnlyList), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.D
 	// A server that forgets its own limit is left a little later by ours.
 	ctx, cancel := context.WithTimeout(ctx, limit+requestTimeout)
 	defer cancel()
-	resp, err := c.send(ctx, http.MethodGet, l.Resource.path(l.Namespace, ""), query, "", l.accept(), nil)
+	resp, err := c.send(ctx, http.MethodGet, l.Resource.path(l.Namespace, ""), query, "", l.accept(metaOnly), nil)
 	if err != nil {
 		return from, err
 	}
