@@ -1,0 +1,75 @@
+package placement
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/store"
+)
+
+const workload = `
+spec:
+  serviceName: db
+  template:
+    spec:
+      serviceAccountName: runner
+      imagePullSecrets: [{name: pull}]
+      volumes:
+      - {name: a, configMap: {name: settings}}
+      - {name: b, secret: {secretName: cert}}
+      - {name: c, persistentVolumeClaim: {claimName: data}}
+      - {name: d, projected: {sources: [{configMap: {name: more}}, {secret: {name: key}}, {serviceAccountToken: {path: t}}]}}
+      - {name: e, emptyDir: {}}
+      initContainers:
+      - {name: i, env: [{name: X, valueFrom: {secretKeyRef: {name: env, key: k}}}, {name: Y, value: "1"}]}
+      containers:
+      - {name: m, envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: all}}]}
+`
+
+func TestReferences(t *testing.T) {
+	var obj map[string]any
+	if err := yaml.Unmarshal([]byte(workload), &obj); err != nil {
+		t.Fatal(err)
+	}
+	k := store.Key{Space: "s", Group: "apps", Resource: "statefulsets", Namespace: "n", Name: "x"}
+	want := []string{"services/db", "serviceaccounts/runner", "secrets/pull", "configmaps/settings", "secrets/cert",
+		"persistentvolumeclaims/data", "configmaps/more", "secrets/key", "secrets/env", "secrets/all"}
+	got := References(k, obj)
+	if len(got) != len(want) {
+		t.Fatalf("got %v", got)
+	}
+	for i, g := range got {
+		if g.Resource+"/"+g.Name != want[i] || g.Namespace != "n" || g.Space != "s" {
+			t.Errorf("%d: got %s, want %s", i, g, want[i])
+		}
+	}
+	k.Resource, k.Group = "widgets", "example.org"
+	if got := References(k, obj); got != nil {
+		t.Errorf("a kind without pods names %v", got)
+	}
+}
+
+func TestExcluded(t *testing.T) {
+	mirrored := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}}}
+	for text, c := range map[string]struct {
+		k    store.Key
+		obj  map[string]any
+		want bool
+	}{
+		"root":             {store.Key{Space: "root", Resource: "configmaps", Namespace: "x", Name: "c"}, nil, true},
+		"kube-system":      {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system", Name: "c"}, nil, true},
+		"the CA bundle":    {store.Key{Space: "s", Resource: "configmaps", Namespace: "x", Name: "kube-root-ca.crt"}, nil, true},
+		"a token":          {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "kubernetes.io/service-account-token"}, true},
+		"a secret":         {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "Opaque"}, false},
+		"a mirrored pod":   {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, mirrored, true},
+		"a pod":            {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, nil, false},
+		"a kube namespace": {store.Key{Space: "s", Resource: "namespaces", Name: "kube-public"}, nil, true},
+		"default":          {store.Key{Space: "s", Resource: "namespaces", Name: "default"}, nil, false},
+		"our own CRD":      {store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "spaces.skerry.dev"}, nil, true},
+	} {
+		if got := Excluded(c.k, c.obj); got != c.want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
