@@ -1,0 +1,94 @@
+package fault
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+func TestFate(t *testing.T) {
+	half := func() float64 { return 0.5 }
+	for _, test := range []struct {
+		name     string
+		rules    Rules
+		from, to string
+		delay    time.Duration
+		lost     bool
+	}{
+		{"no rules", nil, "a", "b", 0, false},
+		{"everyone's delay counts once", Rules{{Host: Everyone, Direction: Both, Delay: 5}}, "a", "b", 5, false},
+		{"both ends' delays add up", Rules{{Host: "a", Direction: Both, Delay: 5}, {Host: "b", Direction: Both, Delay: 7}}, "a", "b", 12, false},
+		{"one way: what it sends", Rules{{Host: "a", Direction: Sent, Delay: 5}}, "a", "b", 5, false},
+		{"one way: not what it gets", Rules{{Host: "a", Direction: Sent, Delay: 5}}, "b", "a", 0, false},
+		{"another host's", Rules{{Host: "c", Direction: Both, Cut: true}}, "a", "b", 0, false},
+		{"cut", Rules{{Host: "b", Direction: Both, Cut: true}}, "a", "b", 0, true},
+		{"cut one way", Rules{{Host: "b", Direction: Sent, Cut: true}}, "a", "b", 0, false},
+		{"lost", Rules{{Host: Everyone, Direction: Both, Loss: 0.6}}, "a", "b", 0, true},
+		{"not lost", Rules{{Host: Everyone, Direction: Both, Loss: 0.4}}, "a", "b", 0, false},
+		{"jitter", Rules{{Host: Everyone, Direction: Both, Delay: 10, Jitter: 4}}, "a", "b", 12, false},
+	} {
+		delay, lost := test.rules.fate(test.from, test.to, half)
+		if delay != test.delay || lost != test.lost {
+			t.Errorf("%s: got %d, %v", test.name, delay, lost)
+		}
+	}
+}
+
+func TestSetReplacesOnlyItsOwnKind(t *testing.T) {
+	rules := Rules{}.
+		Set(Rule{Host: "a", Direction: Both, Delay: 5}).
+		Set(Rule{Host: "a", Direction: Both, Loss: 0.1}).
+		Set(Rule{Host: "b", Direction: Both, Delay: 5}).
+		Set(Rule{Host: "a", Direction: Sent, Delay: 6}).
+		Set(Rule{Host: "a", Direction: Both, Delay: 9})
+	if len(rules) != 4 {
+		t.Fatalf("got %v", rules)
+	}
+	if delay, _ := rules.fate("b", "a", func() float64 { return 0.9 }); delay != 14 {
+		t.Errorf("delay is %d, want 9 of a and 5 of b", delay)
+	}
+	if left := rules.Heal("a"); len(left) != 1 || left[0].Host != "b" {
+		t.Errorf("after healing a: %v", left)
+	}
+	if left := rules.Heal(Everyone); len(left) != 0 {
+		t.Errorf("after healing everyone: %v", left)
+	}
+}
+
+func TestFlightKeepsTheOrderOfEqualDelays(t *testing.T) {
+	var f flight
+	now := time.Now()
+	if !f.add([]byte("b1"), now.Add(2)) || f.add([]byte("b2"), now.Add(2)) || !f.add([]byte("a"), now.Add(1)) {
+		t.Error("add does not say which packet is next")
+	}
+	if packet, wait := f.next(now); packet != nil || wait != 1 {
+		t.Errorf("before it is due: %q, wait %d", packet, wait)
+	}
+	for _, want := range []string{"a", "b1", "b2"} {
+		if packet, _ := f.next(now.Add(2)); string(packet) != want {
+			t.Errorf("got %q, want %q", packet, want)
+		}
+	}
+	if packet, wait := f.next(now); packet != nil || wait < time.Minute || f.bytes != 0 {
+		t.Errorf("empty: %q, wait %s, %d bytes", packet, wait, f.bytes)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	l := newLink(nil, map[netip.Addr]string{netip.MustParseAddr("10.203.1.2"): "a", netip.MustParseAddr("10.203.2.2"): "b"})
+	header := make([]byte, 20)
+	header[0] = 0x45
+	copy(header[12:], []byte{10, 203, 1, 2})
+	copy(header[16:], []byte{10, 203, 2, 2})
+	from, to, err := l.ends(header)
+	if from != "a" || to != "b" || err != nil {
+		t.Errorf("got %q, %q, %v", from, to, err)
+	}
+	header[0] = 0x60
+	if _, _, err := l.ends(header); err == nil {
+		t.Error("an IPv6 packet: want an error")
+	}
+	if _, _, err := l.ends(header[:10]); err == nil {
+		t.Error("a short packet: want an error")
+	}
+}
