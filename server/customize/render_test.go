@@ -1,0 +1,114 @@
+package customize
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/*/in.yaml")
+	if err != nil || len(inputs) == 0 {
+		t.Fatal("no golden files", err)
+	}
+	for _, in := range inputs {
+		t.Run(filepath.Base(filepath.Dir(in)), func(t *testing.T) {
+			obj, before := load(t, in), load(t, in)
+			origin := Origin{Space: "shop", Placement: "pl", UID: "u-1"}
+			got, err := Render(obj, origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(obj, before) {
+				t.Error("Render changed the object, which is shared")
+			}
+			var again map[string]any
+			if err := json.Unmarshal(got, &again); err != nil {
+				t.Fatal(err)
+			}
+			twice, err := Render(again, origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(twice) != string(got) {
+				t.Errorf("not idempotent:\n%s\n%s", got, twice)
+			}
+			compare(t, filepath.Join(filepath.Dir(in), "want.yaml"), got)
+		})
+	}
+}
+
+func load(t *testing.T, file string) map[string]any {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := yaml.Unmarshal(raw, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func compare(t *testing.T, file string, got []byte) {
+	text, err := yaml.JSONToYAML(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestEqualObjectsGiveEqualBytes(t *testing.T) {
+	origin := Origin{Space: "shop", UID: "u-1"}
+	obj := load(t, "testdata/deployment/in.yaml")
+	first, err := Render(obj, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := obj["metadata"].(map[string]any)
+	meta["resourceVersion"], meta["generation"] = "99", 9
+	meta["annotations"].(map[string]any)["skerry.dev/targets"] = "elsewhere"
+	obj["status"] = map[string]any{"replicas": 0}
+	second, err := Render(obj, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != string(second) {
+		t.Errorf("bookkeeping changed the bytes:\n%s\n%s", first, second)
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	raw, err := os.ReadFile("testdata/deployment/in.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var obj map[string]any
+	if err := yaml.Unmarshal(raw, &obj); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Render(obj, Origin{Space: "shop", UID: "u-1"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
