@@ -53,7 +53,7 @@ var shared = sync.OnceValue(func() *Codec {
 
 // New returns a Codec of its own.
 func New() (*Codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(zstd.SpeedDefault),
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(encoderWindow),
 		zstd.WithSingleSegment(true)) // so that every frame says its size
 	if err != nil {
