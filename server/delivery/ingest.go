@@ -226,10 +226,11 @@ func (s *step) gone(k store.Key) {
 		for _, m := range n.objects {
 			s.bulkSettle(m)
 		}
+		d.tidy(n)
 	}
 	o.source, o.note = nil, nil
 	d.forget(o)
-	if source != nil && source.kind != ofObject {
+	if source != nil && (source.moving || source.kind == ofPlacement) && source.kind != ofObject {
 		d.enqueue(source)
 	}
 	d.tidy(o.ns)
