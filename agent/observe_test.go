@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
 
@@ -75,7 +76,9 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	s.desire(d)
 	s.settled()
 	<-s.observer.Ready()
-	set := s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", owned(s.uid("apps", "deployments", "default", "web")))
+	inherited := owned(s.uid("apps", "deployments", "default", "web")) // a ReplicaSet has the annotations of its Deployment
+	inherited["metadata"].(map[string]any)["annotations"] = map[string]any{target.AnnotationOriginUID: "source-deployments-web"}
+	set := s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", inherited)
 	s.api.Put("v1", "Pod", "default", "web-1-a", owned(set))
 	s.api.SetStatus("", "pods", "default", "web-1-a", map[string]any{"phase": "Running"})
 	key := podKey("default", "web-1-a")

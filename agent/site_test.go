@@ -26,6 +26,7 @@ type site struct {
 	*agent
 	t        testing.TB
 	api      *targettest.Server
+	access   target.Access
 	center   store.Incarnation
 	revision int64
 	stop     func()
@@ -33,6 +34,7 @@ type site struct {
 
 func newSite(t testing.TB) *site {
 	s := &site{t: t, api: targettest.New(t), center: store.NewIncarnation()}
+	s.access = target.Cluster(s.api.Config())
 	s.start(t.TempDir())
 	t.Cleanup(func() { s.stop() })
 	return s
@@ -41,11 +43,11 @@ func newSite(t testing.TB) *site {
 // start opens the data directory and runs everything but the uplink.
 func (s *site) start(dir string) {
 	s.t.Helper()
-	log := slog.New(slog.DiscardHandler)
+	log := discard()
 	if os.Getenv("SKERRY_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	a, err := open(Config{DataDir: dir, Target: target.Cluster(s.api.Config()), Log: log})
+	a, err := open(Config{DataDir: dir, Target: s.access, Log: log})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -95,6 +96,6 @@ func (c *Clients) CloseIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cl := range c.clients {
-		cl.http.CloseIdleConnections()
+		utilnet.CloseIdleConnectionsFor(cl.http.Transport) // through the wrappers of client-go
 	}
 }

@@ -54,6 +54,10 @@ func (s *Server) gate(r *http.Request) {
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
 	s.gate(r)
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata;") {
+		refusal(w, http.StatusNotAcceptable, "NotAcceptable", "a list is no PartialObjectMetadata", nil)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	query := r.URL.Query()
@@ -90,6 +94,10 @@ func shape(r *http.Request, o map[string]any) map[string]any {
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
 	s.gate(r)
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		refusal(w, http.StatusNotAcceptable, "NotAcceptable", "an event is no PartialObjectMetadataList", nil)
+		return
+	}
 	from, err := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
 	if err != nil {
 		refusal(w, http.StatusBadRequest, "BadRequest", "resourceVersion", nil)
