@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -53,7 +54,8 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	s.crds = newCRDServers(&crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback}, s.config.Store.Client().Client, s.config.Log)
+	s.crds = newCRDServers(&crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback,
+		v2: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), v3: memoized(apiextensionsopenapi.GetOpenAPIDefinitions)}, s.config.Store.Client().Client, s.config.Log)
 	d := &dispatch{crds: s.crds}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"context"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
@@ -27,10 +29,11 @@ func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.
 		apiextensionsapiserver.Codecs)
 	g.storages.noteNative(crdResource.Group+"/"+crdResource.Resource, crdResource)
 	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
-	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true})
+	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true, ""})
 	if err != nil {
 		return info, err
 	}
+	st.CreateStrategy = crdCreate{st.CreateStrategy}
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		crdResource.Resource:             st,
 		crdResource.Resource + "/status": customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st),
@@ -43,8 +46,18 @@ type withCodec struct {
 	storages *storages
 	codec    runtime.Codec
 	cached   bool
+	only     string
 }
 
 func (w withCodec) GetRESTOptions(gr schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	return w.storages.withCodec(gr, w.codec, w.cached), nil
+	return w.storages.withCodec(gr, w.codec, w.cached, w.only), nil
+}
+
+// crdCreate gives a new definition an empty list of conditions instead of none at all, on which "kubectl wait" fails instead of waiting: the
+// space's server, which fills it, may only be starting.
+type crdCreate struct{ rest.RESTCreateStrategy }
+
+func (s crdCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
+	obj.(*apiextensions.CustomResourceDefinition).Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{}
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
-	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/kube-openapi/pkg/common"
 
 	noop "go.opentelemetry.io/otel/trace/noop"
 )
@@ -34,6 +35,18 @@ type crdServerConfig struct {
 	base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
 	storages *storages
 	loopback func(space string) *rest.Config
+	// v2 and v3 are the OpenAPI definitions that every crdServer begins with, built once: they are most of what one weighs.
+	v2, v3 common.GetOpenAPIDefinitions
+}
+
+// memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in the same way.
+func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
+	var once sync.Once
+	var built map[string]common.OpenAPIDefinition
+	return func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+		once.Do(func() { built = get(ref) })
+		return built
+	}
 }
 
 // start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends.
@@ -44,14 +57,18 @@ func (c *crdServerConfig) start(ctx context.Context, space string) (*crdServer, 
 	g.Authorization.Authorizer, g.AdmissionControl = c.base.Authorization.Authorizer, c.base.AdmissionControl
 	g.EnableIndex, g.EnableProfiling, g.EnableMetrics, g.StorageObjectCountTracker = false, false, false, nil
 	g.MergedResourceConfig = apiextensionsapiserver.DefaultAPIResourceConfigSource()
-	g.RESTOptionsGetter = withCodec{c.storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false}
+	g.RESTOptionsGetter = withCodec{c.storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false, ""}
 	names := openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
-	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(apiextensionsopenapi.GetOpenAPIDefinitions, names)
-	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(apiextensionsopenapi.GetOpenAPIDefinitions, names)
+	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(c.v2, names)
+	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.v3, names)
 	resources := aggregated.NewResourceManager("apis")
 	g.AggregatedDiscoveryGroupManager = resources
+	only := space
+	if space == ownSpace {
+		only = "" // the definitions are here, the objects in every space
+	}
 	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{
-		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false},
+		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
 		ServiceResolver:      noServices{},
 		AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, g.LoopbackClientConfig,

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,7 +42,12 @@ func (s *storages) GetRESTOptions(gr schema.GroupResource, example runtime.Objec
 	}
 	prefix := s.factory.ResourcePrefix(gr)
 	s.noteNative(prefix, gr)
-	return options(config, prefix, s.decorate(true)), nil
+	return options(config, prefix, s.decorate(isCached(gr), "")), nil
+}
+
+// isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly read. So are kinds that are not served.
+func isCached(gr schema.GroupResource) bool {
+	return gr.Resource != "events" && !slices.ContainsFunc(unserved, func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr })
 }
 
 // noteNative remembers the prefix of a built-in kind, so that Changes can tell what a key is.
@@ -51,13 +57,14 @@ func (s *storages) noteNative(prefix string, gr schema.GroupResource) {
 	s.native[strings.Trim(prefix, "/")] = gr
 }
 
-// withCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and their objects.
-func (s *storages) withCodec(gr schema.GroupResource, codec runtime.Codec, cached bool) generic.RESTOptions {
+// withCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and their objects. They
+// may belong to one space only.
+func (s *storages) withCodec(gr schema.GroupResource, codec runtime.Codec, cached bool, only string) generic.RESTOptions {
 	config := &storagebackend.ConfigForResource{
 		Config:        storagebackend.Config{Prefix: registryPrefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
 		GroupResource: gr,
 	}
-	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached))
+	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached, only))
 }
 
 // options leaves upstream's garbage collection finalizers out: nothing in a space would ever remove them.
@@ -65,7 +72,7 @@ func options(config *storagebackend.ConfigForResource, prefix string, d generic.
 	return generic.RESTOptions{StorageConfig: config, Decorator: d, DeleteCollectionWorkers: 1, ResourcePrefix: prefix}
 }
 
-func (s *storages) decorate(cached bool) generic.StorageDecorator {
+func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 	return func(config *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error),
 		newFunc, newListFunc func() runtime.Object, attrs storage.AttrFunc, trigger storage.IndexerFuncs,
 		indexers *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
@@ -78,7 +85,7 @@ func (s *storages) decorate(cached bool) generic.StorageDecorator {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix}, raw.Close, nil
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only}, raw.Close, nil
 		}
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage: plainList{raw}, Versioner: versioner, GroupResource: config.GroupResource,
@@ -96,7 +103,7 @@ func (s *storages) decorate(cached bool) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix}, destroy, nil
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, only: only}, destroy, nil
 	}
 }
 

@@ -16,43 +16,62 @@ type spaceStorage struct {
 	storage.Interface                   // the cache of all spaces, or the raw storage where there is none
 	raw               storage.Interface // readers across spaces go past the cache, so that it may strip keys
 	prefix            string            // "/deployments"
+	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
+	// a context of its own, which names no space.
+	only string
+}
+
+// scope gives the context its space.
+func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
+	space := spaceOf(ctx)
+	switch {
+	case space == "" && s.only != "":
+		return withSpace(ctx, s.only), nil
+	case space == "":
+		return nil, errNoSpace
+	case s.only != "" && space != s.only:
+		return nil, fmt.Errorf("a request in space %q reached the custom resources of %q", space, s.only)
+	}
+	return ctx, nil
 }
 
 // key returns where to go, and the key there.
-func (s *spaceStorage) key(ctx context.Context, key string) (storage.Interface, string, error) {
+func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, storage.Interface, string, error) {
+	ctx, err := s.scope(ctx)
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("%w (key %q)", err, key)
+	}
 	if !strings.HasPrefix(key, "/") {
 		key = "/" + key
 	}
 	rest, ok := strings.CutPrefix(key, s.prefix)
 	if !ok || (rest != "" && rest[0] != '/') {
-		return nil, "", fmt.Errorf("key %q is not below %q", key, s.prefix)
+		return nil, nil, "", fmt.Errorf("key %q is not below %q", key, s.prefix)
 	}
 	space := spaceOf(ctx)
 	switch {
-	case space == "":
-		return nil, "", fmt.Errorf("%w (key %q)", errNoSpace, key)
 	case space == anySpace:
 		// Anything longer would be read as the name of a space.
 		if strings.Trim(rest, "/") != "" {
-			return nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
+			return nil, nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
 		}
-		return s.raw, key, nil
+		return ctx, s.raw, key, nil
 	case rest == "":
 		rest = "/" // the trailing slash keeps space "team" out of "team-b"
 	}
-	return s.Interface, s.prefix + "/" + space + rest, nil
+	return ctx, s.Interface, s.prefix + "/" + space + rest, nil
 }
 
 // one is key for operations on a single object, which must name their space.
-func (s *spaceStorage) one(ctx context.Context, key string) (storage.Interface, string, error) {
+func (s *spaceStorage) one(ctx context.Context, key string) (context.Context, storage.Interface, string, error) {
 	if spaceOf(ctx) == anySpace {
-		return nil, "", fmt.Errorf("%q needs one space", key)
+		return nil, nil, "", fmt.Errorf("%q needs one space", key)
 	}
 	return s.key(ctx, key)
 }
 
 func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	to, k, err := s.one(ctx, key)
+	ctx, to, k, err := s.one(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -61,7 +80,7 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 
 func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
 	validate storage.ValidateObjectFunc, cached runtime.Object, o storage.DeleteOptions) error {
-	to, k, err := s.one(ctx, key)
+	ctx, to, k, err := s.one(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -73,7 +92,7 @@ func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Objec
 }
 
 func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions, out runtime.Object) error {
-	to, k, err := s.one(ctx, key)
+	ctx, to, k, err := s.one(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -85,7 +104,7 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 }
 
 func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
-	to, k, err := s.key(ctx, key)
+	ctx, to, k, err := s.key(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -100,7 +119,7 @@ func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOp
 
 func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool,
 	p *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	to, k, err := s.one(ctx, key)
+	ctx, to, k, err := s.one(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -116,7 +135,7 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 }
 
 func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOptions) (watch.Interface, error) {
-	to, k, err := s.key(ctx, key)
+	ctx, to, k, err := s.key(ctx, key)
 	if err != nil {
 		return nil, err
 	}

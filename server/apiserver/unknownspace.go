@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,13 +24,23 @@ func (f *front) unknown(w http.ResponseWriter, r *http.Request, space string) {
 		writeStatus(w, status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized"))
 		return
 	}
-	msg := fmt.Sprintf("there is no space %q", space)
+	msg := "there is no space " + clip(space)
 	if slices.Contains(resp.User.GetGroups(), user.SystemPrivilegedGroup) {
-		msg += "; " + listed(f.spaces.Names()) + "; create it with: skerry space create " + space
+		msg += "; " + listed(f.spaces.Names()) + "; create it with: skerry space create NAME"
 	} else {
-		msg += "; an admin creates it with: skerry space create " + space
+		msg += "; an admin creates it with: skerry space create NAME"
 	}
+	// Clients that look for the API's groups first drop the body of a 404; kubectl shows warnings in any case.
+	w.Header().Set("Warning", "299 - "+strconv.Quote(msg))
 	writeStatus(w, status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
+}
+
+// clip makes a name that anybody may have written into a URL fit for an answer.
+func clip(name string) string {
+	if len(name) > 63 {
+		name = name[:63] + "..."
+	}
+	return strconv.QuoteToASCII(name)
 }
 
 func listed(names []string) string {
