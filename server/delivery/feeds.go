@@ -2,7 +2,11 @@ package delivery
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sort"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -57,15 +61,38 @@ func (s *space) eachObject(visit func(*object)) {
 	}
 }
 
-// body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its space and rendered again.
+// bodyTries is how often a body is read before it is given up, with growing pauses of 5 ms to 1 s.
+const bodyTries = 10
+
+// body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its space and rendered again. The API may
+// answer from a cache that has not seen yet what the catalog has: then it is asked again, as after a failure.
 func (d *Delivery) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
+	pause := 5 * time.Millisecond
+	for try := 1; ; try++ {
+		b, generation, err := d.bodyNow(ctx, k)
+		if err == nil || errors.Is(err, store.ErrGone) || try == bodyTries {
+			return b, generation, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		case <-time.After(pause):
+			pause = min(2*pause, time.Second)
+		}
+	}
+}
+
+// errBehind is returned while the API answers from before the write that the catalog has.
+var errBehind = errors.New("the API is behind the catalog")
+
+func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, error) {
 	d.mu.RLock()
 	o := d.find(k)
 	if o == nil || o.on == nil {
 		d.mu.RUnlock()
 		return nil, 0, store.ErrGone
 	}
-	hash, generation, origin, apiVersion := o.hash, o.generation, o.origin, o.kind.apiVersion
+	hash, generation, origin, apiVersion, revision, uid := o.hash, o.generation, o.origin, o.kind.apiVersion, o.revision, o.uid
 	d.mu.RUnlock()
 	if b := d.bodies.get(k, hash); b != nil {
 		return b, generation, nil
@@ -75,11 +102,17 @@ func (d *Delivery) body(ctx context.Context, k store.Key) ([]byte, int64, error)
 		return nil, 0, store.ErrGone
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("read %s: %w", k, err)
 	}
-	r := readObject(k, obj)
-	b, err := customize.Render(obj, customize.Origin{Space: k.Space, Placement: origin, UID: r.uid})
-	return b, r.generation, err
+	meta := sub(obj, "metadata")
+	if version, _ := strconv.ParseInt(str(meta, "resourceVersion"), 10, 64); version < revision {
+		return nil, 0, fmt.Errorf("read %s: %w", k, errBehind)
+	}
+	if now := str(meta, "uid"); now != uid {
+		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
+	}
+	b, err := customize.Render(obj, customize.Origin{Space: k.Space, Placement: origin, UID: uid})
+	return b, number(meta["generation"]), err
 }
 
 // Located tells where an object is. It is false for objects that are on no target.

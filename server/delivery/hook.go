@@ -27,6 +27,8 @@ func (d *Delivery) Targets(space string, k store.Key, obj metav1.Object) (string
 	}
 	o := d.find(k)
 	switch {
+	case isNamespace && k.Name == metav1.NamespaceDefault && wish == "" && annotation == "":
+		return "", false // every space has it, most never use it: it is decided when something is in it
 	case isNamespace, wish != "":
 		return d.ownTargets(sp, o, annotation, wish)
 	case o != nil && derives(o):
