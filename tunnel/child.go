@@ -46,6 +46,7 @@ type ChildConfig struct {
 // always returns an error: *Refused, ErrDraining, ErrReplaced, ErrRenewed, or what broke. A parent that is not obeyed (store.ErrRegressed)
 // does not end the session: reports go on, and the parent is told.
 func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
+	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if cfg.Log == nil {
@@ -67,9 +68,19 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		stop()
 		err = context.Cause(ctx)
 	}
+	var refused *Refused
+	if outer.Err() == nil && !errors.As(err, &refused) && !errors.Is(err, ErrRenewed) {
+		select { // the reason may be right behind what it broke
+		case <-conn.Done():
+		case <-time.After(reasonTime):
+		}
+	}
 	err = whyEnded(conn, err)
 	return errors.Join(err, conn.Close(err))
 }
+
+// reasonTime is how long a child waits for the reason of a broken stream.
+const reasonTime = 200 * time.Millisecond
 
 // whyEnded prefers the reason that the other side gave over the error that it caused here.
 func whyEnded(conn Conn, err error) error {

@@ -52,8 +52,14 @@ func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &parent{ParentConfig: cfg, conn: conn}
-	stop := context.AfterFunc(ctx, func() { conn.Close(drainReason(context.Cause(ctx))) })
-	err := p.serve(ctx, cancel)
+	// The parts end after the connection: else the child would see a broken stream before the reason.
+	inner, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		conn.Close(drainReason(context.Cause(ctx)))
+		end()
+	})
+	err := p.serve(inner, cancel)
 	stop()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -96,7 +102,7 @@ func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) erro
 		})
 	}
 	running.Wait()
-	return context.Cause(ctx)
+	return nil // the first part to end has given the cause
 }
 
 // open accepts the child's streams, reads its hello and answers it.

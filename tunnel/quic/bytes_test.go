@@ -1,0 +1,167 @@
+package quic_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/tunnel"
+)
+
+// objects is a feed whose bodies a test sets.
+type objects struct {
+	*store.Feed
+	bodies   map[store.Key][]byte
+	lock     chan struct{}
+	revision int64
+	report   bool
+}
+
+func newObjects(report bool) *objects {
+	o := &objects{bodies: map[store.Key][]byte{}, lock: make(chan struct{}, 1), report: report}
+	o.Feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
+		o.lock <- struct{}{}
+		defer func() { <-o.lock }()
+		return o.bodies[k], 1, nil
+	})
+	return o
+}
+
+func (o *objects) set(k store.Key, body []byte) {
+	o.lock <- struct{}{}
+	o.bodies[k] = body
+	o.revision++
+	h := store.HashBody(1, body)
+	if o.report {
+		h = store.HashReport(1, body)
+	}
+	o.Apply(o.revision, store.Change{Key: k, Hash: h, Generation: 1})
+	<-o.lock
+}
+
+// podReport is a pod's report as an agent makes it; step is how far its start has got.
+func podReport(i, step int) []byte {
+	name := fmt.Sprintf("orders-7c9f8b6d5%c-%05x", 'a'+i%20, i*7919)
+	ready, phase, at := "False", "Pending", time.Unix(1764000000+int64(i*10+step), 0).UTC().Format(time.RFC3339)
+	state := `{"waiting":{"reason":"ContainerCreating"}}`
+	id := ""
+	if step >= 1 {
+		phase, state = "Running", `{"running":{"startedAt":"`+at+`"}}`
+		id = fmt.Sprintf(`"containerID":"containerd://%064x",`, i*1234567+91)
+	}
+	if step >= 2 {
+		ready = "True"
+	}
+	condition := func(kind, status string) string {
+		return fmt.Sprintf(`{"lastProbeTime":null,"lastTransitionTime":%q,"observedGeneration":1,"status":%q,"type":%q}`, at, status, kind)
+	}
+	status := fmt.Sprintf(`{"conditions":[%s,%s,%s,%s],"containerStatuses":[{%s"image":"registry.example.com/orders:v3","imageID":"sha256:1f8b","lastState":{},"name":"orders","ready":%t,"restartCount":0,"started":%t,"state":%s}],`+
+		`"hostIP":"10.1.0.5","hostIPs":[{"ip":"10.1.0.5"}],"phase":%q,"podIP":"10.42.0.%d","podIPs":[{"ip":"10.42.0.%d"}],"qosClass":"BestEffort","startTime":"2026-11-21T05:50:00Z"}`,
+		condition("Initialized", "True"), condition("Ready", ready), condition("ContainersReady", ready), condition("PodScheduled", "True"), id, ready == "True", step >= 1, state, phase, i%250, i%250)
+	object := fmt.Sprintf(`{"metadata":{"labels":{"app":"orders","pod-template-hash":"7c9f8b6d5"},"name":%q,"namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"orders","uid":"9b2f7a40-1111-4222-a333-123456789abc"}]},`+
+		`"spec":{"containers":[{"image":"registry.example.com/orders:v3","name":"orders"}],"nodeName":"node-1"}}`, name)
+	b, err := json.Marshal(store.Report{OriginUID: "9b2f7a40-1111-4222-a333-123456789abc", Status: json.RawMessage(status), Object: json.RawMessage(object), At: 1764000000000 + int64(i*1000+step)})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func podKey(i int) store.Key {
+	return store.Key{Space: "shop", Resource: "pods", Namespace: "shop", Name: fmt.Sprintf("orders-7c9f8b6d5%c-%05x", 'a'+i%20, i*7919)}
+}
+
+func deployment(i int) (store.Key, []byte) {
+	name := fmt.Sprintf("orders-%d", i)
+	return store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%08x-0000-4000-a000-%012x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
+		`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":%q}},"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
+		`"spec":{"containers":[{"image":"registry.example.com/orders:v3","imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
+		`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`, i*2654435761, i*40503, name, name, name, name)
+}
+
+// TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions, acknowledgements included.
+func TestBytes(t *testing.T) {
+	s := newSite(t)
+	child, parent := s.pair(t)
+	desired, reported := newObjects(false), newObjects(true)
+	copied, inbox := storetest.NewMemory(), storetest.NewMemory()
+	served := make(chan error, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: copied, Reported: reported.Feed})
+	}()
+	go func() {
+		served <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+			return tunnel.Admission{Feed: desired.Feed, Inbox: inbox}, nil
+		}})
+	}()
+	count := func(what string, limit, n int, src *objects, sink *storetest.Memory, change func()) {
+		t.Helper()
+		settle(t, child)
+		before := child.Stats()
+		change()
+		for end := time.Now().Add(20 * time.Second); sink.Position() != src.Head(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: the copy is at %s, the feed at %s", what, sink.Position(), src.Head())
+			}
+		}
+		settle(t, child)
+		after := child.Stats()
+		each := int(after.SentBytes+after.ReceivedBytes-before.SentBytes-before.ReceivedBytes) / n
+		t.Logf("%s: %d bytes each (goal %d)", what, each, limit)
+		if each > limit {
+			t.Errorf("%s: %d bytes each, goal %d", what, each, limit)
+		}
+	}
+	hello := child.Stats()
+	settle(t, child)
+	t.Logf("handshake and hello: %d bytes, JSON of a pod's report: %d", hello.SentBytes+hello.ReceivedBytes, len(podReport(1, 2)))
+	count("placed Deployment, alone", 700, 10, desired, copied, func() {
+		for i := range 10 {
+			desired.set(deployment(i))
+			time.Sleep(60 * time.Millisecond)
+		}
+	})
+	count("placed Deployment, 50 at once", 400, 50, desired, copied, func() {
+		for i := range 50 {
+			desired.set(deployment(100 + i))
+		}
+	})
+	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })
+	time.Sleep(100 * time.Millisecond)
+	count("pod status update, alone", 400, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 2)) })
+	count("rolling update of 50 pods, each of 150 updates", 110, 150, reported, inbox, func() {
+		for i := range 50 {
+			for step := range 3 {
+				reported.set(podKey(100+i), podReport(100+i, step))
+				time.Sleep(7 * time.Millisecond)
+			}
+		}
+	})
+	count("50 status updates a second, 250 updates of 50 pods", 110, 250, reported, inbox, func() {
+		for n := range 250 {
+			i := 100 + n%50
+			reported.set(podKey(i), podReport(i, 1+(n/50)%2))
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	cancel()
+	<-served
+	<-served
+}
+
+// settle waits until nothing has crossed for a while.
+func settle(t *testing.T, c tunnel.Conn) {
+	t.Helper()
+	last := c.Stats()
+	for quiet := 0; quiet < 6; quiet++ {
+		time.Sleep(25 * time.Millisecond)
+		if now := c.Stats(); now.SentBytes != last.SentBytes || now.ReceivedBytes != last.ReceivedBytes {
+			last, quiet = now, 0
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package quic_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// authority signs the certificates of a test.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB, name string) *authority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{cert, key}
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (a *authority) pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AddCert(a.cert)
+	return p
+}
+
+func (a *authority) issue(t testing.TB, template *x509.Certificate) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(2), time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// site is one center and what a child of it needs.
+type site struct {
+	server, agents *authority
+	listener       *quic.Listener
+	packet         net.PacketConn
+	child          *tls.Config
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{server: newAuthority(t, "server CA"), agents: newAuthority(t, "agent CA")}
+	s.child = s.childOf(t, s.agents, enroll.Organization, tunneltest.Target)
+	s.listen(t, "127.0.0.1:0")
+	return s
+}
+
+func (s *site) childOf(t testing.TB, by *authority, organization, name string) *tls.Config {
+	uri := &url.URL{Scheme: "skerry", Host: "00", Path: "/targets/" + name}
+	cert := by.issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}, URIs: []*url.URL{uri},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: s.server.pool(), NextProtos: []string{tunnel.ALPN}}
+}
+
+var resetKey = [32]byte{1, 2, 3}
+
+func (s *site) listen(t testing.TB, address string) {
+	t.Helper()
+	var err error
+	if s.packet, err = net.ListenPacket("udp", address); err != nil {
+		t.Fatal(err)
+	}
+	cert := s.server.issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	s.listener, err = quic.Listen(quic.ListenConfig{Packet: s.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler),
+		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: s.agents.pool(), ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+}
+
+func (s *site) close() {
+	s.listener.Close()
+	s.packet.Close()
+}
+
+func (s *site) dial(t testing.TB, config *tls.Config) (tunnel.Conn, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: config, Log: slog.New(slog.DiscardHandler)})
+}
+
+func (s *site) pair(t testing.TB) (child, parent tunnel.Conn) {
+	t.Helper()
+	child, err := s.dial(t, s.child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if parent, err = s.listener.Accept(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		child.Close(nil)
+		<-parent.Done()
+	})
+	return child, parent
+}
+
+func TestConn(t *testing.T) {
+	s := newSite(t)
+	tunneltest.Run(t, func(t *testing.T) (child, parent tunnel.Conn) { return s.pair(t) })
+}
+
+// Who cannot prove to be an agent of this center does not get a connection, and an impostor of the center none either.
+func TestStrangersAreRefused(t *testing.T) {
+	s := newSite(t)
+	accepted := make(chan tunnel.Conn, 10)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for {
+			c, err := s.listener.Accept(ctx)
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	none := s.child.Clone()
+	none.Certificates = nil
+	impostor := s.child.Clone()
+	impostor.RootCAs = newAuthority(t, "another center").pool()
+	for name, config := range map[string]*tls.Config{
+		"no certificate": none, "certificate of the server's CA": s.childOf(t, s.server, enroll.Organization, "a"),
+		"not an agent's": s.childOf(t, s.agents, "system:masters", "a"), "another center": impostor,
+	} {
+		c, err := s.dial(t, config)
+		if err != nil {
+			continue
+		}
+		// With TLS 1.3 a client learns that it was refused after its own side of the handshake.
+		select {
+		case <-c.Done():
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: the connection stands", name)
+		}
+		c.Close(nil)
+	}
+	cancel()
+	for c := range accepted {
+		t.Errorf("a stranger was accepted as %q", c.Peer().Target)
+	}
+}
+
+// A center that was restarted has forgotten its connections; the key that it kept lets it say so at once.
+func TestRestartIsNoticed(t *testing.T) {
+	s := newSite(t)
+	child, _ := s.pair(t)
+	address := s.packet.LocalAddr().String()
+	s.packet.Close() // as a kill would: nobody is told
+	s.listener.Close()
+	s.listen(t, address)
+	stream, err := child.OpenStream(context.Background())
+	if err != nil && child.Err() == nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	for child.Err() == nil && time.Since(at) < 5*time.Second {
+		if stream != nil {
+			stream.Write([]byte("are you there"))
+		}
+		select {
+		case <-child.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if took := time.Since(at); took > time.Second {
+		t.Errorf("noticed after %s, want 1s: %v", took, child.Err())
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	s := newSite(t)
+	s.close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	at := time.Now()
+	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil || errors.Is(err, ctx.Err()) && time.Since(at) > 9*time.Second {
+		t.Errorf("dial: %v after %s", err, time.Since(at))
+	}
+}
