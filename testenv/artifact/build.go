@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,20 +53,8 @@ func (m module) key(dir string) (string, error) {
 		parts = append(parts, relative, string(content))
 		return err
 	})
-	for _, program := range slices.Sorted(programs(m)) {
-		parts = append(parts, program)
-	}
+	parts = append(parts, slices.Sorted(maps.Keys(m.packages))...)
 	return hash(parts...), err
-}
-
-func programs(m module) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for program := range m.packages {
-			if !yield(program) {
-				return
-			}
-		}
-	}
 }
 
 // hash is a short hash of a list of strings; no two lists share one because

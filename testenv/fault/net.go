@@ -86,7 +86,7 @@ func (s Nets) Get(name string) (*Net, error) {
 			return nil, err
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("no network %q: there is none; make one with: testenv net up %s HOST...", name, name)
+			return nil, fmt.Errorf("no network %q: there is none; make one with: testenv net up %s HOST [HOST...]", name, name)
 		}
 		return nil, fmt.Errorf("no network %q; there are: %s", name, strings.Join(names, ", "))
 	}

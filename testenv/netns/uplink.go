@@ -59,6 +59,8 @@ func Connect(ctx context.Context, namespace string) (Uplink, error) {
 
 func (u Uplink) configure(ctx context.Context, namespace string) error {
 	for _, args := range [][]string{
+		// So that "ip link" tells whose it is.
+		{"link", "set", u.Device, "alias", namespace},
 		{"addr", "add", fmt.Sprintf("%s/%d", u.Host, uplinkPrefix), "dev", u.Device},
 		{"link", "set", u.Device, "up"},
 		{"-n", namespace, "addr", "add", fmt.Sprintf("%s/%d", u.Inside, uplinkPrefix), "dev", UplinkDevice},

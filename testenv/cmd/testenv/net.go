@@ -44,7 +44,7 @@ func netCommand() *cli.Command {
 
 func netUp(c *cli.Context) error {
 	if c.NArg() < 2 {
-		return errors.New("want testenv net up NAME HOST...")
+		return errors.New("want a name and hosts: testenv net up NAME HOST [HOST...]")
 	}
 	_, nets, err := open()
 	if err != nil {
