@@ -1,0 +1,206 @@
+package apiserver_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/space"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/kine"
+)
+
+var (
+	spacesGVR     = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "spaces"}
+	placementsGVR = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "placements"}
+	crdsGVR       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// authority signs the certificates of a test. It outlives restarts of the center.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	sa   *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{key: newKey(t), sa: newKey(t)}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &a.key.PublicKey, a.key)
+	must(t, err)
+	a.cert, err = x509.ParseCertificate(der)
+	must(t, err)
+	return a
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	return k
+}
+
+func (a *authority) issue(t *testing.T, cn string, groups ...string) tls.Certificate {
+	t.Helper()
+	k := newKey(t)
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: cn, Organization: groups},
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)
+	must(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
+}
+
+func (a *authority) pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AddCert(a.cert)
+	return p
+}
+
+// center is a running API with its spaces.
+type center struct {
+	t     *testing.T
+	ca    *authority
+	url   string
+	store *kine.Store
+	api   *apiserver.Server
+	stop  func()
+}
+
+// start runs a center on dir. It ends with stop, or with the test.
+func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *center {
+	t.Helper()
+	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
+	set := space.NewSet()
+	c.api, err = apiserver.New(apiserver.Config{
+		Store: st, Listener: l, TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool(),
+		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
+		Routes: map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
+	})
+	must(t, err)
+	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,
+		URL: func(s string) string { return apiserver.URL(c.url, s) }})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var all sync.WaitGroup
+	all.Go(func() { check(t, c.api.Run(ctx)) })
+	var once sync.Once
+	c.stop = func() {
+		once.Do(func() { cancel(); all.Wait(); check(t, st.Close()) })
+	}
+	t.Cleanup(c.stop)
+	within(t, 20*time.Second, "API ready", func() bool { return closed(c.api.Ready()) })
+	all.Go(func() { check(t, spaces.Run(ctx)) })
+	within(t, 20*time.Second, "spaces ready", func() bool { return closed(spaces.Ready()) })
+	return c
+}
+
+// as returns the configuration of a user with a client certificate, in a space.
+func (c *center) as(space, user string, groups ...string) *rest.Config {
+	cert := c.ca.issue(c.t, user, groups...)
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	must(c.t, err)
+	return &rest.Config{Host: apiserver.URL(c.url, space), QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+		CAData:   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.ca.cert.Raw}),
+		CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}),
+		KeyData:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+	}}
+}
+
+func (c *center) admin(space string) *rest.Config { return c.as(space, "admin", "system:masters") }
+
+func (c *center) createSpace(name, policy string) {
+	c.t.Helper()
+	obj := object("skerry.dev/v1alpha1", "Space", "", name)
+	must(c.t, unstructured.SetNestedField(obj.Object, policy, "spec", "deletionPolicy"))
+	_, err := dyn(c.t, c.admin("root")).Resource(spacesGVR).Create(c.t.Context(), obj, metav1.CreateOptions{})
+	must(c.t, err)
+	core := clients(c.t, c.admin(name)).CoreV1()
+	within(c.t, 5*time.Second, "space "+name, func() bool {
+		_, err := core.Namespaces().Get(c.t.Context(), "default", metav1.GetOptions{})
+		return err == nil
+	})
+}
+
+func object(apiVersion, kind, ns, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	u.SetName(name)
+	u.SetNamespace(ns)
+	return u
+}
+
+func dyn(t *testing.T, c *rest.Config) dynamic.Interface {
+	t.Helper()
+	d, err := dynamic.NewForConfig(c)
+	must(t, err)
+	return d
+}
+
+func clients(t *testing.T, c *rest.Config) *kubernetes.Clientset {
+	t.Helper()
+	k, err := kubernetes.NewForConfig(c)
+	must(t, err)
+	return k
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func within(t *testing.T, d time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(d)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, d)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func webKey(space string) store.Key {
+	return store.Key{Space: space, Group: "apps", Resource: "deployments", Namespace: "default", Name: "web"}
+}
