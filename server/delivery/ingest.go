@@ -133,7 +133,7 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
 	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
 	touched := s.connect(o, r)
-	recorded := s.recorded(o, w, labelled)
+	recorded, left := s.recorded(o, w, labelled), o.source
 	d.attribute(o, s.first)
 	d.release(o)
 	before := o.hash
@@ -152,6 +152,9 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 	if !s.bulk {
 		d.note(o)
 		d.wake(o, labelled)
+		if left != nil && left != o.source {
+			d.enqueue(left) // what held its group back may have left it
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func (b *bench) status(ctx context.Context) error {
 	var floorTimes, ourTimes []time.Duration
 	for range 4 {
 		for _, r := range []*route{base, ours} {
-			took, err := b.statusBack(ctx, r, 25, 0)
+			took, err := b.statusBack(ctx, r, 25, 100*time.Millisecond)
 			if err != nil {
 				return err
 			}

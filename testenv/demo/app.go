@@ -51,13 +51,13 @@ func (d *demo) pods(ctx context.Context, kubeconfig, namespace string, n int) er
 }
 
 func (d *demo) onCluster(ctx context.Context) (string, error) {
-	if err := d.print(ctx, d.kubeconfigs[paris], "get", "-n", "store", "pods,persistentvolumeclaims,coupons"); err != nil {
+	if err := d.print(ctx, d.kubeconfigs[d.here], "get", "-n", "store", "pods,persistentvolumeclaims,coupons"); err != nil {
 		return "", err
 	}
 	if d.kind != "real" {
 		return "pods of a simulated cluster", nil
 	}
-	return d.askWeb(ctx, paris)
+	return d.askWeb(ctx, d.here)
 }
 
 // askWeb asks the web tier by its service name from inside a pod of it.
@@ -74,19 +74,38 @@ func (d *demo) askWeb(ctx context.Context, cluster string) (string, error) {
 	return "pods run; the service answers by name", err
 }
 
-// move changes one label and watches both clusters until the old copy is gone: at no time may both be without an available copy.
+// refusedMove asks for a move of the whole namespace. The database's volume cannot come along, so nothing moves and the space says why.
+func (d *demo) refusedMove(ctx context.Context) (string, error) {
+	if err := d.print(ctx, d.shop, "label", "namespace", "store", "skerry.dev/target="+d.there); err != nil {
+		return "", err
+	}
+	const moving = `jsonpath={.status.conditions[?(@.type=="skerry.dev/Moving")]['status','reason','message']}`
+	err := drive.Until(ctx, 10*time.Second, "the refusal", func(ctx context.Context) error {
+		out, err := d.K(ctx, d.shop, "get", "namespace", "store", "-o", moving)
+		if err == nil && !strings.Contains(out, "VolumeWouldStay") {
+			err = fmt.Errorf("the condition Moving is %q", out)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return "nothing moved, the condition says why and what to do", d.print(ctx, d.shop, "get", "namespace", "store", "-o", moving)
+}
+
+// move pins the database and watches both clusters until the old copy is gone: at no time may both be without an available copy.
 func (d *demo) move(ctx context.Context) (string, error) {
-	if err := d.print(ctx, d.shop, "label", "namespace", "store", "--overwrite", "skerry.dev/target="+tokyo); err != nil {
+	if err := d.print(ctx, d.shop, "label", "-n", "store", "statefulset", "db", "skerry.dev/target="+d.here); err != nil {
 		return "", err
 	}
 	began := time.Now()
 	var arrived time.Duration
 	err := drive.Until(ctx, 90*time.Second, "move", func(ctx context.Context) error {
-		old, err := d.available(ctx, paris)
+		old, err := d.available(ctx, d.here)
 		if err != nil {
 			return err
 		}
-		now, err := d.available(ctx, tokyo)
+		now, err := d.available(ctx, d.there)
 		if err != nil {
 			return err
 		}
@@ -98,7 +117,7 @@ func (d *demo) move(ctx context.Context) (string, error) {
 		case old == 0 && arrived == 0:
 			return errGap
 		case old > 0:
-			return fmt.Errorf("%d available in %s, %d in %s", old, paris, now, tokyo)
+			return fmt.Errorf("%d available in %s, %d in %s", old, d.here, now, d.there)
 		case now == 0:
 			return errGap
 		}
@@ -107,7 +126,7 @@ func (d *demo) move(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(d.out, "          after %4.1fs: gone from %s\n", time.Since(began).Seconds(), paris)
+	fmt.Fprintf(d.out, "          after %4.1fs: gone from %s\n", time.Since(began).Seconds(), d.here)
 	return fmt.Sprintf("new copy available after %.1fs, the old one left after that", arrived.Seconds()), d.rolledOut(ctx, d.shop, "store")
 }
 
@@ -126,17 +145,17 @@ func (d *demo) afterMove(ctx context.Context) (string, error) {
 	if err := d.pods(ctx, d.shop, "store", 4); err != nil {
 		return "", err
 	}
-	for _, c := range []string{paris, tokyo} {
+	for _, c := range []string{d.here, d.there} {
 		fmt.Fprintf(d.out, "          %s:\n", c)
 		if err := d.print(ctx, d.kubeconfigs[c], "get", "-n", "store", "deployments,statefulsets,pods"); err != nil {
 			return "", err
 		}
 	}
-	if out, err := d.K(ctx, d.kubeconfigs[paris], "get", "-n", "store", "statefulset", "db", "-o", "jsonpath={.status.readyReplicas}"); err != nil || out != "1" {
+	if out, err := d.K(ctx, d.kubeconfigs[d.here], "get", "-n", "store", "statefulset", "db", "-o", "jsonpath={.status.readyReplicas}"); err != nil || out != "1" {
 		return "", fmt.Errorf("the database should have stayed with its volume: %q %w", out, err)
 	}
 	if d.kind == "real" {
-		if _, err := d.askWeb(ctx, tokyo); err != nil {
+		if _, err := d.askWeb(ctx, d.there); err != nil {
 			return "", err
 		}
 	}
@@ -168,7 +187,7 @@ func (d *demo) joinRelay(ctx context.Context) (string, error) {
 }
 
 func (d *demo) throughRelay(ctx context.Context) (string, error) {
-	manifests := strings.Replace(d.manifests("north", "nordic"), "metadata:\n  name: north\n", "metadata:\n  name: north\n  labels: {skerry.dev/target: nordic}\n", 1)
+	manifests := strings.Replace(d.manifests("north"), "metadata:\n  name: north\n", "metadata:\n  name: north\n  labels: {skerry.dev/target: nordic}\n", 1)
 	if _, err := d.Apply(ctx, d.shop, manifests); err != nil {
 		return "", err
 	}

@@ -47,6 +47,7 @@ type demo struct {
 	center      *drive.Center
 	relay       *drive.Center
 	shop        string // kubeconfig of the space
+	here, there string // the clusters where the application is at first, and where it moves to
 }
 
 // Run runs the demo and returns the first step's error that failed.
@@ -90,7 +91,8 @@ func (d *demo) all(ctx context.Context) error {
 		{"apply an application of three tiers with plain kubectl", d.apply},
 		{"see it run in the space", d.status},
 		{"see it run on the cluster", d.onCluster},
-		{"move it to the other cluster by one label", d.move},
+		{"ask for a move that would leave a volume behind", d.refusedMove},
+		{"pin the database, and everything else moves", d.move},
 		{"see what moved and what stayed", d.afterMove},
 		{"join a relay with a cluster below it", d.joinRelay},
 		{"run the same application below the relay", d.throughRelay},
@@ -176,14 +178,13 @@ func (d *demo) createSpace(ctx context.Context) (string, error) {
 	return "a kube API of its own at /clusters/" + space, err
 }
 
-// manifests are the application's, for a namespace and a place of the database.
-func (d *demo) manifests(namespace, databaseAt string) string {
-	return strings.NewReplacer("IMAGE", d.image, "DBTARGET", databaseAt,
-		"namespace: store", "namespace: "+namespace, "name: store\n", "name: "+namespace+"\n").Replace(shop)
+// manifests are the application's, for a namespace.
+func (d *demo) manifests(namespace string) string {
+	return strings.NewReplacer("IMAGE", d.image, "namespace: store", "namespace: "+namespace, "name: store\n", "name: "+namespace+"\n").Replace(shop)
 }
 
 func (d *demo) apply(ctx context.Context) (string, error) {
-	out, err := d.Apply(ctx, d.shop, d.manifests("store", paris))
+	out, err := d.Apply(ctx, d.shop, d.manifests("store"))
 	if err != nil {
 		return "", err
 	}
@@ -195,9 +196,18 @@ func (d *demo) apply(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The namespace starts in Paris; the label is the user's one high-level attribute.
-	_, err = d.K(ctx, d.shop, "label", "namespace", "store", "skerry.dev/target="+paris)
-	return fmt.Sprintf("%d objects, unchanged", len(lines(out+more))), err
+	if d.here, err = d.K(ctx, d.shop, "get", "namespace", "store", "-o", `jsonpath={.metadata.annotations.skerry\.dev/targets}`); err != nil {
+		return "", err
+	}
+	switch d.here {
+	case paris:
+		d.there = tokyo
+	case tokyo:
+		d.there = paris
+	default:
+		return "", fmt.Errorf("the namespace is on %q, which is neither %s nor %s", d.here, paris, tokyo)
+	}
+	return fmt.Sprintf("%d objects, unchanged; they went to %s", len(lines(out+more)), d.here), nil
 }
 
 func (d *demo) print(ctx context.Context, kubeconfig string, args ...string) error {
