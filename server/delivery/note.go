@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -26,11 +27,20 @@ func (d *Delivery) wantedNote(o *object) string {
 	return d.effective(o).derived()
 }
 
+// noteDelay is how long a derived annotation waits, so that a move that is quick writes it once: the API server gives a Deployment whose
+// annotations change another generation, which goes to its targets and back.
+const noteDelay = time.Second
+
 // note has the annotation of an object written when it is not right. The caller holds the lock.
 func (d *Delivery) note(o *object) {
-	if o.present && !o.leaving && derives(o) && o.note.record() != d.wantedNote(o) {
-		d.notes.Add(o.key())
+	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) {
+		return
 	}
+	if h := d.holds[o]; h != nil && h.releasing {
+		d.notes.Add(o.key())
+		return
+	}
+	d.notes.AddAfter(o.key(), noteDelay)
 }
 
 // annotate writes the derived annotation of one object, when it differs from where the object is.
