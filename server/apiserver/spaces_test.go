@@ -45,11 +45,14 @@ func TestCenter(t *testing.T) {
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Retain")
 	}
-	for name, part := range map[string]func(*testing.T, *center){
-		"equal names": equalNames, "custom resources": customResources, "access": access, "own kinds": ownKinds, "marks": marks,
-		"front": front, "namespaces": namespaces, "services": services, "mirrored pods": mirroredPods, "deleting a space": deletingSpace,
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *center)
+	}{
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"own kinds", ownKinds}, {"marks", marks},
+		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 	} {
-		if !t.Run(name, func(t *testing.T) { part(t, c) }) {
+		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()
 		}
 	}

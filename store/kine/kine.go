@@ -166,4 +166,3 @@ func (s *Store) Close() error {
 	}
 	return nil
 }
-
