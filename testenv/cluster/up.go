@@ -53,10 +53,13 @@ func (s State) Up(ctx context.Context, name string, o Options) (*Cluster, error)
 		return u.cluster, nil
 	}
 	err = fmt.Errorf("start cluster %s: %w", name, err)
-	if u.cluster != nil {
-		err = errors.Join(err, u.cluster.logs(), u.cluster.remove(context.WithoutCancel(ctx)))
+	if u.cluster == nil {
+		return nil, err
 	}
-	return nil, err
+	if ctx.Err() == nil {
+		err = errors.Join(err, u.cluster.logs()) // the user did not just stop it
+	}
+	return nil, errors.Join(err, u.cluster.remove(context.WithoutCancel(ctx)), lock.Remove())
 }
 
 // up is one run of Up.
