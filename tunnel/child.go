@@ -195,8 +195,14 @@ func (c *child) tend(ctx context.Context) error {
 		defer timer.Stop()
 		renew = timer.C
 	}
+	ping := time.NewTicker(pingInterval)
+	defer ping.Stop()
 	for {
 		select {
+		case <-ping.C:
+			if err := c.control.sendBytes(typePing, make([]byte, pingBytes)); err != nil {
+				return err
+			}
 		case w := <-c.welcomed:
 			if w.RenewOnly {
 				if err := c.renew(ctx); err != nil {

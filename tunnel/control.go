@@ -19,6 +19,14 @@ const (
 	typeHealth
 	typeRequest     // a certificate request
 	typeCertificate // its answer
+	typePing        // a child's, so that a dead connection is noticed; its payload is padding
+)
+
+// A child pings at this interval: often enough for NATs, and large enough that a parent that has forgotten the connection in a restart answers
+// with a reset (RFC 9000, 10.3: it never answers to small packets).
+const (
+	pingInterval = 20 * time.Second
+	pingBytes    = 48
 )
 
 // Kinds of streams, the second byte of each. A child opens all three.
@@ -82,6 +90,10 @@ func (c *control) send(t wire.Type, v any) error {
 	if err != nil {
 		return fmt.Errorf("send on the control stream: %w", err)
 	}
+	return c.sendBytes(t, payload)
+}
+
+func (c *control) sendBytes(t wire.Type, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := wire.WriteFrame(c.stream, t, payload); err != nil {

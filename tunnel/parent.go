@@ -212,6 +212,7 @@ func (p *parent) read(ctx context.Context) error {
 			return err
 		}
 		switch t {
+		case typePing:
 		case typeHealth:
 			h, err := decode[Health](payload)
 			if err != nil {
