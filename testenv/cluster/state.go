@@ -52,6 +52,7 @@ type UnknownError struct {
 	Existing []string
 }
 
+// Error says what there is, or how to start a cluster where there is none.
 func (e *UnknownError) Error() string {
 	if len(e.Existing) == 0 {
 		return fmt.Sprintf("no cluster %q: there is none; start one with: testenv up --kind simulated %s", e.Name, e.Name)
