@@ -82,7 +82,7 @@ func transient(err error) bool {
 
 func refusedWith400s(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500
+	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 && !transient(err)
 }
 
 // missingNamespace tells whether the target answered that the namespace of the object does not exist.

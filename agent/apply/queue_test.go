@@ -1,0 +1,177 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+func key(resource, namespace, name string) store.Key {
+	return store.Key{Space: "s", Resource: resource, Namespace: namespace, Name: name}
+}
+
+func take(t *testing.T, q *queue) (store.Key, bool) {
+	t.Helper()
+	k, ok, _ := q.take()
+	return k, ok
+}
+
+func TestQueueHandsAKeyToOneWorkerAtATime(t *testing.T) {
+	q := newQueue()
+	a := key("configmaps", "n", "a")
+	q.add(a, false)
+	q.add(a, false)
+	if k, ok := take(t, q); !ok || k != a {
+		t.Fatal("not handed out")
+	}
+	q.add(a, false)
+	if k, ok := take(t, q); ok {
+		t.Fatalf("%s handed out twice", k)
+	}
+	q.done(a, false, 0, 0)
+	if k, ok := take(t, q); !ok || k != a {
+		t.Fatal("a change while it was running is lost")
+	}
+	q.done(a, false, 0, 0)
+	if _, ok := take(t, q); ok || q.len() != 0 {
+		t.Fatal("not done")
+	}
+}
+
+func TestQueueOrder(t *testing.T) {
+	q := newQueue()
+	crd := store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "widgets.example.com"}
+	ns := key("namespaces", "", "n")
+	all := []struct {
+		key       store.Key
+		tombstone bool
+	}{
+		{store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "old.example.com"}, true},
+		{key("namespaces", "", "old"), true}, {key("configmaps", "old", "gone"), true}, {key("configmaps", "", "a"), false}, {ns, false}, {crd, false},
+	}
+	for _, e := range all {
+		q.add(e.key, e.tombstone)
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if k, ok := take(t, q); !ok || k != all[i].key {
+			t.Errorf("got %s, want %s", k, all[i].key)
+		}
+	}
+}
+
+func TestQueueHoldsBackWhatNeedsARunningKey(t *testing.T) {
+	q := newQueue()
+	ns := key("namespaces", "", "n")
+	crd := store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "widgets.example.com"}
+	widget := store.Key{Space: "s", Group: "example.com", Resource: "widgets", Namespace: "n", Name: "w"}
+	free := key("configmaps", "other", "c")
+	for _, k := range []store.Key{widget, free, ns, crd} {
+		q.add(k, false)
+	}
+	var got []store.Key
+	for k, ok := take(t, q); ok; k, ok = take(t, q) {
+		got = append(got, k)
+	}
+	if fmt.Sprint(got) != fmt.Sprint([]store.Key{crd, ns, free}) {
+		t.Fatalf("handed out %v", got)
+	}
+	q.done(ns, false, 0, 0)
+	if k, ok := take(t, q); ok {
+		t.Fatalf("%s before its definition", k)
+	}
+	q.done(crd, true, time.Hour, time.Hour) // failed: it may never come, and the object may do without
+	if k, ok := take(t, q); !ok || k != widget {
+		t.Fatal("still held back")
+	}
+}
+
+func TestQueueRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		a := key("configmaps", "n", "a")
+		q.add(a, false)
+		var last time.Duration
+		for range 8 {
+			began := time.Now()
+			if _, ok := q.next(context.Background()); !ok {
+				t.Fatal("no key")
+			}
+			last = time.Since(began)
+			q.done(a, true, time.Second, 10*time.Second)
+		}
+		if last < 5*time.Second || last > 10*time.Second {
+			t.Errorf("the 8th try came after %v", last)
+		}
+		began := time.Now()
+		q.kick(func(k store.Key) bool { return k == a })
+		if _, ok := q.next(context.Background()); !ok || time.Since(began) != 0 {
+			t.Errorf("a kick took %v", time.Since(began))
+		}
+		q.done(a, true, time.Hour, time.Hour)
+		q.add(a, false)
+		if _, ok := q.next(context.Background()); !ok || time.Since(began) != 0 {
+			t.Error("a new desired state waits for the retry of the old one")
+		}
+	})
+}
+
+func TestQueueEndsWithItsContext(t *testing.T) {
+	q := newQueue()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan bool)
+	go func() { _, ok := q.next(ctx); ended <- ok }()
+	cancel()
+	if <-ended {
+		t.Error("a key out of an empty queue")
+	}
+}
+
+func TestBackoffStaysInItsLimits(t *testing.T) {
+	for failures := 1; failures < 200; failures++ {
+		if d := backoff(failures, time.Second, time.Minute); d < time.Second/2 || d > time.Minute {
+			t.Errorf("failure %d: %v", failures, d)
+		}
+	}
+}
+
+func TestProtected(t *testing.T) {
+	cases := map[store.Key]bool{
+		key("namespaces", "", "default"):     true,
+		key("namespaces", "", "kube-system"): true,
+		key("namespaces", "", "kubernetes"):  false,
+		key("namespaces", "", "app"):         false,
+		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "system:node"}:          true,
+		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings", Name: "cluster-admin"}: true,
+		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "admin-of-shop"}:        false,
+		key("configmaps", "app", "default"): false,
+	}
+	for k, want := range cases {
+		if protected(k) != want {
+			t.Errorf("protected(%s) is not %v", k, want)
+		}
+	}
+}
+
+func TestLossesSlowDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := losses{last: map[store.Key]loss{}}
+		k := key("configmaps", "n", "a")
+		if d := l.wait(k); d != 0 {
+			t.Errorf("the first loss waits %v", d)
+		}
+		for range 12 {
+			l.wait(k)
+		}
+		if d := l.wait(k); d < 2*time.Minute {
+			t.Errorf("the 14th loss waits only %v", d)
+		}
+		time.Sleep(lossWindow + time.Second)
+		if d := l.wait(k); d != 0 || len(l.last) != 1 {
+			t.Errorf("after a long time a loss waits %v", d)
+		}
+	})
+}
