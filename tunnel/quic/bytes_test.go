@@ -2,8 +2,10 @@ package quic_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,15 +45,21 @@ func (o *objects) set(k store.Key, body []byte) {
 	<-o.lock
 }
 
+// random is 32 bytes that do not compress, as IDs are.
+func random(i int) []byte {
+	sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+	return sum[:]
+}
+
 // podReport is a pod's report as an agent makes it; step is how far its start has got.
 func podReport(i, step int) []byte {
-	name := fmt.Sprintf("orders-7c9f8b6d5%c-%05x", 'a'+i%20, i*7919)
+	name := podKey(i).Name
 	ready, phase, at := "False", "Pending", time.Unix(1764000000+int64(i*10+step), 0).UTC().Format(time.RFC3339)
 	state := `{"waiting":{"reason":"ContainerCreating"}}`
 	id := ""
 	if step >= 1 {
 		phase, state = "Running", `{"running":{"startedAt":"`+at+`"}}`
-		id = fmt.Sprintf(`"containerID":"containerd://%064x",`, i*1234567+91)
+		id = fmt.Sprintf(`"containerID":"containerd://%x",`, random(i))
 	}
 	if step >= 2 {
 		ready = "True"
@@ -72,15 +80,15 @@ func podReport(i, step int) []byte {
 }
 
 func podKey(i int) store.Key {
-	return store.Key{Space: "shop", Resource: "pods", Namespace: "shop", Name: fmt.Sprintf("orders-7c9f8b6d5%c-%05x", 'a'+i%20, i*7919)}
+	return store.Key{Space: "shop", Resource: "pods", Namespace: "shop", Name: fmt.Sprintf("orders-7c9f8b6d5c-%x", random(i)[:3])}
 }
 
 func deployment(i int) (store.Key, []byte) {
 	name := fmt.Sprintf("orders-%d", i)
-	return store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%08x-0000-4000-a000-%012x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
+	return store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%x-0000-4000-a000-%x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
 		`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":%q}},"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
 		`"spec":{"containers":[{"image":"registry.example.com/orders:v3","imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
-		`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`, i*2654435761, i*40503, name, name, name, name)
+		`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`, random(i)[:4], random(i)[4:10], name, name, name, name)
 }
 
 // TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions, acknowledgements included.
@@ -99,10 +107,14 @@ func TestBytes(t *testing.T) {
 			return tunnel.Admission{Feed: desired.Feed, Inbox: inbox}, nil
 		}})
 	}()
+	var crossed atomic.Int64
+	for _, sink := range []*storetest.Memory{copied, inbox} {
+		sink.OnCommit = func(b store.Batch) { crossed.Add(int64(len(b.Entries))) }
+	}
 	count := func(what string, limit, n int, src *objects, sink *storetest.Memory, change func()) {
 		t.Helper()
 		settle(t, child)
-		before := child.Stats()
+		before, entries := child.Stats(), crossed.Load()
 		change()
 		for end := time.Now().Add(20 * time.Second); sink.Position() != src.Head(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
@@ -112,7 +124,7 @@ func TestBytes(t *testing.T) {
 		settle(t, child)
 		after := child.Stats()
 		each := int(after.SentBytes+after.ReceivedBytes-before.SentBytes-before.ReceivedBytes) / n
-		t.Logf("%s: %d bytes each (goal %d)", what, each, limit)
+		t.Logf("%s: %d bytes each (goal %d); %d of %d values crossed, the others were superseded", what, each, limit, crossed.Load()-entries, n)
 		if each > limit {
 			t.Errorf("%s: %d bytes each, goal %d", what, each, limit)
 		}
@@ -134,7 +146,7 @@ func TestBytes(t *testing.T) {
 	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })
 	time.Sleep(100 * time.Millisecond)
 	count("pod status update, alone", 400, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 2)) })
-	count("rolling update of 50 pods, each of 150 updates", 110, 150, reported, inbox, func() {
+	count("rolling update of 50 pods, 150 updates", 110, 150, reported, inbox, func() {
 		for i := range 50 {
 			for step := range 3 {
 				reported.set(podKey(100+i), podReport(100+i, step))
@@ -146,6 +158,12 @@ func TestBytes(t *testing.T) {
 		for n := range 250 {
 			i := 100 + n%50
 			reported.set(podKey(i), podReport(i, 1+(n/50)%2))
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	count("50 status updates a second, each of another pod", 110, 250, reported, inbox, func() {
+		for i := range 250 {
+			reported.set(podKey(100+i), podReport(100+i, 2))
 			time.Sleep(20 * time.Millisecond)
 		}
 	})

@@ -1,0 +1,137 @@
+package tunnel_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/pipe"
+)
+
+func TestMain(m *testing.M) {
+	compress.Default() // outside of every synctest bubble
+	goleak.VerifyTestMain(m)
+}
+
+func feedOf(revision int64, names ...string) *store.Feed {
+	f := store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return []byte("{}"), 1, nil })
+	for _, n := range names {
+		f.Apply(revision, store.Change{Key: store.Key{Space: "s", Resource: "pods", Name: n}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+	}
+	return f
+}
+
+// both runs a session until it ends by itself, or for a minute.
+func both(conn pipe.Options, c tunnel.ChildConfig, p tunnel.ParentConfig) (child, parent error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	childEnd, parentEnd := pipe.New(conn)
+	done := make(chan error, 1)
+	go func() { done <- tunnel.ServeParent(ctx, parentEnd, p) }()
+	child = tunnel.ServeChild(ctx, childEnd, c)
+	return child, <-done
+}
+
+// A child whose parent is another center than before keeps what it has, says so, and goes on reporting.
+func TestRegressedParentIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desired, inbox := storetest.NewMemory(), storetest.NewMemory()
+		e := storetest.Value(1, 5, "{}")
+		if err := desired.Commit(t.Context(), store.Batch{Entries: []store.Entry{e}, Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		before := desired.Live()
+		reported := feedOf(1, "a", "b")
+		var health tunnel.Health
+		child, _ := both(pipe.Options{}, tunnel.ChildConfig{Desired: desired, Reported: reported}, tunnel.ParentConfig{
+			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+				return tunnel.Admission{Feed: feedOf(9, "x"), Inbox: inbox}, nil
+			},
+			OnHealth: func(h tunnel.Health) { health = h },
+		})
+		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
+			t.Errorf("the session ended with %v before its time", child)
+		}
+		if health.Reason != tunnel.CenterRegressed {
+			t.Errorf("the parent was told %+v", health)
+		}
+		if !maps.Equal(desired.Live(), before) {
+			t.Error("the copy has changed")
+		}
+		if len(inbox.Live()) != 2 {
+			t.Errorf("%d reports came, want 2", len(inbox.Live()))
+		}
+	})
+}
+
+// An expired certificate opens a session in which it can be renewed and nothing else.
+func TestExpiredCertificateCanRenew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desired := storetest.NewMemory()
+		installed := false
+		config := tunnel.ChildConfig{Desired: desired, Reported: feedOf(1), Renewal: &tunnel.Renewal{
+			At: time.Now().Add(time.Hour), CSR: func() ([]byte, error) { return []byte("csr"), nil },
+			Install: func([]byte, []byte) error { installed = true; return nil },
+		}}
+		signs := error(nil)
+		parent := tunnel.ParentConfig{
+			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+				t.Error("an expired child was admitted")
+				return tunnel.Admission{}, errors.New("no")
+			},
+			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+				return []byte("chain"), nil, signs
+			},
+		}
+		expired := pipe.Options{Child: tunnel.Identity{Target: "a", NotAfter: time.Now().Add(-time.Second)}}
+		if err, _ := both(expired, config, parent); !errors.Is(err, tunnel.ErrRenewed) || !installed {
+			t.Errorf("ended with %v, installed %t", err, installed)
+		}
+		installed, signs = false, errors.New("no member any more")
+		if err, _ := both(expired, config, parent); err == nil || errors.Is(err, tunnel.ErrRenewed) || installed {
+			t.Errorf("ended with %v, installed %t, although the parent refused", err, installed)
+		}
+		if !desired.Position().Incarnation.IsZero() {
+			t.Error("an expired child got data")
+		}
+	})
+}
+
+// A child that opens a connection and says nothing, or something else, is dropped.
+func TestSilentAndRudeChildren(t *testing.T) {
+	admit := func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+		return tunnel.Admission{}, errors.New("admitted")
+	}
+	for name, says := range map[string][]byte{"silent": nil, "another version": {9, 1}, "unknown kind": {1, 9}, "no hello": {1, 1, 35, 2, '{', '}'}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				child, parent := pipe.New(pipe.Options{})
+				done := make(chan error, 1)
+				go func() { done <- tunnel.ServeParent(t.Context(), parent, tunnel.ParentConfig{Admit: admit}) }()
+				if says != nil {
+					s, err := child.OpenStream(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.Write(says)
+				}
+				at := time.Now()
+				if err := <-done; err == nil {
+					t.Error("it was served")
+				}
+				if took := time.Since(at); took > 15*time.Second {
+					t.Errorf("dropped after %s", took)
+				}
+			})
+		})
+	}
+}
