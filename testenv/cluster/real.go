@@ -73,7 +73,7 @@ func (c *Cluster) netNSFile() string {
 }
 
 // leavePlace removes what a real cluster's programs leave in a network namespace
-// that is not the cluster's own: the bridge of its pods and kube-proxy's rules.
+// that is not the cluster's own: kube-proxy's rules. Pods take their devices along.
 func (c *Cluster) leavePlace(ctx context.Context) error {
 	if c.Place == nil || c.Kind != Real {
 		return nil
@@ -81,7 +81,6 @@ func (c *Cluster) leavePlace(ctx context.Context) error {
 	if _, err := os.Stat(c.netNSFile()); err != nil {
 		return nil // it has gone, and everything in it
 	}
-	_ = netns.IP(ctx, "-n", c.NetNS(), "link", "del", "cni0") // there is none before the first pod
 	var errs []error
 	for _, table := range []string{"filter", "nat", "mangle"} {
 		for _, action := range []string{"--flush", "--delete-chain"} {
