@@ -184,6 +184,25 @@ func TestChangeTakesHalfARoundTrip(t *testing.T) {
 	})
 }
 
+// A receiver that comes back and has everything already has acknowledged it.
+func TestResumeAcknowledges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
+		src.set(map[store.Key]string{key(1): body(1, 1)})
+		for range 2 {
+			var acked store.Position
+			o := delta.Down()
+			o.OnAck = func(p store.Position) { acked = p }
+			s := connect(t, src.Feed, sink, o, pipe.Options{})
+			time.Sleep(time.Second)
+			s.end()
+			if acked != src.Head() {
+				t.Errorf("acknowledged %s, the head is %s", acked, src.Head())
+			}
+		}
+	})
+}
+
 // Reports go at once after a pause and are gathered when many come.
 func TestWindowAdapts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

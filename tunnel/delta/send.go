@@ -134,8 +134,7 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 		return err
 	}
 	at := resume.Position
-	switch {
-	case compare:
+	if compare {
 		if !same {
 			at = store.Position{Incarnation: head.Incarnation, Revision: store.Comparing}
 		}
@@ -143,9 +142,14 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 		if cursor, at, err = s.reconcile(ctx, at, &resume.Root); err != nil {
 			return err
 		}
-	case !current:
+		return s.follow(ctx, cursor, at)
+	}
+	if s.flight.onAck != nil {
+		s.flight.onAck(at) // what the receiver says that it has, it has acknowledged on an earlier stream
+	}
+	if !current {
 		// A revision may have had a second step after the receiver got there, so the last one is looked at again.
-		cursor = s.feed.CursorAt(resume.Position.Revision - 1)
+		cursor = s.feed.CursorAt(at.Revision - 1)
 	}
 	return s.follow(ctx, cursor, at)
 }
@@ -263,50 +267,4 @@ func (s *sender) write(ctx context.Context, items []wire.Item, through store.Pos
 		return fmt.Errorf("send a batch: %w", err)
 	}
 	return nil
-}
-
-// render gets the body of an entry, as a patch where the receiver has an earlier one. ok is false when there is nothing to send.
-func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bool, err error) {
-	if e.Tombstone {
-		return wire.Item{Entry: e}, true, nil
-	}
-	body, generation, err := s.feed.Body(ctx, e.Key)
-	switch {
-	case ctx.Err() != nil:
-		return it, false, ctx.Err()
-	case errors.Is(err, store.ErrGone):
-		return it, false, nil
-	case err == nil && len(body) > store.MaxBodyBytes:
-		err = fmt.Errorf("a body of %d bytes, at most %d", len(body), store.MaxBodyBytes)
-	}
-	if err != nil {
-		s.log.Error("an object cannot be sent, it is left out", "key", e.Key.String(), "err", err)
-		return it, false, nil
-	}
-	report := store.HashReport(generation, body) == e.Hash
-	e.Body, e.Generation = body, generation
-	it = wire.Item{Entry: e, Report: report}
-	if base := s.bases.get(e.Key); base != nil && s.encoder.Knows(e.Key) {
-		if patch, ok := wire.MakePatch(base, body); ok {
-			it.Patch = patch
-		}
-	}
-	return it, true, nil
-}
-
-// moved tells whether the body that was rendered is not the one of the entry, because the object has changed since. Where the feed itself
-// gives another hash than that of its body, this is said once a stream.
-func (s *sender) moved(it wire.Item, e store.Entry) bool {
-	if e.Tombstone || it.Report || store.HashBody(it.Entry.Generation, it.Entry.Body) == e.Hash {
-		return false
-	}
-	now, ok := s.feed.Get(e.Key)
-	if !ok || now.Hash != e.Hash {
-		return true
-	}
-	if !s.warned {
-		s.warned = true
-		s.log.Warn("the hash in the feed is not that of the body; compares will find it different", "key", e.Key.String())
-	}
-	return false
 }
