@@ -199,7 +199,6 @@ func TestChanges(t *testing.T) {
 	head, err := c.store.Revision(ctx)
 	must(t, err)
 	within(t, 10*time.Second, "writes", func() bool { j.mu.Lock(); defer j.mu.Unlock(); return j.reached >= head })
-	t.Logf("head %d, last write %d", head, j.writes[len(j.writes)-1].Revision)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Changes ended with %v", err)

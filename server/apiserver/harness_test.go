@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -88,9 +89,10 @@ type center struct {
 	stop  func()
 }
 
-// start runs a center on dir. It ends with stop, or with the test.
+// start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.
 func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *center {
 	t.Helper()
+	before := goleak.IgnoreCurrent()
 	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
 	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,7 +112,12 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	all.Go(func() { check(t, c.api.Run(ctx)) })
 	var once sync.Once
 	c.stop = func() {
-		once.Do(func() { cancel(); all.Wait(); check(t, st.Close()) })
+		once.Do(func() {
+			cancel()
+			all.Wait()
+			check(t, st.Close())
+			check(t, goleak.Find(before))
+		})
 	}
 	t.Cleanup(c.stop)
 	within(t, 20*time.Second, "API ready", func() bool { return closed(c.api.Ready()) })

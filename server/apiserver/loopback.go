@@ -18,7 +18,7 @@ type loopback struct {
 }
 
 func newLoopback() *loopback {
-	l := bufconn.Listen(256 << 10)
+	l := bufconn.Listen(64 << 10)
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	return &loopback{listener: l, transport: &http.Transport{

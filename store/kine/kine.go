@@ -106,7 +106,7 @@ func (s *Store) start(ctx context.Context, path string, compact time.Duration) e
 
 // listen serves the etcd API on memory and returns how to reach it.
 func (s *Store) listen() *bufconn.Listener {
-	l := bufconn.Listen(1 << 20)
+	l := bufconn.Listen(256 << 10)
 	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(4<<20), grpc.WaitForHandlers(true))
 	server.New(s.backend, "http", 5*time.Second, etcdVersion).Register(s.grpc)
 	go func() {
