@@ -2,21 +2,16 @@ package delivery
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
-	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
 func quiet10k(b *testing.B) *Delivery {
-	d := New(Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-		Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	d := still()
 	target, space, ns := rootKey("synctargets", "a"), rootKey("spaces", "shop"), nsKey("app")
 	d.Reset(1, slices.Values([]store.Write{
 		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget", meta("a"))},
@@ -25,11 +20,7 @@ func quiet10k(b *testing.B) *Delivery {
 		{Key: ns, APIVersion: "v1", Kind: "Namespace", Revision: 1, Object: obj("v1", "Namespace", map[string]any{"name": "app",
 			"annotations": map[string]any{"skerry.dev/targets": "a"}})},
 	}))
-	b.Cleanup(func() {
-		d.groups.ShutDown()
-		d.notes.ShutDown()
-		d.status.ShutDown()
-	})
+	b.Cleanup(func() { stop(d) })
 	return d
 }
 
