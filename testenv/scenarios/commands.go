@@ -129,3 +129,13 @@ func requireRoot(ts *testscript.TestScript, needed bool) {
 		ts.Value(testKey{}).(testscript.T).Skip("a real cluster needs root")
 	}
 }
+
+// keepOutput is the script command capture.
+func keepOutput(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: capture VARIABLE COMMAND [ARGUMENT...]")
+	}
+	command := resolve(ts, args[1:])
+	ts.Check(ts.Exec(command[0], command[1:]...))
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}

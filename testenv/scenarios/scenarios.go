@@ -9,13 +9,14 @@
 //	skerry ARGS                     the product's binary, $SKERRY_BIN
 //	testenv ARGS                    the test environment's binary, $TESTENV_BIN
 //	eventually TIME REGEXP COMMAND  repeat a command until its output matches
+//	capture VARIABLE COMMAND        run a command and keep its output in a variable
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
 // A script that uses a real cluster is skipped without root. Shared clusters
 // start when the first script uses them and are taken down after the last one;
 // a script leaves nothing of its own in them, which $NS, a name that no other
-// script has, helps with. Processes end with their script.
+// script has, helps with. $CENTER and $OTHER are free addresses for centers. Processes end with their script.
 //
 // Tests import it; [Run] does nothing unless SKERRY_SCENARIOS=1.
 package scenarios
@@ -31,6 +32,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"skerry.dev/skerry/testenv/cluster"
+	"skerry.dev/skerry/testenv/drive"
+	"skerry.dev/skerry/testenv/filelock"
 )
 
 // Run runs every script of a directory as a subtest.
@@ -53,6 +56,7 @@ func Run(t *testing.T, dir string) {
 				"skerry":     program("skerry"),
 				"testenv":    program("testenv"),
 				"eventually": eventually,
+				"capture":    keepOutput,
 				"bg":         background,
 				"bgstop":     endBackground(false),
 				"bgkill":     endBackground(true),
@@ -72,7 +76,12 @@ type runner struct {
 // nobody else's, and a PATH on which the programs are.
 func newRunner(t *testing.T) *runner {
 	testenv := binary(t, "TESTENV_BIN", "testenv")
-	state, err := os.MkdirTemp("", "skerry-scenarios-")
+	removeStale(t, testenv)
+	state, err := os.MkdirTemp("", statePrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := filelock.Acquire(t.Context(), filepath.Join(state, ownerFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +107,10 @@ func newRunner(t *testing.T) *runner {
 		path:   strings.Join([]string{bin, strings.TrimSpace(string(output)), os.Getenv("PATH")}, string(os.PathListSeparator)),
 	}
 	t.Cleanup(func() {
+		defer owner.Release()
 		if err := r.shared.down(); err != nil {
 			t.Errorf("take clusters down: %v", err)
+			return // what is left is found through the state directory
 		}
 		if err := os.RemoveAll(state); err != nil {
 			t.Error(err)
@@ -145,6 +156,13 @@ func (r *runner) setup(env *testscript.Env) error {
 	}
 	env.Setenv("XDG_CACHE_HOME", cache)
 	env.Setenv("NS", namespaceFor(filepath.Base(env.WorkDir)))
+	for _, name := range []string{"CENTER", "OTHER"} { // HOST:PORT for two centers
+		address, err := drive.FreeAddress()
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, address)
+	}
 	env.Setenv("KUBECONFIG", "") // a script sets it, or says @CLUSTER
 	var variables []string
 	for _, v := range env.Vars {
