@@ -24,11 +24,9 @@ STATICCHECK    := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 
 # Packages that link Kubernetes' own server are tested without -race in `make test` (it needs cgo and would compile all of it a
-# second time); `make race` does just that.
+# second time); `make race` does just that. LIGHT are all others.
 LINKS_KUBERNETES := ./server ./server/apiserver/... ./server/space/... ./store/kine/... .
-LIGHT            := ./agent/... ./store ./store/bolt/... ./store/storetest/... ./tunnel/... ./packaging/... \
-                    ./server/api/... ./server/placement/... ./server/customize/... ./server/delivery/... \
-                    ./server/summary/... ./server/pki/... ./server/door/... ./server/admin/...
+LIGHT             = $(filter-out $(shell go list $(LINKS_KUBERNETES)),$(shell go list ./...))
 FUZZTIME         ?= 30s
 
 .PHONY: help
