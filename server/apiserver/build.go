@@ -54,8 +54,9 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	s.crds = newCRDServers(&crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback,
-		v2: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), v3: memoized(apiextensionsopenapi.GetOpenAPIDefinitions)}, s.config.Store.Client().Client, s.config.Log)
+	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
+	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
+	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
 	d := &dispatch{crds: s.crds}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
@@ -94,6 +95,9 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.LoopbackClientConfig = s.Loopback(rootSpace)
 	g.RESTOptionsGetter = s.storages
 	g.EnableProfiling = false
+	// Upstream's other check, of its log, keeps a goroutine for ever.
+	ping := []healthz.HealthChecker{healthz.PingHealthz}
+	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
 	names := openapinamer.NewDefinitionNamer(legacyscheme.Scheme, apiextensionsapiserver.Scheme)
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
