@@ -55,7 +55,7 @@ func (it Item) hash() store.Hash {
 type Encoder struct {
 	codec *compress.Codec
 	slots map[store.Key]int
-	ring  [Slots]store.Key
+	ring  []store.Key // grows up to Slots
 	next  int
 	last  int64 // revision of the batch before
 }
@@ -140,10 +140,13 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 }
 
 func (e *Encoder) remember(k store.Key) {
-	if old := e.ring[e.next]; old != (store.Key{}) {
-		delete(e.slots, old)
+	if e.next == len(e.ring) {
+		e.ring = append(e.ring, k)
+	} else {
+		delete(e.slots, e.ring[e.next])
+		e.ring[e.next] = k
 	}
-	e.ring[e.next], e.slots[k] = k, e.next
+	e.slots[k] = e.next
 	e.next = (e.next + 1) % Slots
 }
 
@@ -154,7 +157,7 @@ type Base func(k store.Key, h store.Hash) ([]byte, error)
 type Decoder struct {
 	codec *compress.Codec
 	base  Base
-	ring  [Slots]slot
+	ring  []slot // grows up to Slots
 	next  int
 	last  int64
 }
@@ -212,13 +215,17 @@ func (d *Decoder) header(c *cursor, before head) head {
 		c.fail("unknown flags of an entry")
 	}
 	if h.flags&entrySlot != 0 {
-		h.slot = c.count(Slots-1, "a slot")
-		h.encoded, h.base = d.ring[h.slot].key, d.ring[h.slot].hash
+		if h.slot = c.count(len(d.ring)-1, "a slot"); c.err == nil {
+			h.encoded, h.base = d.ring[h.slot].key, d.ring[h.slot].hash
+		}
 	} else {
 		shared := c.count(len(before.encoded), "the shared part of a key")
 		rest := c.bytes(c.count(store.MaxKeyBytes-shared, "the length of a key"), "a key")
 		h.encoded = before.encoded[:shared] + string(rest)
 		h.slot = d.next
+		if d.next == len(d.ring) {
+			d.ring = append(d.ring, slot{})
+		}
 		d.ring[d.next] = slot{key: strings.Clone(h.encoded)}
 		d.next = (d.next + 1) % Slots
 	}

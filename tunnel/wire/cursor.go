@@ -42,7 +42,7 @@ func (c *cursor) bytes(n int, what string) []byte {
 // count reads a length or a number of things of at most limit.
 func (c *cursor) count(limit int, what string) int {
 	v, n := binary.Uvarint(c.rest)
-	if c.err != nil || n <= 0 || v > uint64(limit) {
+	if c.err != nil || n <= 0 || limit < 0 || v > uint64(limit) {
 		c.fail(what)
 		return 0
 	}
