@@ -147,6 +147,9 @@ func (a *agent) run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink} {
 		parts.Go(func() { cancel(part(ctx)) })
 	}
+	if !a.Config.Relay {
+		parts.Go(func() { trim(ctx, func() int64 { return a.observer.Feed().Head().Revision }) })
+	}
 	parts.Wait()
 	closeBooks()
 	books.Wait()
