@@ -15,7 +15,9 @@ import (
 // location is a Location with the snapshot that mentioned it.
 type location struct {
 	placement.Location
-	epoch uint32
+	revision int64
+	status   v1alpha1.LocationStatus // as stored
+	epoch    uint32
 }
 
 // control takes a write of what decides: Spaces, SyncTargets, Locations and Placements.
@@ -74,6 +76,7 @@ func (s *step) syncTarget(w store.Write) {
 	if w.Object == nil {
 		if d.targets[name] != nil {
 			delete(d.targets, name)
+			d.countLocations()
 			d.wakeUnlessBulk(s)
 		}
 		return
@@ -90,6 +93,9 @@ func (s *step) syncTarget(w store.Write) {
 	t.Target = readTarget(w.Object)
 	if fresh && !s.bulk {
 		s.fill(name)
+	}
+	if fresh || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
+		d.countLocations()
 	}
 	if fresh || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
 		d.wakeUnlessBulk(s)
@@ -128,7 +134,9 @@ func (s *step) location(w store.Write) {
 			d.cfg.Log.Warn("location's selector is not understood, the one before stays", "location", name, "err", err)
 			return
 		}
-		d.locations[name] = &location{Location: placement.Location{Name: name, Selector: selector}, epoch: d.epoch}
+		d.locations[name] = &location{Location: placement.Location{Name: name, Selector: selector}, revision: w.Revision, status: o.Status,
+			epoch: d.epoch}
+		d.status.AddAfter(w.Key, countDelay)
 		if before != nil && before.Selector.String() == selector.String() {
 			return
 		}

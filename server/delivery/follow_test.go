@@ -237,3 +237,23 @@ func TestAPinnedStatefulSetStaysWhenItsNamespaceMoves(t *testing.T) {
 		t.Errorf("the StatefulSet and its Service must stay on a: %v %v %v", c.has("a", db), c.has("b", db), c.has("a", svc))
 	}
 }
+
+func TestALocationNamesTargetsAndCountsThem(t *testing.T) {
+	c := shop(t)
+	k := rootKey("locations", "the-south")
+	c.put(k, obj("skerry.dev/v1alpha1", "Location", meta("the-south"), "spec", map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{"region": "south"}}}))
+	count := func(field string) int64 {
+		o, _ := c.Get(t.Context(), k, "")
+		return number(sub(o, "status")[field])
+	}
+	c.eventually("counted", func() bool { return count("targets") == 1 && count("available") == 1 })
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "the-south"})
+	cm := c.configMap("one")
+	c.eventually("on b", func() bool { return c.has("b", cm) })
+	c.put(rootKey("synctargets", "b"), nil)
+	c.eventually("counted again", func() bool { return count("targets") == 0 })
+	if c.has("a", cm) {
+		t.Error("it went where nobody wished it")
+	}
+}

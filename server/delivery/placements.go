@@ -84,8 +84,11 @@ type tally struct {
 	behind, refused, waiting            []string // targets, for the message
 }
 
-// count takes a Placement's counts again and writes them.
+// count takes the counts of a Placement or a Location again and writes them.
 func (d *Delivery) count(ctx context.Context, k store.Key) error {
+	if k.Resource == "locations" {
+		return d.countLocation(ctx, k)
+	}
 	d.mu.RLock()
 	g := d.group(ref{ofPlacement, k})
 	if g == nil {

@@ -69,7 +69,8 @@ func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement
 	if !changed {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version}, "status": map[string]any{"conditions": list}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version},
+		"status": map[string]any{"conditions": list}})
 	if err != nil {
 		return fmt.Errorf("encode conditions: %w", err)
 	}
@@ -107,7 +108,8 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 		scheduled.Status, scheduled.Reason, scheduled.Message = false, "Invalid", p.problem
 	case p.nowhere:
 		scheduled.Status, scheduled.Reason = false, "Nowhere"
-		scheduled.Message = "nothing says where to: set the label " + v1alpha1.LabelTarget + ", make a Placement, or let the admin set defaultTargets of the Space"
+		scheduled.Message = "nothing says where to: set the label " + v1alpha1.LabelTarget +
+			", make a Placement, or let the admin set defaultTargets of the Space"
 	case p.choice.Reason != "":
 		scheduled.Status, scheduled.Reason, scheduled.Message = len(p.choice.Targets) > 0 && p.choice.Reason != "TooFewTargets",
 			p.choice.Reason, p.choice.Message

@@ -57,16 +57,18 @@ func TestExcluded(t *testing.T) {
 		obj  map[string]any
 		want bool
 	}{
-		"root":             {store.Key{Space: "root", Resource: "configmaps", Namespace: "x", Name: "c"}, nil, true},
-		"kube-system":      {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system", Name: "c"}, nil, true},
-		"the CA bundle":    {store.Key{Space: "s", Resource: "configmaps", Namespace: "x", Name: "kube-root-ca.crt"}, nil, true},
-		"a token":          {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "kubernetes.io/service-account-token"}, true},
+		"root":          {store.Key{Space: "root", Resource: "configmaps", Namespace: "x", Name: "c"}, nil, true},
+		"kube-system":   {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system", Name: "c"}, nil, true},
+		"the CA bundle": {store.Key{Space: "s", Resource: "configmaps", Namespace: "x", Name: "kube-root-ca.crt"}, nil, true},
+		"a token": {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"},
+			map[string]any{"type": "kubernetes.io/service-account-token"}, true},
 		"a secret":         {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "Opaque"}, false},
 		"a mirrored pod":   {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, mirrored, true},
 		"a pod":            {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, nil, false},
 		"a kube namespace": {store.Key{Space: "s", Resource: "namespaces", Name: "kube-public"}, nil, true},
 		"default":          {store.Key{Space: "s", Resource: "namespaces", Name: "default"}, nil, false},
-		"our own CRD":      {store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "spaces.skerry.dev"}, nil, true},
+		"our own CRD": {store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+			Name: "spaces.skerry.dev"}, nil, true},
 	} {
 		if got := Excluded(c.k, c.obj); got != c.want {
 			t.Errorf("%s: %v", text, got)

@@ -83,7 +83,8 @@ func (r *recorder) write(ctx context.Context, e placement.Event) error {
 // eventKey names an Event by what it says. Events of cluster-scoped objects are in the namespace default.
 func eventKey(e placement.Event) store.Key {
 	sum := sha256.Sum256([]byte(e.Key.Encode() + "\x00" + e.UID + "\x00" + e.Reason + "\x00" + e.Message))
-	k := store.Key{Space: e.Key.Space, Resource: "events", Namespace: e.Key.Namespace, Name: trim(e.Key.Name, 230) + "." + hex.EncodeToString(sum[:8])}
+	k := store.Key{Space: e.Key.Space, Resource: "events", Namespace: e.Key.Namespace}
+	k.Name = trim(e.Key.Name, 230) + "." + hex.EncodeToString(sum[:8])
 	if k.Namespace == "" {
 		k.Namespace = "default"
 	}

@@ -5,14 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strconv"
-	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -28,52 +24,6 @@ type shown struct {
 // is tells whether the object shows a status already.
 func (s shown) is(status store.Hash) bool {
 	return status == s.now || status == s.asked && s.now == s.got
-}
-
-// condition is a condition that we add, with the time since when.
-type condition struct {
-	placement.Condition
-	since time.Time
-}
-
-func (c condition) json() map[string]any {
-	status := "False"
-	if c.Status {
-		status = "True"
-	}
-	return map[string]any{"type": c.Type, "status": status, "reason": c.Reason, "message": c.Message,
-		"lastTransitionTime": c.since.UTC().Format(time.RFC3339)}
-}
-
-// SetCondition puts a condition of a decision on a placed object; one that is as it should be is taken off.
-func (s *Summary) SetCondition(k store.Key, c placement.Condition) {
-	quiet := c.Status || (c.Type == v1alpha1.ConditionObjectMoving && c.Reason == string(placement.Settled))
-	if c.Type == v1alpha1.ConditionObjectMoving && c.Status {
-		quiet = false
-	}
-	s.mu.Lock()
-	s.setExtra(k, c, quiet)
-	s.mu.Unlock()
-	s.queue.Add(k)
-}
-
-func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
-	old, had := s.extra[k][c.Type]
-	if remove {
-		delete(s.extra[k], c.Type)
-		if len(s.extra[k]) == 0 {
-			delete(s.extra, k)
-		}
-		return
-	}
-	if s.extra[k] == nil {
-		s.extra[k] = map[string]condition{}
-	}
-	n := condition{c, time.Now()}
-	if had && old.Status == c.Status {
-		n.since = old.since
-	}
-	s.extra[k][c.Type] = n
 }
 
 // report reads and decodes the last report of a key.
@@ -120,129 +70,6 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		return err
 	}
 	return s.show(ctx, k, at.APIVersion, at.UID, status)
-}
-
-// compose makes the status of an object from what its targets report, and adds our conditions. Nil means that there is nothing to say.
-func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.RawMessage, error) {
-	s.mu.Lock()
-	extra := make([]condition, 0, len(s.extra[at.Key]))
-	for _, c := range s.extra[at.Key] {
-		extra = append(extra, c)
-	}
-	_, written := s.shown[at.Key]
-	s.mu.Unlock()
-	sort.Slice(extra, func(i, j int) bool { return extra[i].Type < extra[j].Type })
-	told, heard := false, false
-	for _, r := range reports {
-		heard = heard || r != nil
-		told = told || r != nil && len(r.Status) > 0
-	}
-	withConditions := len(extra) > 0 && takesConditions(at.Key)
-	switch {
-	case !told && (!withConditions || written && !heard):
-		return nil, nil // what is shown is the last that is known
-	case len(reports) == 1 && told && !withConditions:
-		return reports[0].Status, nil
-	}
-	merged, err := mergeAll(at.Key, reports)
-	if err != nil {
-		return nil, err
-	}
-	if withConditions {
-		merged["conditions"] = add(merged["conditions"], extra)
-	}
-	return json.Marshal(merged)
-}
-
-func mergeAll(k store.Key, reports []*store.Report) (map[string]any, error) {
-	var merged map[string]any
-	for _, r := range reports {
-		one := map[string]any{}
-		if r != nil && len(r.Status) > 0 {
-			if err := json.Unmarshal(r.Status, &one); err != nil {
-				return nil, fmt.Errorf("decode status of %s: %w", k, err)
-			}
-		}
-		if merged == nil {
-			merged = one
-		} else {
-			merged = Merge(k, merged, one)
-		}
-	}
-	if merged == nil {
-		merged = map[string]any{}
-	}
-	return merged, nil
-}
-
-// add puts our conditions behind those of the targets.
-func add(list any, extra []condition) []any {
-	old, _ := list.([]any)
-	out := append([]any(nil), old...)
-	for _, c := range extra {
-		out = append(out, c.json())
-	}
-	return out
-}
-
-// takesConditions tells whether a kind's status has conditions. Of kinds that are not known it is tried: the API takes out what
-// the schema does not have.
-func takesConditions(k store.Key) bool {
-	if !placement.BuiltIn(k.Group) {
-		return true
-	}
-	r, ok := typed[k.Group+"/"+k.Resource]["conditions"]
-	return ok && r == worst
-}
-
-// noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more.
-func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) {
-	var lines []string
-	var news []placement.Event
-	reason := ""
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := map[string]string{}
-	for i, r := range reports {
-		if r == nil || r.Error == nil {
-			continue
-		}
-		line := at.Targets[i] + ": " + r.Error.Message
-		lines = append(lines, line)
-		reason = r.Error.Reason
-		now[at.Targets[i]] = line
-		if s.refused[at.Key][at.Targets[i]] != line {
-			news = append(news, placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
-				Reason: r.Error.Reason, Message: line})
-		}
-	}
-	if delete(s.refused, at.Key); len(now) > 0 {
-		s.refused[at.Key] = now
-	}
-	s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
-	for _, e := range news {
-		s.events.say(e)
-	}
-}
-
-func first(lines []string, n int) string {
-	if len(lines) > n {
-		return strings.Join(lines[:n], "; ") + fmt.Sprintf("; and %d more", len(lines)-n)
-	}
-	return strings.Join(lines, "; ")
-}
-
-// Failed is how many objects a target refuses.
-func (s *Summary) Failed(target string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, by := range s.refused {
-		if _, ok := by[target]; ok {
-			n++
-		}
-	}
-	return n
 }
 
 // show writes a status when the object does not show it already. What the API will not take is not tried again before it changes.

@@ -1,0 +1,83 @@
+package summary
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// compose makes the status of an object from what its targets report, and adds our conditions. Nil means that there is nothing to say.
+func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.RawMessage, error) {
+	s.mu.Lock()
+	extra := make([]condition, 0, len(s.extra[at.Key]))
+	for _, c := range s.extra[at.Key] {
+		extra = append(extra, c)
+	}
+	_, written := s.shown[at.Key]
+	s.mu.Unlock()
+	sort.Slice(extra, func(i, j int) bool { return extra[i].Type < extra[j].Type })
+	told, heard := false, false
+	for _, r := range reports {
+		heard = heard || r != nil
+		told = told || r != nil && len(r.Status) > 0
+	}
+	withConditions := len(extra) > 0 && takesConditions(at.Key)
+	switch {
+	case !told && (!withConditions || written && !heard):
+		return nil, nil // what is shown is the last that is known
+	case len(reports) == 1 && told && !withConditions:
+		return reports[0].Status, nil
+	}
+	merged, err := mergeAll(at.Key, reports)
+	if err != nil {
+		return nil, err
+	}
+	if withConditions {
+		merged["conditions"] = add(merged["conditions"], extra)
+	}
+	return json.Marshal(merged)
+}
+
+func mergeAll(k store.Key, reports []*store.Report) (map[string]any, error) {
+	var merged map[string]any
+	for _, r := range reports {
+		one := map[string]any{}
+		if r != nil && len(r.Status) > 0 {
+			if err := json.Unmarshal(r.Status, &one); err != nil {
+				return nil, fmt.Errorf("decode status of %s: %w", k, err)
+			}
+		}
+		if merged == nil {
+			merged = one
+		} else {
+			merged = Merge(k, merged, one)
+		}
+	}
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	return merged, nil
+}
+
+// add puts our conditions behind those of the targets.
+func add(list any, extra []condition) []any {
+	old, _ := list.([]any)
+	out := append([]any(nil), old...)
+	for _, c := range extra {
+		out = append(out, c.json())
+	}
+	return out
+}
+
+// takesConditions tells whether a kind's status has conditions. Of kinds that are not known it is tried: the API takes out what
+// the schema does not have.
+func takesConditions(k store.Key) bool {
+	if !placement.BuiltIn(k.Group) {
+		return true
+	}
+	r, ok := typed[k.Group+"/"+k.Resource]["conditions"]
+	return ok && r == worst
+}

@@ -1,0 +1,107 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// condition is a condition that we add, with the time since when.
+type condition struct {
+	placement.Condition
+	since time.Time
+}
+
+func (c condition) json() map[string]any {
+	status := "False"
+	if c.Status {
+		status = "True"
+	}
+	return map[string]any{"type": c.Type, "status": status, "reason": c.Reason, "message": c.Message,
+		"lastTransitionTime": c.since.UTC().Format(time.RFC3339)}
+}
+
+// SetCondition puts a condition of a decision on a placed object; one that is as it should be is taken off.
+func (s *Summary) SetCondition(k store.Key, c placement.Condition) {
+	quiet := c.Status || (c.Type == v1alpha1.ConditionObjectMoving && c.Reason == string(placement.Settled))
+	if c.Type == v1alpha1.ConditionObjectMoving && c.Status {
+		quiet = false
+	}
+	s.mu.Lock()
+	s.setExtra(k, c, quiet)
+	s.mu.Unlock()
+	s.queue.Add(k)
+}
+
+func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
+	old, had := s.extra[k][c.Type]
+	if remove {
+		delete(s.extra[k], c.Type)
+		if len(s.extra[k]) == 0 {
+			delete(s.extra, k)
+		}
+		return
+	}
+	if s.extra[k] == nil {
+		s.extra[k] = map[string]condition{}
+	}
+	n := condition{c, time.Now()}
+	if had && old.Status == c.Status {
+		n.since = old.since
+	}
+	s.extra[k][c.Type] = n
+}
+
+// noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more.
+func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) {
+	var lines []string
+	var news []placement.Event
+	reason := ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := map[string]string{}
+	for i, r := range reports {
+		if r == nil || r.Error == nil {
+			continue
+		}
+		line := at.Targets[i] + ": " + r.Error.Message
+		lines = append(lines, line)
+		reason = r.Error.Reason
+		now[at.Targets[i]] = line
+		if s.refused[at.Key][at.Targets[i]] != line {
+			news = append(news, placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
+				Reason: r.Error.Reason, Message: line})
+		}
+	}
+	if delete(s.refused, at.Key); len(now) > 0 {
+		s.refused[at.Key] = now
+	}
+	s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
+	for _, e := range news {
+		s.events.say(e)
+	}
+}
+
+func first(lines []string, n int) string {
+	if len(lines) > n {
+		return strings.Join(lines[:n], "; ") + fmt.Sprintf("; and %d more", len(lines)-n)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Failed is how many objects a target refuses.
+func (s *Summary) Failed(target string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, by := range s.refused {
+		if _, ok := by[target]; ok {
+			n++
+		}
+	}
+	return n
+}
