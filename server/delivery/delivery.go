@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 
@@ -80,8 +81,9 @@ func New(cfg Config) *Delivery {
 	}
 }
 
+// queue delays what fails by itself, from 5 ms to 30 s: a limit over all items would hold thousands back after one outage of the API.
 func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[T]())
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 30*time.Second))
 }
 
 // Run writes decisions until the context ends. It may be called once.

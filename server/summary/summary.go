@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 
@@ -69,8 +70,9 @@ func New(cfg Config) *Summary {
 	}
 }
 
+// queue delays what fails by itself, from 5 ms to 30 s: a limit over all items would hold thousands back after one outage of the API.
 func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[T]())
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 30*time.Second))
 }
 
 // Run writes until the context ends. It may be called once.
