@@ -1,4 +1,4 @@
-package apiserver_test
+package server_test
 
 import (
 	"context"
