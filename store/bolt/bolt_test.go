@@ -114,12 +114,15 @@ func TestForgetOnlyThatTombstone(t *testing.T) {
 			}
 		}
 	}
-	for revision, known := range map[int64]bool{2: true, 4: false} {
-		if err := s.Forget(storetest.Tombstone(1, revision)); err != nil {
+	for _, step := range []struct {
+		revision int64
+		known    bool
+	}{{2, true}, {4, false}} {
+		if err := s.Forget(storetest.Tombstone(1, step.revision)); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok, _ := s.Get(storetest.Key(1)); ok != known && revision == 4 {
-			t.Errorf("after forgetting revision %d: known %t, want %t", revision, ok, known)
+		if _, ok, _ := s.Get(storetest.Key(1)); ok != step.known {
+			t.Errorf("after forgetting revision %d: known %t, want %t", step.revision, ok, step.known)
 		}
 	}
 }

@@ -112,6 +112,8 @@ func TestDamagedCopyIsMended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
 		src.set(differ(50))
+		src.set(map[store.Key]string{key(2000): body(1, 1)})
+		src.set(map[store.Key]string{key(2001): body(1, 1)})
 		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
@@ -125,5 +127,57 @@ func TestDamagedCopyIsMended(t *testing.T) {
 			wantEqual(t, src, sink)
 			s.end()
 		}
+	})
+}
+
+// A revision that gets a second step after the receiver had it is looked at again, without a comparison.
+func TestSecondStepOfARevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
+		for i := range 3000 {
+			src.set(map[store.Key]string{key(i): body(i, 1)})
+		}
+		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		s.end()
+		src.revision--
+		src.set(map[store.Key]string{key(5): body(5, 2)})
+		src.set(map[store.Key]string{key(6): body(6, 2)})
+		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		wantEqual(t, src, sink)
+		st := s.child.Stats()
+		if n := st.SentBytes + st.ReceivedBytes; n > 900 {
+			t.Errorf("%d bytes, at most 900: less than the digests of a comparison", n)
+		}
+		s.end()
+	})
+}
+
+// A patch is never put on another base than the one that it was made for.
+func TestPatchNeedsItsBase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
+		src.set(map[store.Key]string{key(1): body(1, 1)})
+		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		sink.Lose(key(1))
+		if err := sink.Commit(t.Context(), store.Batch{Entries: []store.Entry{{Key: key(1), Revision: 1, Hash: store.Hash{1}, Body: []byte(body(1, 7))}},
+			Through: sink.Position()}); err != nil {
+			t.Fatal(err)
+		}
+		src.set(map[store.Key]string{key(1): body(1, 2)})
+		time.Sleep(time.Second)
+		select {
+		case err := <-s.got:
+			s.got <- err
+		default:
+			t.Error("the patch was taken")
+		}
+		s.end()
+		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		wantEqual(t, src, sink)
+		s.end()
 	})
 }
