@@ -73,7 +73,7 @@ func downCommand() *cli.Command {
 		Name:      "down",
 		Usage:     "take a cluster down and leave nothing of it",
 		ArgsUsage: "NAME | --all",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks"}},
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks of the state directory, whoever started them"}},
 		Action: func(c *cli.Context) error {
 			state, err := cluster.OpenState()
 			if err != nil {
@@ -92,6 +92,8 @@ func downCommand() *cli.Command {
 			}
 			var errs []error
 			for _, one := range all {
+				// Whoever shares the state directory should see what happened.
+				fmt.Fprintf(os.Stderr, "%s: taking down (state directory %s)\n", one.Name, state.Dir())
 				errs = append(errs, state.Down(c.Context, one.Name))
 			}
 			return errors.Join(append(errs, downNets(c.Context, state))...)
