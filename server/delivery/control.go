@@ -41,6 +41,7 @@ func (s *step) spaceObject(w store.Write) {
 	sp := d.spaceOf(w.Key.Name)
 	if w.Object == nil {
 		sp.known, sp.offered, sp.fallback = false, nil, placement.Wish{}
+		d.tidySpace(sp)
 		return
 	}
 	var o v1alpha1.Space
@@ -68,6 +69,13 @@ func (s *step) spaceObject(w store.Write) {
 	sp.known, sp.offered, sp.fallback = true, offered, fallback
 	if !same && !s.bulk {
 		d.wakeSpace(sp)
+	}
+}
+
+// tidySpace forgets a space that is gone and has nothing left.
+func (d *Delivery) tidySpace(sp *space) {
+	if !sp.known && len(sp.namespaces) == 0 && len(sp.cluster.objects) == 0 && len(sp.placements) == 0 {
+		delete(d.spaces, sp.name)
 	}
 }
 

@@ -257,3 +257,25 @@ func TestALocationNamesTargetsAndCountsThem(t *testing.T) {
 		t.Error("it went where nobody wished it")
 	}
 }
+
+func TestASpaceThatIsGoneLeavesNothingBehind(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	cm, web := c.configMap("one"), c.deployment("web", nil, "one")
+	c.eventually("on a", func() bool { return c.has("a", cm) && c.has("a", web) })
+	c.put(rootKey("spaces", "shop"), nil)
+	if !c.has("a", web) {
+		t.Error("only what is deleted goes")
+	}
+	for _, k := range []store.Key{nsKey("app"), cm, web} { // the order of a purge
+		c.put(k, nil)
+	}
+	if c.has("a", nsKey("app")) || c.has("a", cm) || c.has("a", web) {
+		t.Error("something stayed on a")
+	}
+	c.d.mu.RLock()
+	defer c.d.mu.RUnlock()
+	if sp := c.d.spaces["shop"]; sp != nil {
+		t.Errorf("the space stays in memory: %+v", sp)
+	}
+}

@@ -55,6 +55,7 @@ func (d *Delivery) tidy(n *namespace) {
 	if n.name != "" && n.self == nil && len(n.objects) == 0 {
 		delete(n.space.namespaces, n.name)
 	}
+	d.tidySpace(n.space)
 }
 
 // sweep removes what a snapshot did not mention.

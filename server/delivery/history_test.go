@@ -116,6 +116,9 @@ func (h *history) write() {
 	if pick("what", "put", "put", "delete") == "delete" {
 		o = nil
 	}
+	if o != nil && k.Space == "shop" && k.Resource != "placements" && pick("made anew", "no", "no", "yes") == "yes" {
+		o["metadata"].(map[string]any)["uid"] = fmt.Sprint("uid-", h.revision)
+	}
 	h.put(k, o)
 }
 

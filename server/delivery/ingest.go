@@ -122,11 +122,11 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 		s.gone(w.Key)
 		return
 	}
-	sp := d.spaceOf(w.Key.Space)
-	n := d.namespaceOf(sp, w.Key.Namespace)
+	n := d.namespaceOf(d.spaceOf(w.Key.Space), w.Key.Namespace)
 	o := d.place(n, k, w.Key.Name)
 	if o.present && o.uid != r.uid {
 		s.gone(w.Key) // recreated under the same name: another object
+		n = d.namespaceOf(d.spaceOf(w.Key.Space), w.Key.Namespace)
 		o = d.place(n, k, w.Key.Name)
 	}
 	labelled := !o.present || o.labels != r.labels

@@ -17,6 +17,9 @@ func (s *step) placementObject(w store.Write) {
 		s.rulesChanged(sp)
 		b = nil
 	}
+	if w.Object == nil {
+		d.tidySpace(sp)
+	}
 	var o v1alpha1.Placement
 	if w.Object == nil || !d.decode(w, &o) {
 		return
