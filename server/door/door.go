@@ -92,15 +92,19 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// tls asks for an agent's certificate and compares the whole of it: authority, subject, center.
+// tls asks for an agent's certificate and compares the whole of it: authority, subject, center. One that has expired is let in too: its session
+// can do nothing but renew it, so that a site that was cut off for long comes back by itself.
 func (d *Door) tls() *tls.Config {
 	agents := x509.NewCertPool()
 	agents.AddCert(d.cfg.AgentCA)
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, Certificates: []tls.Certificate{d.cfg.Certificate},
-		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: agents,
+		ClientAuth: tls.RequireAnyClientCert, ClientCAs: agents,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			leaf := s.PeerCertificates[0]
+			if err := enroll.VerifyAgent(leaf, agents); err != nil {
+				return err
+			}
 			if _, err := enroll.IdentityOf(leaf); err != nil {
 				return err
 			}

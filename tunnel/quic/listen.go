@@ -34,7 +34,7 @@ type Listener struct {
 
 // Listen opens the door for QUIC.
 func Listen(cfg ListenConfig) (*Listener, error) {
-	if cfg.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
+	if c := cfg.TLS; c.ClientAuth != tls.RequireAndVerifyClientCert && (c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil) {
 		return nil, errors.New("listen: the TLS configuration does not require the children's certificates")
 	}
 	growBuffers(cfg.Packet, cfg.Log)

@@ -229,3 +229,18 @@ func TestNobodyThere(t *testing.T) {
 		t.Errorf("dial: %v after %s", err, time.Since(at))
 	}
 }
+
+// A listener that would take any certificate unseen does not start.
+func TestListenNeedsVerification(t *testing.T) {
+	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packet.Close()
+	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert, tls.RequireAnyClientCert, tls.VerifyClientCertIfGiven} {
+		if l, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: &tls.Config{ClientAuth: auth}, Log: slog.New(slog.DiscardHandler)}); err == nil {
+			l.Close()
+			t.Errorf("%v: it listens", auth)
+		}
+	}
+}
