@@ -96,6 +96,7 @@ type StatusError struct {
 	Body string
 }
 
+// Error says the code and the beginning of the answer.
 func (e *StatusError) Error() string { return fmt.Sprintf("HTTP %d: %.300s", e.Code, e.Body) }
 
 // Do sends one request and returns the body of a successful answer.
