@@ -35,18 +35,6 @@ func newFamily() family {
 	return family{parents: map[string]parent{}, waiting: map[string]map[string]place{}, waits: map[string]string{}}
 }
 
-// top goes up from a UID until a UID whose owner is not known. The chain has few links; a loop cannot hold it.
-func (f *family) top(uid string) string {
-	for range 4 {
-		p, ok := f.parents[uid]
-		if !ok {
-			return uid
-		}
-		uid = p.uid
-	}
-	return uid
-}
-
 // wait lets a Pod wait until a UID above it is known.
 func (f *family) wait(pod, above string, at place) {
 	f.unwait(pod)
