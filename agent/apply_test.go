@@ -255,3 +255,29 @@ func TestBurstIsParallel(t *testing.T) {
 		t.Errorf("%d changes for 100 objects", n)
 	}
 }
+
+func TestObjectTakenOverIsNotDeleted(t *testing.T) {
+	s := newSite(t)
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/origin-uid": "another"}}})
+	s.desire(gone(c))
+	s.settled()
+	if !s.exists(c) {
+		t.Error("an object that somebody else took over was deleted")
+	}
+}
+
+func TestTheSameAgainIsNoWrite(t *testing.T) {
+	s := newSite(t)
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	s.desire(c)
+	s.applier.Changed([]store.Key{c.Key})
+	s.settled()
+	if n := s.writesTo("c"); n != 1 {
+		t.Errorf("%d writes of the same object", n)
+	}
+}
