@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"strconv"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -41,6 +42,7 @@ func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
 type changes struct {
 	native map[string]schema.GroupResource
 	to     ChangeHandler
+	fresh  bool // there was no progress since reset
 }
 
 // reset checks everything before it gives anything away, so that the iterator cannot fail half-way.
@@ -62,6 +64,7 @@ func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
 			}
 		}
 	})
+	c.fresh = true
 	return nil
 }
 
@@ -82,7 +85,14 @@ func (c *changes) change(e *clientv3.Event) error {
 	return nil
 }
 
-func (c *changes) progress(revision int64) { c.to.Progress(revision) }
+func (c *changes) progress(revision int64) {
+	c.to.Progress(revision)
+	if c.fresh {
+		// The listing, and what was decoded of it, is garbage now, and more than all else: it must not stay resident.
+		c.fresh = false
+		debug.FreeOSMemory()
+	}
+}
 
 func (c *changes) write(kv *mvccpb.KeyValue) (store.Write, bool, error) {
 	k, ok := parseKey(c.native, string(kv.Key))

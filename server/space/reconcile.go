@@ -43,13 +43,19 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 	return 0, c.settle(ctx, s)
 }
 
-// settle gives a new space what it needs. A space that is ready costs one read.
-func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
-	url := c.config.URL(s.Name)
+// settled tells whether a space has all that it needs, and says so.
+func (c *Controller) settled(s *v1alpha1.Space) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
-	if ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == s.Generation && s.Status.URL == url {
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == s.Generation &&
+		s.Status.URL == c.config.URL(s.Name)
+}
+
+// settle gives a new space what it needs.
+func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
+	if c.settled(s) {
 		return nil
 	}
+	url := c.config.URL(s.Name)
 	if err := c.ensureNamespaces(ctx, s.Name); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // sink receives what a reflector reads, and keeps nothing.
@@ -58,8 +60,8 @@ func (c *Controller) watch(ctx context.Context) {
 				}
 			}
 			c.config.Set.replace(names)
-			for _, n := range names {
-				c.queue.Add(n)
+			for _, obj := range all {
+				c.enqueue(obj)
 			}
 			select {
 			case <-c.ready:
@@ -73,7 +75,7 @@ func (c *Controller) watch(ctx context.Context) {
 				if a.GetDeletionTimestamp() == nil {
 					c.config.Set.add(a.GetName())
 				}
-				c.queue.Add(a.GetName())
+				c.enqueue(obj)
 			}
 		},
 		remove: func(obj any) {
@@ -83,4 +85,17 @@ func (c *Controller) watch(ctx context.Context) {
 		},
 	}
 	cache.NewReflectorWithOptions(lw, &unstructured.Unstructured{}, to, cache.ReflectorOptions{Name: "spaces"}).RunWithContext(ctx)
+}
+
+// enqueue queues a Space unless there is nothing to do for it: after a start that is true of nearly all.
+func (c *Controller) enqueue(obj any) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	s := &v1alpha1.Space{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err == nil && s.DeletionTimestamp == nil && c.settled(s) {
+		return
+	}
+	c.queue.Add(u.GetName())
 }
