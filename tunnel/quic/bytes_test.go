@@ -97,6 +97,10 @@ func TestBytes(t *testing.T) {
 	child, parent := s.pair(t)
 	desired, reported := newObjects(false), newObjects(true)
 	copied, inbox := storetest.NewMemory(), storetest.NewMemory()
+	var crossed atomic.Int64
+	for _, sink := range []*storetest.Memory{copied, inbox} {
+		sink.OnCommit = func(b store.Batch) { crossed.Add(int64(len(b.Entries))) }
+	}
 	served := make(chan error, 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -107,10 +111,6 @@ func TestBytes(t *testing.T) {
 			return tunnel.Admission{Feed: desired.Feed, Inbox: inbox}, nil
 		}})
 	}()
-	var crossed atomic.Int64
-	for _, sink := range []*storetest.Memory{copied, inbox} {
-		sink.OnCommit = func(b store.Batch) { crossed.Add(int64(len(b.Entries))) }
-	}
 	count := func(what string, limit, n int, src *objects, sink *storetest.Memory, change func()) {
 		t.Helper()
 		settle(t, child)

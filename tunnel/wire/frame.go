@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"skerry.dev/skerry/store"
 )
@@ -81,7 +82,7 @@ func readN(r io.Reader, n int) ([]byte, error) {
 	for len(b) < n {
 		have := len(b)
 		grow := min(n-have, max(step, have))
-		b = append(b, make([]byte, grow)...)
+		b = slices.Grow(b, grow)[:have+grow]
 		if _, err := io.ReadFull(r, b[have:]); err != nil {
 			return nil, noEOF(err)
 		}
