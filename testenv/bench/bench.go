@@ -94,7 +94,7 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	for i, name := range []string{upstream, edge} {
 		b.say("start the simulated cluster %s", name)
 		b.stop = append(b.stop, func() { _, _ = b.Run(context.Background(), b.Testenv, "down", name) })
-		out, err := b.Run(ctx, b.Testenv, "up", "--kind", "simulated", name)
+		out, err := b.Run(ctx, b.Testenv, "up", "--kind", "simulated", "--persist", name)
 		if err != nil {
 			return err
 		}
