@@ -42,7 +42,9 @@ type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
-	Log       *slog.Logger
+	// Absent tells whether the target is known to have no object of this key; false means that it must be asked.
+	Absent func(k store.Key) bool
+	Log    *slog.Logger
 }
 
 // Applier makes the target hold the desired state.

@@ -43,8 +43,8 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	return nil
 }
 
-// write applies one object. The first write of an object reads before, so that nothing of anybody else is changed; later ones
-// are conditional on the UID that the inventory has, and need no read.
+// write applies one object. The first write of an object reads before, unless it is known that there is none, so that nothing of anybody else
+// is changed; later ones are conditional on the UID that the inventory has, and need no read.
 func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object, r inventory.Record) error {
 	client, err := a.client(ctx, e.Key)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object,
 	}
 	resource := target.Of(e.Key, head.APIVersion)
 	uid, created := r.UID, r.Created
-	if uid == "" {
+	if uid == "" && !a.Absent(e.Key) {
 		found, err := a.find(ctx, client, resource, e.Key, true)
 		switch {
 		case err != nil:
@@ -66,7 +66,7 @@ func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object,
 		default:
 			return errNotOurs
 		}
-	} else if e.Key.Class() == store.ClassNamespace && !r.Created {
+	} else if uid != "" && e.Key.Class() == store.ClassNamespace && !r.Created {
 		return a.keepNamespace(ctx, client, resource, e, head)
 	}
 	live, made, err := client.Apply(ctx, resource, e.Key.Namespace, e.Key.Name, uid, e.Body)
@@ -77,6 +77,8 @@ func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object,
 		return a.replace(ctx, client, resource, e.Key, r, err)
 	case err != nil:
 		return err
+	case uid == "" && !made:
+		return errNotOurs // somebody made it at the same moment; it is never taken for ours, so it is never deleted
 	}
 	a.record(e, head, live, created || made)
 	if e.Key.Class() == store.ClassCRD {

@@ -95,7 +95,6 @@ type rulebook struct {
 	uid        string
 	revision   int64
 	generation int64
-	observed   int64
 	group      group
 	status     map[string]any
 	epoch      uint32

@@ -46,7 +46,6 @@ type Summary struct {
 	events *recorder
 
 	mu      sync.Mutex
-	epoch   uint32
 	shown   map[store.Key]shown
 	mirrors map[store.Key]*mirrored            // by the key that is reported
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
