@@ -25,7 +25,7 @@ type Store interface {
 
 // Records are grouped into one transaction for flushDelay after the first of them, or until there are flushCount.
 const (
-	flushDelay = 20 * time.Millisecond
+	flushDelay = 250 * time.Millisecond
 	flushCount = 256
 )
 
