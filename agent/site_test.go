@@ -183,7 +183,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 // settled waits until every desired object is on the target and written down.
 func (s *site) settled() {
 	s.t.Helper()
-	eventually(s.t, "nothing pending", func() bool { return s.applier.Pending() == 0 })
+	eventually(s.t, "nothing pending", func() bool { return s.applier.Pending() == 0 && s.observer.Waiting() == 0 })
 	if err := s.inventory.Flush(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ type Observer struct {
 	strays   map[string]stray       // delivered objects whose record has not come yet, by UID
 	watchers map[watchKey]*watcher  // running
 	initial  map[watchKey]bool      // watchers of the start whose first list is not complete
+	gather   gathering              // reports that wait a moment for more
 	start    func(w *watcher)       // set while Run runs
 	counts   map[watchKey]int       // how many inventory objects each watched resource has
 	counted  map[store.Key]watchKey // where an object is counted
@@ -47,6 +48,7 @@ func New(c Config) *Observer {
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: map[store.Key]*record{},
 		pods: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
 		initial: map[watchKey]bool{}, counts: map[watchKey]int{}, counted: map[store.Key]watchKey{},
+		gather: newGathering(),
 	}
 	o.fetch = newRefetcher(o)
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body)
@@ -83,6 +85,7 @@ func (o *Observer) Run(ctx context.Context) error {
 	o.mu.Unlock()
 
 	all.Go(func() { o.fetch.run(ctx) })
+	all.Go(func() { o.release(ctx) })
 	<-ctx.Done()
 	o.mu.Lock()
 	o.start = nil
@@ -115,6 +118,7 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 	rec.applied(r)
 	if live != nil {
 		o.observed(k, rec, live)
+		o.hold(k)
 	}
 	o.publish(k)
 	o.follow(k, r)
@@ -135,6 +139,7 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 		rec.originUID = originUID
 	}
 	rec.failure = &why
+	delete(o.gather.keys, k)
 	o.publish(k)
 }
 

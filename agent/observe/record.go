@@ -63,6 +63,9 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 
 // publish puts the present state of a key into the feed. Equal content is no change. o.mu is held.
 func (o *Observer) publish(k store.Key) {
+	if _, waits := o.gather.keys[k]; waits {
+		return
+	}
 	body, generation, err := o.render(k)
 	if err != nil {
 		o.Log.Error("report not rendered", "key", k, "err", err)
@@ -74,6 +77,7 @@ func (o *Observer) publish(k store.Key) {
 
 // drop takes a key out of the feed. o.mu is held.
 func (o *Observer) drop(k store.Key) {
+	delete(o.gather.keys, k)
 	if o.records[k] == nil {
 		return
 	}

@@ -1,0 +1,65 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+// gatherTime is how long the report of an object that was just written waits for the first answers of the target's controllers: that it
+// is applied and what came of it then travel as one. A refusal does not wait.
+const gatherTime = 80 * time.Millisecond
+
+// gathering are the keys whose reports wait.
+type gathering struct {
+	keys map[store.Key]struct{}
+	wake chan struct{} // one slot: there are keys
+}
+
+func newGathering() gathering {
+	return gathering{keys: map[store.Key]struct{}{}, wake: make(chan struct{}, 1)}
+}
+
+// hold lets the reports of a key wait. o.mu is held.
+func (o *Observer) hold(k store.Key) {
+	o.gather.keys[k] = struct{}{}
+	select {
+	case o.gather.wake <- struct{}{}:
+	default:
+	}
+}
+
+// release publishes the reports that waited for their time, until ctx ends.
+func (o *Observer) release(ctx context.Context) {
+	for {
+		select {
+		case <-o.gather.wake:
+		case <-ctx.Done():
+			return
+		}
+		timer := time.NewTimer(gatherTime)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		o.mu.Lock()
+		waited := o.gather.keys
+		o.gather.keys = map[store.Key]struct{}{}
+		for k := range waited {
+			if o.records[k] != nil {
+				o.publish(k)
+			}
+		}
+		o.mu.Unlock()
+	}
+}
+
+// Waiting is how many reports wait for their time.
+func (o *Observer) Waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.gather.keys)
+}
