@@ -119,8 +119,9 @@ func (s *Server) wire(keys *pki.PKI, certificate certificate, tcp net.Listener, 
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
-		Routes: map[string]http.Handler{enroll.Path: s.door.Handler()},
-		Log:    s.cfg.Log.With("part", "apiserver"),
+		Routes:      map[string]http.Handler{enroll.Path: s.door.Handler()},
+		ReadyChecks: map[string]func() error{"center": s.checkReady},
+		Log:         s.cfg.Log.With("part", "apiserver"),
 	})
 	if err != nil {
 		return err
@@ -184,6 +185,16 @@ func (s *Server) reported(target string, keys []store.Key) {
 
 // Ready is closed when the center serves its API, has placed what its data says and lets agents in.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// checkReady is a line of /readyz: the API answers before the rest of the center is there.
+func (s *Server) checkReady() error {
+	select {
+	case <-s.ready:
+		return nil
+	default:
+		return errors.New("the center is starting: root, placement or the agents' door are not there yet")
+	}
+}
 
 // URL is the address of the center's root.
 func (s *Server) URL() string { return s.url }
