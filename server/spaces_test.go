@@ -318,4 +318,10 @@ func front(t *testing.T, c *center) {
 			t.Errorf("%s: %d %.300s", x.path, resp.StatusCode, body)
 		}
 	}
+	// What older clients ask for, in the protobuf form.
+	doc, err := clients(t, c.admin("team")).Discovery().OpenAPISchema()
+	must(t, err)
+	if n := len(doc.Definitions.AdditionalProperties); n < 100 {
+		t.Errorf("%d definitions", n)
+	}
 }

@@ -9,7 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+// openAPIv2Proto is what the protobuf form is called in an answer. Clients ask for it by an older name as well, with an @, which is no
+// media type: as the type of an answer they could not parse it.
+const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 // serveOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
 func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
