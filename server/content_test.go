@@ -77,7 +77,8 @@ func services(t *testing.T, c *center) {
 func mirroredPods(t *testing.T, c *center) {
 	ctx := t.Context()
 	own := clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: "paris"}},
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: "paris",
+		v1alpha1.AnnotationReportedCreation: "2026-01-02T03:04:05Z"}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
 	pod, err := own.Create(ctx, pod, metav1.CreateOptions{})
@@ -85,11 +86,15 @@ func mirroredPods(t *testing.T, c *center) {
 	if pod.Status.Phase != corev1.PodRunning {
 		t.Errorf("created with status %+v", pod.Status)
 	}
+	if age := pod.CreationTimestamp.UTC().Format(time.RFC3339); age != "2026-01-02T03:04:05Z" || len(pod.Annotations) != 1 {
+		t.Errorf("created at %s with annotations %v: not the reported Pod's age", age, pod.Annotations)
+	}
+	pod.Annotations[v1alpha1.AnnotationReportedCreation] = "2026-01-02T03:04:05Z"
 	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodSucceeded
 	pod, err = own.Update(ctx, pod, metav1.UpdateOptions{})
 	must(t, err)
-	if pod.Status.Phase != corev1.PodSucceeded || pod.Spec.NodeName != "node" {
-		t.Errorf("updated to %s on %q", pod.Status.Phase, pod.Spec.NodeName)
+	if pod.Status.Phase != corev1.PodSucceeded || pod.Spec.NodeName != "node" || len(pod.Annotations) != 1 {
+		t.Errorf("updated to %s on %q with annotations %v", pod.Status.Phase, pod.Spec.NodeName, pod.Annotations)
 	}
 	user := clients(t, c.admin("team")).CoreV1().Pods("default")
 	_, err = user.Patch(ctx, "m", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})

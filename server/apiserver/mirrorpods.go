@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,7 +36,17 @@ func (s podCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	if isMirror(ctx, pod) {
 		pod.Status = status
+		born(pod)
 	}
+}
+
+// born gives a mirror the age of the Pod that it shows. Upstream has put the time of this request into metadata.creationTimestamp by now,
+// so the real one comes in an annotation, which is not stored.
+func born(pod *api.Pod) {
+	if t, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.AnnotationReportedCreation]); err == nil {
+		pod.CreationTimestamp = metav1.NewTime(t)
+	}
+	delete(pod.Annotations, v1alpha1.AnnotationReportedCreation)
 }
 
 func (s podCreate) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -53,6 +64,7 @@ func (s podUpdate) PrepareForUpdate(ctx context.Context, obj, old runtime.Object
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
 	if isMirror(ctx, pod) {
 		pod.Status = status
+		delete(pod.Annotations, v1alpha1.AnnotationReportedCreation)
 	}
 }
 

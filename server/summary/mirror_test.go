@@ -31,6 +31,9 @@ func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
 	c.says("a", pod, as("t1", "", "Pending"))
 	c.eventually("mirrored", func() bool { return field("status", "phase") == "Pending" })
 	uid := field("metadata", "uid")
+	if at := field("metadata", "annotations", v1alpha1.AnnotationReportedCreation); at != "t1" {
+		t.Errorf("mirrored as created at %v", at)
+	}
 	c.says("a", pod, as("t1", "n1", "Running"))
 	c.eventually("has a node", func() bool { return field("spec", "nodeName") == "n1" && field("status", "phase") == "Running" })
 	if n := c.count(); n != 2 || field("metadata", "uid") != uid {

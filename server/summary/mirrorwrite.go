@@ -148,6 +148,9 @@ func podFor(k store.Key, name string, w wanted) map[string]any {
 	}
 	notes[v1alpha1.AnnotationReportedFrom], notes[annotationReportedHash] = w.target, w.hash
 	delete(notes, annotationReportedAs)
+	if t, ok := meta["creationTimestamp"].(string); ok {
+		notes[v1alpha1.AnnotationReportedCreation] = t
+	}
 	if name != k.Name {
 		notes[annotationReportedAs] = k.Name
 	}

@@ -21,6 +21,8 @@ const (
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"
+	// AnnotationReportedCreation comes with a mirror that the center writes and is not stored: when the Pod was created at its target.
+	AnnotationReportedCreation = "skerry.dev/reported-creation"
 )
 
 // Condition types that the center writes.
