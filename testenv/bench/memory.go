@@ -40,7 +40,7 @@ func memoryOf(pid int) (m memory, err error) {
 // settled returns the memory once it has been steady for a while: garbage is collected and returned only with time.
 func settled(ctx context.Context, pid int) (m memory, err error) {
 	last := memory{}
-	for steady, tries := 0, 0; steady < 4 && tries < 60; tries++ {
+	for steady, tries := 0, 0; steady < 8 && tries < 60; tries++ {
 		if m, err = memoryOf(pid); err != nil {
 			return m, err
 		}

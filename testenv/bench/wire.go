@@ -12,10 +12,10 @@ import (
 
 // wire counts the bytes between agent and center, payload of UDP datagrams in both directions.
 func (b *bench) wire(ctx context.Context) error {
-	if err := b.idleBytes(ctx); err != nil {
+	if err := b.bytesPerDeployment(ctx); err != nil {
 		return err
 	}
-	if err := b.bytesPerDeployment(ctx); err != nil {
+	if err := b.idleBytes(ctx); err != nil {
 		return err
 	}
 	if err := b.bytesPerStatus(ctx); err != nil {
