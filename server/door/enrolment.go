@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,19 +18,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
+// attempts bounds how often a join is tried again because somebody else wrote the token or the SyncTarget meanwhile.
+const attempts = 5
+
 // redeem uses a token up and signs the certificate of the site that came with it. The token is marked before anything is handed out, by a
 // write that only one can win; a site that lost the answer comes again with the same key and gets it once more.
-func (d *Door) redeem(ctx context.Context, r enroll.JoinRequest) ([]byte, error) {
+func (d *Door) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
 	client, err := d.client()
 	if err != nil {
 		return nil, err
 	}
+	for range attempts {
+		chain, err = d.tryRedeem(ctx, client, r)
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			break
+		}
+	}
+	return chain, err
+}
+
+// tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was read.
+func (d *Door) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
 	token, err := d.token(ctx, client, r)
 	if err != nil {
 		return nil, err
@@ -41,7 +57,21 @@ func (d *Door) redeem(ctx context.Context, r enroll.JoinRequest) ([]byte, error)
 	if token.UsedBy != "" && (token.UsedBy != r.Name || token.usedKey != key) {
 		return nil, enroll.ErrTokenUsed
 	}
-	if s := d.session(r.Name); s != nil && s.conn.Peer().Key != key {
+	labels := siteLabels(r.Labels)
+	if err := checkLabels(labels); err != nil {
+		return nil, fmt.Errorf("%w: %w", enroll.ErrLabels, err)
+	}
+	target, err := client.Resource(syncTargets).Get(ctx, r.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		target, err = nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the SyncTarget: %w", err)
+	}
+	if token.target != "" && (target == nil || string(target.GetUID()) != token.target) {
+		return nil, enroll.ErrTokenUsed // what it joined was removed: it is no way back
+	}
+	if target != nil && target.GetAnnotations()[annotationKey] != "" && target.GetAnnotations()[annotationKey] != key {
 		return nil, enroll.ErrNameInUse
 	}
 	chain, err := d.cfg.Sign(r.CSR, r.Name)
@@ -49,13 +79,20 @@ func (d *Door) redeem(ctx context.Context, r enroll.JoinRequest) ([]byte, error)
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
 	if token.UsedBy == "" {
-		if err := markUsed(ctx, client, token, r.Name, key); err != nil {
+		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name), dataUsedKey: []byte(key)}); err != nil {
 			return nil, err
 		}
 	}
-	if err := ensureTarget(ctx, client, r, token.Labels, key); err != nil {
+	if target, err = ensureTarget(ctx, client, r.Name, target, key, labels, token.Labels); err != nil {
 		return nil, err
 	}
+	if token.target == "" {
+		err := token.write(ctx, client, map[string][]byte{dataTarget: []byte(target.GetUID())})
+		if err != nil && !errors.Is(err, enroll.ErrTokenUnknown) { // revoked at this moment: the site stays joined
+			return nil, err
+		}
+	}
+	d.targets.await(ctx, r.Name, key)
 	d.cfg.Log.Info("a site joined", "target", r.Name, "token", token.ID)
 	return chain, nil
 }
@@ -81,61 +118,78 @@ func (d *Door) token(ctx context.Context, client dynamic.Interface, r enroll.Joi
 	return t, nil
 }
 
-// markUsed is the write that only one site can win: it names the version of the Secret that was read.
-func markUsed(ctx context.Context, client dynamic.Interface, t *storedToken, name, key string) error {
+// write changes the data of the token's Secret if it is still as it was read: of several, only one can win.
+func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data map[string][]byte) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID},
-		"data":     map[string]any{dataUsedBy: []byte(name), dataUsedKey: []byte(key)},
+		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID}, "data": data,
 	})
 	if err != nil {
 		return err
 	}
-	_, err = client.Resource(secrets).Namespace(tokenNamespace).Patch(ctx, t.secret.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	switch {
-	case apierrors.IsConflict(err):
-		return enroll.ErrTokenUsed
-	case apierrors.IsNotFound(err):
+	u, err := client.Resource(secrets).Namespace(tokenNamespace).Patch(ctx, t.secret.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
 		return enroll.ErrTokenUnknown
-	case err != nil:
+	} else if err != nil {
 		return fmt.Errorf("mark the join token as used: %w", err)
 	}
+	t.secret.ResourceVersion = u.GetResourceVersion()
 	return nil
 }
 
-// ensureTarget makes the SyncTarget, or gives an existing one the new key: a site that joins again keeps its place.
-func ensureTarget(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest, fromToken map[string]string, key string) error {
-	labels := map[string]any{}
-	for k, v := range joined(r.Labels, fromToken) {
-		labels[k] = v
+// ensureTarget makes the SyncTarget, or gives the existing one, which was read before, the key. A site that joins again keeps its place and
+// the labels that it has there; the token's labels count in any case.
+func ensureTarget(ctx context.Context, client dynamic.Interface, name string, existing *unstructured.Unstructured, key string,
+	fromSite, fromToken map[string]string) (*unstructured.Unstructured, error) {
+	labels := maps.Clone(fromSite)
+	if existing != nil {
+		maps.Copy(labels, existing.GetLabels())
 	}
-	meta := map[string]any{"name": r.Name, "labels": labels, "annotations": map[string]any{annotationKey: key}}
-	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": meta, "spec": map[string]any{}}}
-	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("SyncTarget"))
-	_, err := client.Resource(syncTargets).Create(ctx, obj, metav1.CreateOptions{FieldManager: "skerry"})
-	if apierrors.IsAlreadyExists(err) {
+	maps.Copy(labels, fromToken)
+	var made *unstructured.Unstructured
+	var err error
+	if existing == nil {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+		obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("SyncTarget"))
+		obj.SetName(name)
+		obj.SetLabels(labels)
+		obj.SetAnnotations(map[string]string{annotationKey: key})
+		made, err = client.Resource(syncTargets).Create(ctx, obj, metav1.CreateOptions{FieldManager: "skerry"})
+	} else {
+		meta := map[string]any{"labels": labels, "annotations": map[string]string{annotationKey: key},
+			"resourceVersion": existing.GetResourceVersion(), "uid": existing.GetUID()}
 		var patch []byte
-		if patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels, "annotations": meta["annotations"]}}); err == nil {
-			_, err = client.Resource(syncTargets).Patch(ctx, r.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+		if patch, err = json.Marshal(map[string]any{"metadata": meta}); err == nil {
+			made, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
 		}
 	}
 	if apierrors.IsInvalid(err) {
-		return fmt.Errorf("%w: %w", enroll.ErrName, err)
+		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	} else if err != nil {
-		return fmt.Errorf("make the SyncTarget: %w", err)
+		return nil, fmt.Errorf("make the SyncTarget: %w", err)
 	}
-	return nil
+	return made, nil
 }
 
-// joined are the labels of a new target: the site's own, but none of ours, and over them the token's.
-func joined(fromSite, fromToken map[string]string) map[string]string {
+// siteLabels are those of a site's own labels that it may set: none of ours.
+func siteLabels(labels map[string]string) map[string]string {
 	out := map[string]string{}
-	for k, v := range fromSite {
-		if k != "skerry.dev" && !strings.HasPrefix(k, "skerry.dev/") {
+	for k, v := range labels {
+		prefix, _, _ := strings.Cut(k, "/")
+		if own := v1alpha1.GroupVersion.Group; prefix != own && !strings.HasSuffix(prefix, "."+own) {
 			out[k] = v
 		}
 	}
-	maps.Copy(out, fromToken)
 	return out
+}
+
+// checkLabels tells which label is none that an object can have.
+func checkLabels(labels map[string]string) error {
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		if errs := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])); len(errs) > 0 {
+			return fmt.Errorf("label %s=%s: %s", k, labels[k], strings.Join(errs, "; "))
+		}
+	}
+	return nil
 }
 
 func keyOf(csr []byte) (string, error) {

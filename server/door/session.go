@@ -11,8 +11,11 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// errNoMember refuses a renewal.
-var errNoMember = errors.New("the target was removed, or has joined with another key since")
+// errNoMember refuses a renewal, and ends a session.
+var errNoMember = errors.New("the target was removed, or its key was")
+
+// errSlowEnd refuses a session while the one before it is still storing reports.
+var errSlowEnd = &tunnel.Refused{Reason: "Busy", Message: "the session before this one is still ending", RetryAfter: time.Second}
 
 // session is one connected agent.
 type session struct {
@@ -22,21 +25,70 @@ type session struct {
 	hello  tunnel.Hello
 	began  time.Time
 	cancel context.CancelCauseFunc
+	ended  chan struct{} // closed when nothing of the session runs any more
 
 	mu     sync.Mutex
 	acked  store.Position
 	health tunnel.Health
+	due    int64 // what the agent should have acknowledged by now
+	head   int64 // the feed's head at the last glance
+	shown  standing
+}
+
+// standing is how a session stands.
+type standing struct {
+	acked   int64 // what the agent has durably stored
+	done    bool  // that is everything
+	late    bool  // it lacks something that it had time for
+	objects int
+	health  tunnel.Health
+}
+
+func (s *session) standing(objects int) standing {
+	s.mu.Lock()
+	acked, due := s.acked, s.due
+	out := standing{objects: objects, health: s.health}
+	s.mu.Unlock()
+	if acked.Incarnation != s.feed.Head().Incarnation { // it has acknowledged nothing yet
+		out.late = due > 0
+		return out
+	}
+	missing := s.feed.Since(acked.Revision, 1)
+	out.acked, out.done, out.late = acked.Revision, len(missing) == 0, len(missing) > 0 && missing[0].Revision <= due
+	return out
+}
+
+// show notes what the status says.
+func (s *session) show(is standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown = is
+}
+
+func (s *session) lastShown() standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
+}
+
+// glance notes that what was to be sent at the glance before should be there by now.
+func (s *session) glance() {
+	head := s.feed.Head().Revision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due, s.head = s.head, head
 }
 
 // serve runs one connection to its end.
 func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel}
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{})}
+	defer close(s.ended)
 	log := d.cfg.Log.With("target", s.target)
 	err := tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{
 		Admit: func(ctx context.Context, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
-			return d.admit(s, id, hello)
+			return d.admit(ctx, s, id, hello)
 		},
 		OnAck: func(p store.Position) {
 			s.mu.Lock()
@@ -57,9 +109,14 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			if known, ok := d.targets.get(id.Target); !ok || known.key != id.Key {
 				return nil, nil, errNoMember
 			}
-			chainPEM, err = d.cfg.Sign(csr, id.Target)
-			log.Info("the target renewed its certificate", "err", err)
-			return chainPEM, d.cfg.Bundle, err
+			if key, err := keyOf(csr); err != nil || key != id.Key {
+				return nil, nil, errNoMember // a site keeps its key
+			}
+			if chainPEM, err = d.cfg.Sign(csr, id.Target); err != nil {
+				return nil, nil, err
+			}
+			log.Info("the target renewed its certificate")
+			return chainPEM, d.cfg.Bundle, nil
 		},
 		Log: log,
 	})
@@ -69,37 +126,70 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 }
 
 // admit decides about a hello. The newest session of a target wins; closing the older one does not touch the new one.
-func (d *Door) admit(s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
-	known, ok := d.targets.get(id.Target)
-	if !ok {
-		return tunnel.Admission{}, &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute,
-			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
+func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+	if err := d.member(id); err != nil {
+		return tunnel.Admission{}, err
 	}
-	if known.key != id.Key {
-		return tunnel.Admission{}, &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: time.Minute,
-			Message: fmt.Sprintf("SyncTarget %q has joined with another key since; join again with a new token", id.Target)}
-	}
-	s.feed = d.cfg.Feed(id.Target)
+	s.feed, s.hello = d.cfg.Feed(id.Target), hello
 	if s.feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
 	}
 	inbox, err := d.cfg.Inbox(id.Target)
 	if err != nil {
-		return tunnel.Admission{}, err
+		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)
 	}
-	s.hello = hello
 	d.mu.Lock()
 	old := d.sessions[id.Target]
 	d.sessions[id.Target] = s
 	d.mu.Unlock()
 	if old != nil {
 		old.cancel(tunnel.ErrReplaced)
+		if err := old.wait(ctx); err != nil { // two that store reports of one target would undo each other
+			d.leave(s)
+			return tunnel.Admission{}, err
+		}
+	}
+	// Whoever removes the target from now on finds the session and ends it.
+	if err := d.member(id); err != nil {
+		d.leave(s)
+		return tunnel.Admission{}, err
 	}
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
 		Clock: time.Now()}}, nil
 }
+
+// member refuses everybody but the holder of the key that is recorded for the target.
+func (d *Door) member(id tunnel.Identity) error {
+	known, ok := d.targets.get(id.Target)
+	if !ok {
+		return &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute,
+			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
+	}
+	if known.key != id.Key {
+		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: time.Minute,
+			Message: fmt.Sprintf("the key of SyncTarget %q was removed, or another has joined since; join again with a new token", id.Target)}
+	}
+	return nil
+}
+
+// wait returns when the session has ended, and gives up after a while.
+func (s *session) wait(ctx context.Context) error {
+	patience := time.NewTimer(endTime)
+	defer patience.Stop()
+	select {
+	case <-s.ended:
+		return nil
+	case <-patience.C:
+		return errSlowEnd
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// endTime is how long a new session waits for the end of the one before it.
+const endTime = 5 * time.Second
 
 // leave forgets a session, unless a newer one has taken its place. It tells whether it was the current one.
 func (d *Door) leave(s *session) bool {
@@ -109,7 +199,9 @@ func (d *Door) leave(s *session) bool {
 		return false
 	}
 	delete(d.sessions, s.target)
-	d.left[s.target] = true
+	if _, ok := d.targets.get(s.target); ok {
+		d.left[s.target] = true
+	}
 	d.targets.touch(s.target)
 	return true
 }

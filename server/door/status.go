@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"maps"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,18 +23,23 @@ const (
 	settle = 200 * time.Millisecond
 	// heartbeat is how often lastSeen of a connected target is written when nothing else changes.
 	heartbeat = time.Minute
+	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
+	// later makes it late.
+	glance = time.Second
 	// welcomeBack is how long after its start a center waits for its targets before it calls them disconnected.
 	welcomeBack = 20 * time.Second
 )
 
 var syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
 
-// keepStatus writes the status of touched targets until ctx ends, and once more for each that is connected then.
+// keepStatus writes the status of touched targets until ctx ends.
 func (d *Door) keepStatus(ctx context.Context) {
 	absent := time.NewTimer(welcomeBack)
 	defer absent.Stop()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	look := time.NewTicker(glance)
+	defer look.Stop()
 	waited := false
 	for {
 		select {
@@ -40,27 +47,60 @@ func (d *Door) keepStatus(ctx context.Context) {
 			return
 		case <-absent.C:
 			waited = true
-			for _, name := range d.targets.names() {
-				d.targets.touch(name)
-			}
+			d.targets.touch(d.targets.names()...)
 		case <-beat.C:
-			d.mu.Lock()
-			for name := range d.sessions {
-				d.targets.touch(name)
-			}
-			d.mu.Unlock()
+			d.targets.touch(slices.Collect(maps.Keys(d.current()))...)
+		case <-look.C:
+			d.look()
 		case <-d.targets.wake:
-			select {
-			case <-time.After(settle):
-			case <-ctx.Done():
+			if !pause(ctx, settle) {
 				return
 			}
 			for _, name := range d.targets.take() {
-				if err := d.writeStatus(ctx, name, waited); err != nil && ctx.Err() == nil {
-					d.cfg.Log.Warn("the status of a target could not be written", "target", name, "err", err)
-				}
+				d.keep(ctx, name, waited)
 			}
 		}
+	}
+}
+
+// keep brings one status up to date. What fails is left for the next look.
+func (d *Door) keep(ctx context.Context, name string, waited bool) {
+	err := d.writeStatus(ctx, name, waited)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if !apierrors.IsConflict(err) { // which says that news of it are on their way
+		d.cfg.Log.Warn("the status of a target could not be written", "target", name, "err", err)
+	}
+	d.targets.failed(name)
+}
+
+// look finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed.
+func (d *Door) look() {
+	for name, s := range d.current() {
+		s.glance()
+		if s.standing(d.cfg.Objects(name)) != s.lastShown() {
+			d.targets.touch(name)
+		}
+	}
+	d.targets.retry()
+}
+
+func (d *Door) current() map[string]*session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.sessions)
+}
+
+// pause tells whether ctx still goes on after a while.
+func pause(ctx context.Context, t time.Duration) bool {
+	timer := time.NewTimer(t)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -76,20 +116,18 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	}
 	before := st.Status.DeepCopy()
 	s := d.session(name)
-	if s == nil {
-		if !waited && apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) != nil && !d.disconnected(name) {
-			return nil
-		}
-		d.absent(&st)
-	} else {
-		d.present(&st, s)
+	switch {
+	case s != nil:
+		present(&st, s, s.standing(d.cfg.Objects(name)))
+	case waited || d.disconnected(name) || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil:
+		absent(&st)
 	}
-	if reflect.DeepEqual(*before, st.Status) {
+	if equality.Semantic.DeepEqual(*before, st.Status) {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"status": st.Status})
+	patch, err := statusPatch(&st, before)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode the status: %w", err)
 	}
 	client, err := d.client()
 	if err != nil {
@@ -102,6 +140,24 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	return err
 }
 
+// statusPatch is a merge patch to the new status. It names the object that it was made for, and says which fields are empty now.
+func statusPatch(st *v1alpha1.SyncTarget, before *v1alpha1.SyncTargetStatus) ([]byte, error) {
+	now, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&st.Status)
+	if err != nil {
+		return nil, err
+	}
+	old, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	if err != nil {
+		return nil, err
+	}
+	for field := range old {
+		if _, ok := now[field]; !ok {
+			now[field] = nil
+		}
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": now})
+}
+
 // disconnected tells whether a session of the target ended since this center started.
 func (d *Door) disconnected(name string) bool {
 	d.mu.Lock()
@@ -109,34 +165,28 @@ func (d *Door) disconnected(name string) bool {
 	return d.left[name]
 }
 
-func (d *Door) present(st *v1alpha1.SyncTarget, s *session) {
-	s.mu.Lock()
-	acked, health := s.acked, s.health
-	s.mu.Unlock()
+func present(st *v1alpha1.SyncTarget, s *session, is standing) {
 	status := &st.Status
 	now := metav1.NewTime(time.Now().Truncate(time.Minute))
 	if status.LastSeen == nil || status.LastSeen.Before(&now) {
 		status.LastSeen = &now
 	}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
-	status.Transport, status.Objects = s.conn.Transport(), int32(d.cfg.Objects(st.Name))
-	status.AppliedRevision = max(status.AppliedRevision, acked.Revision)
+	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
+	status.AppliedRevision = max(status.AppliedRevision, is.acked)
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
-	head := s.feed.Head()
 	switch {
-	case health.Reason != "":
-		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, health.Reason, health.Message)
-	case acked.Incarnation == head.Incarnation && len(s.feed.Since(acked.Revision, 1)) == 0:
+	case is.health.Reason != "":
+		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, is.health.Reason, is.health.Message)
+	case is.done:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionTrue, "UpToDate", "the target has durably stored all that is placed on it")
-	case time.Since(s.began) > 2*settle:
+	case is.late:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, "Behind", "changes are on their way to the target")
-		d.again(st.Name)
-	default:
-		d.again(st.Name)
 	}
+	s.show(is)
 }
 
-func (d *Door) absent(st *v1alpha1.SyncTarget) {
+func absent(st *v1alpha1.SyncTarget) {
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "NoSession",
 		"the agent has no session; what runs there goes on. On the site see: systemctl status skerry-agent, journalctl -u skerry-agent")
 	set(st, v1alpha1.ConditionSynced, metav1.ConditionUnknown, "NoSession", "unknown while the agent has no session")
@@ -145,9 +195,4 @@ func (d *Door) absent(st *v1alpha1.SyncTarget) {
 func set(st *v1alpha1.SyncTarget, kind string, status metav1.ConditionStatus, reason, message string) {
 	apimeta.SetStatusCondition(&st.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: st.Generation})
-}
-
-// again looks at the target once more a little later: its acknowledgement is under way.
-func (d *Door) again(name string) {
-	time.AfterFunc(time.Second, func() { d.targets.touch(name) })
 }

@@ -1,9 +1,13 @@
 package door
 
 import (
+	"context"
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -28,11 +32,13 @@ type targets struct {
 	mu    sync.Mutex
 	known map[string]target
 	dirty map[string]bool
+	again map[string]bool // whose status could not be written
 	wake  chan struct{}
+	news  chan struct{} // closed and replaced when a SyncTarget was written
 }
 
 func newTargets() *targets {
-	return &targets{known: map[string]target{}, dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &targets{known: map[string]target{}, dirty: map[string]bool{}, again: map[string]bool{}, wake: make(chan struct{}, 1), news: make(chan struct{})}
 }
 
 func (t *targets) get(name string) (target, bool) {
@@ -40,6 +46,24 @@ func (t *targets) get(name string) (target, bool) {
 	defer t.mu.Unlock()
 	k, ok := t.known[name]
 	return k, ok
+}
+
+// failed remembers a target for retry.
+func (t *targets) failed(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.again[name] = true
+}
+
+// retry touches the targets that failed.
+func (t *targets) retry() {
+	t.mu.Lock()
+	names := slices.Collect(maps.Keys(t.again))
+	clear(t.again)
+	t.mu.Unlock()
+	if len(names) > 0 {
+		t.touch(names...)
+	}
 }
 
 func (t *targets) names() []string {
@@ -52,10 +76,12 @@ func (t *targets) names() []string {
 	return out
 }
 
-// touch asks for a look at the status of a target.
-func (t *targets) touch(name string) {
+// touch asks for a look at the status of targets.
+func (t *targets) touch(names ...string) {
 	t.mu.Lock()
-	t.dirty[name] = true
+	for _, name := range names {
+		t.dirty[name] = true
+	}
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
@@ -75,11 +101,37 @@ func (t *targets) take() []string {
 	return out
 }
 
-func (t *targets) put(name string, obj map[string]any) {
-	key, _, _ := unstructured.NestedString(obj, "metadata", "annotations", annotationKey)
+// put takes over a SyncTarget. It returns the key that is recorded in it, and whether the SyncTarget is new.
+func (t *targets) put(name string, obj map[string]any) (key string, first bool) {
+	key, _, _ = unstructured.NestedString(obj, "metadata", "annotations", annotationKey)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	_, known := t.known[name]
 	t.known[name] = target{key: key, object: obj}
+	close(t.news)
+	t.news = make(chan struct{})
+	return key, !known
+}
+
+// awaitTime is how long a join waits until the door knows of it.
+const awaitTime = 5 * time.Second
+
+// await waits, not for ever, until the target is known with the key, so that a site that joined is let in when it dials at once.
+func (t *targets) await(ctx context.Context, name, key string) {
+	ctx, cancel := context.WithTimeout(ctx, awaitTime)
+	defer cancel()
+	for ctx.Err() == nil {
+		t.mu.Lock()
+		known, news := t.known[name].key == key, t.news
+		t.mu.Unlock()
+		if known {
+			return
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func isTarget(k store.Key) bool {
@@ -91,7 +143,7 @@ func (d *Door) Reset(_ int64, all iter.Seq[store.Write]) {
 	seen := map[string]bool{}
 	for w := range all {
 		if isTarget(w.Key) {
-			d.targets.put(w.Key.Name, w.Object)
+			d.wrote(w.Key.Name, w.Object)
 			seen[w.Key.Name] = true
 		}
 	}
@@ -109,18 +161,33 @@ func (d *Door) Apply(w store.Write) {
 	case w.Object == nil:
 		d.removed(w.Key.Name)
 	default:
-		d.targets.put(w.Key.Name, w.Object)
+		d.wrote(w.Key.Name, w.Object)
 	}
 }
 
 // Progress implements the kube API's change handler.
 func (d *Door) Progress(int64) {}
 
+// wrote takes over a SyncTarget. A session whose key is not, or no longer, the recorded one ends.
+func (d *Door) wrote(name string, obj map[string]any) {
+	key, first := d.targets.put(name, obj)
+	if first {
+		d.targets.touch(name)
+	}
+	if s := d.session(name); s != nil && s.conn.Peer().Key != key {
+		s.cancel(errNoMember)
+	}
+}
+
 func (d *Door) removed(name string) {
 	d.targets.mu.Lock()
 	delete(d.targets.known, name)
 	d.targets.mu.Unlock()
-	if s := d.session(name); s != nil {
+	d.mu.Lock()
+	delete(d.left, name)
+	s := d.sessions[name]
+	d.mu.Unlock()
+	if s != nil {
 		s.cancel(errRemoved)
 	}
 }

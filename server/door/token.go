@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,7 @@ const (
 	dataLabels  = "labels"
 	dataUsedBy  = "used-by"
 	dataUsedKey = "used-key"
+	dataTarget  = "target" // the UID of the SyncTarget that it joined
 )
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
@@ -65,6 +67,9 @@ type TokenInfo struct {
 func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string, error) {
 	if o.TTL <= 0 {
 		return "", errors.New("the token's TTL must be greater than 0")
+	}
+	if err := checkLabels(o.Labels); err != nil {
+		return "", err
 	}
 	pin, err := pinOf(root)
 	if err != nil {
@@ -97,7 +102,7 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 	return token.String(), nil
 }
 
-// ListTokens returns the tokens, the newest to expire last.
+// ListTokens returns the tokens, the last to expire last. With an error come those that could be read.
 func ListTokens(ctx context.Context, root *rest.Config) ([]TokenInfo, error) {
 	client, err := dynamic.NewForConfig(root)
 	if err != nil {
@@ -108,15 +113,20 @@ func ListTokens(ctx context.Context, root *rest.Config) ([]TokenInfo, error) {
 		return nil, fmt.Errorf("list join tokens: %w", err)
 	}
 	var out []TokenInfo
+	var errs []error
 	for _, item := range list.Items {
+		if !strings.HasPrefix(item.GetName(), tokenPrefix) {
+			continue // nothing looks for it under this name
+		}
 		t, err := readToken(&item)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		out = append(out, t.TokenInfo)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Expires.Before(out[j].Expires) })
-	return out, nil
+	return out, errors.Join(errs...)
 }
 
 // RevokeToken makes a token useless. A site that joined with it stays joined.
@@ -137,6 +147,7 @@ type storedToken struct {
 	TokenInfo
 	hash    string
 	usedKey string
+	target  string
 	secret  *corev1.Secret
 }
 
@@ -145,8 +156,8 @@ func readToken(u *unstructured.Unstructured) (*storedToken, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", u.GetName(), err)
 	}
-	t := &storedToken{hash: string(s.Data[dataHash]), usedKey: string(s.Data[dataUsedKey]), secret: &s}
-	t.ID, t.UsedBy = s.Name[len(tokenPrefix):], string(s.Data[dataUsedBy])
+	t := &storedToken{hash: string(s.Data[dataHash]), usedKey: string(s.Data[dataUsedKey]), target: string(s.Data[dataTarget]), secret: &s}
+	t.ID, t.UsedBy = strings.TrimPrefix(s.Name, tokenPrefix), string(s.Data[dataUsedBy])
 	var err error
 	if t.Expires, err = time.Parse(time.RFC3339, string(s.Data[dataExpires])); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", t.ID, err)

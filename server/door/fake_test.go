@@ -1,0 +1,235 @@
+package door
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeAPI is as much of a kube API as the door talks to: objects by their path, merge patches with preconditions, status apart.
+type fakeAPI struct {
+	mu        sync.Mutex
+	objects   map[string]map[string]any
+	revision  int
+	statuses  int                                    // writes of a status that changed something
+	patches   int                                    // patches of a status, whatever they did
+	followers []*Door                                // are told of every write
+	meddle    func(r *http.Request, path string) int // a status code instead of the answer, 0 for none
+}
+
+func newFakeAPI() *fakeAPI { return &fakeAPI{objects: map[string]map[string]any{}} }
+
+// serve returns a configuration for the API over loopback.
+func (f *fakeAPI) serve(t testing.TB) *rest.Config {
+	server := httptest.NewServer(f)
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return &rest.Config{Host: server.URL, QPS: -1, Transport: http.DefaultTransport}
+}
+
+// RoundTrip lets a client use the API without a socket.
+func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+const (
+	secretsPath = "/api/v1/namespaces/kube-system/secrets"
+	targetsPath = "/apis/skerry.dev/v1alpha1/synctargets"
+)
+
+// ServeHTTP implements http.Handler.
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path, status := strings.CutSuffix(r.URL.Path, "/status")
+	if f.meddle != nil {
+		if code := f.meddle(r, path); code != 0 {
+			fail(w, code)
+			return
+		}
+	}
+	var body map[string]any
+	if data, _ := io.ReadAll(r.Body); len(data) > 0 && json.Unmarshal(data, &body) != nil {
+		fail(w, http.StatusBadRequest)
+		return
+	}
+	obj := f.objects[path]
+	switch {
+	case path != secretsPath && path != targetsPath && obj == nil:
+		fail(w, http.StatusNotFound)
+	case r.Method == http.MethodPost:
+		f.create(w, path, body)
+	case r.Method == http.MethodGet && obj == nil:
+		f.list(w, r, path)
+	case r.Method == http.MethodGet:
+		answer(w, http.StatusOK, obj)
+	case r.Method == http.MethodPatch:
+		f.patch(w, path, status, obj, body)
+	case r.Method == http.MethodDelete:
+		delete(f.objects, path)
+		f.tell(path, nil)
+		answer(w, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
+	default:
+		fail(w, http.StatusMethodNotAllowed)
+	}
+}
+
+func (f *fakeAPI) create(w http.ResponseWriter, path string, obj map[string]any) {
+	path += "/" + metaOf(obj)["name"].(string)
+	if f.objects[path] != nil {
+		fail(w, http.StatusConflict, "AlreadyExists")
+		return
+	}
+	delete(obj, "status")
+	f.revision++
+	metaOf(obj)["uid"] = fmt.Sprintf("uid-%d", f.revision)
+	f.put(path, obj)
+	answer(w, http.StatusCreated, obj)
+}
+
+func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path string) {
+	items := []any{}
+	want := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "type=")
+	for p, obj := range f.objects {
+		if strings.HasPrefix(p, path+"/") && (want == "" || obj["type"] == want) {
+			items = append(items, obj)
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": items})
+}
+
+func (f *fakeAPI) patch(w http.ResponseWriter, path string, status bool, old, patch map[string]any) {
+	meta, _ := patch["metadata"].(map[string]any)
+	for _, field := range []string{"resourceVersion", "uid"} {
+		if want, ok := meta[field]; ok && want != metaOf(old)[field] {
+			fail(w, http.StatusConflict)
+			return
+		}
+	}
+	if status {
+		f.patches++
+		patch = map[string]any{"status": patch["status"]}
+	} else {
+		delete(patch, "status")
+	}
+	before, _ := json.Marshal(old)
+	obj := merge(old, patch).(map[string]any)
+	if after, _ := json.Marshal(obj); string(after) != string(before) {
+		if status {
+			f.statuses++
+		}
+		f.put(path, obj)
+	}
+	answer(w, http.StatusOK, f.objects[path])
+}
+
+// merge is RFC 7396; it changes neither of its arguments.
+func merge(old, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if o, ok := old.(map[string]any); ok {
+		for k, v := range o {
+			out[k] = merge(nil, v)
+		}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = merge(out[k], v)
+		}
+	}
+	return out
+}
+
+func (f *fakeAPI) put(path string, obj map[string]any) {
+	f.revision++
+	metaOf(obj)["resourceVersion"] = fmt.Sprint(f.revision)
+	f.objects[path] = obj
+	f.tell(path, obj)
+}
+
+func (f *fakeAPI) tell(path string, obj map[string]any) {
+	if name, ok := strings.CutPrefix(path, targetsPath+"/"); ok {
+		for _, d := range f.followers {
+			d.Apply(store.Write{Key: targetKey(name), Revision: int64(f.revision), Object: obj})
+		}
+	}
+}
+
+// follow makes a door follow the writes, from what is there now on.
+func (f *fakeAPI) follow(d *Door) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followers = append(f.followers, d)
+	d.Reset(int64(f.revision), func(yield func(store.Write) bool) {
+		for p, obj := range f.objects {
+			if name, ok := strings.CutPrefix(p, targetsPath+"/"); ok && !yield(store.Write{Key: targetKey(name), Object: obj}) {
+				return
+			}
+		}
+	})
+}
+
+func targetKey(name string) store.Key {
+	return store.Key{Space: v1alpha1.RootSpace, Group: v1alpha1.GroupVersion.Group, Resource: "synctargets", Name: name}
+}
+
+func (f *fakeAPI) get(path string) map[string]any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.objects[path]
+}
+
+// change applies a merge patch, as somebody else would; nil deletes.
+func (f *fakeAPI) change(path string, patch map[string]any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if patch == nil {
+		delete(f.objects, path)
+		f.tell(path, nil)
+		return
+	}
+	obj := merge(f.objects[path], patch).(map[string]any)
+	if obj["kind"] == nil {
+		obj["apiVersion"], obj["kind"] = "v1", "Any" // without them a client does not decode it
+	}
+	f.put(path, obj)
+}
+
+func metaOf(obj map[string]any) map[string]any { return obj["metadata"].(map[string]any) }
+
+func answer(w http.ResponseWriter, code int, obj map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(obj)
+}
+
+func fail(w http.ResponseWriter, code int, reason ...string) {
+	why := map[int]string{http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict", http.StatusInternalServerError: "InternalError"}[code]
+	if len(reason) > 0 {
+		why = reason[0]
+	}
+	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": why, "code": code, "message": why})
+}

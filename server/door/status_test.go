@@ -1,0 +1,251 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/tunnel"
+)
+
+func (f *fakeAPI) status(t testing.TB, name string) v1alpha1.SyncTargetStatus {
+	t.Helper()
+	var st v1alpha1.SyncTarget
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(f.get(targetsPath+"/"+name), &st))
+	return st.Status
+}
+
+// says tells whether a condition has a status, and a reason if that is asked for: "True", "False/Behind".
+func says(s v1alpha1.SyncTargetStatus, kind, want string) bool {
+	c := apimeta.FindStatusCondition(s.Conditions, kind)
+	status, reason, _ := strings.Cut(want, "/")
+	return c != nil && string(c.Status) == status && (reason == "" || c.Reason == reason)
+}
+
+func (f *fakeAPI) count() (patches, changes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.patches, f.statuses
+}
+
+func TestStatusOfASession(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	c.objects.Store(3)
+	s := c.joined("paris")
+	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
+	within(t, 3*time.Second, "what is so before the first session", func() bool {
+		return says(status(), v1alpha1.ConditionConnected, "False/NoSession") && says(status(), v1alpha1.ConditionSynced, "Unknown")
+	})
+	l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
+	within(t, 3*time.Second, "connected and synced", func() bool {
+		return says(status(), v1alpha1.ConditionConnected, "True") && says(status(), v1alpha1.ConditionSynced, "True/UpToDate")
+	})
+	if is := status(); !is.Relay || is.AgentVersion != "v1.2" || is.KubernetesVersion != "v1.36" || is.Transport != "quic" || is.Objects != 3 ||
+		is.LastSeen == nil || time.Since(is.LastSeen.Time) > 2*time.Minute || is.LastSeen.Second() != 0 {
+		t.Errorf("status %+v", is)
+	}
+	c.place(7)
+	within(t, 3*time.Second, "the applied revision", func() bool { return status().AppliedRevision == 9 && says(status(), v1alpha1.ConditionSynced, "True") })
+	c.objects.Store(0)
+	within(t, 3*time.Second, "no objects any more", func() bool { return status().Objects == 0 })
+	patches, _ := c.api.count()
+	time.Sleep(3 * glance)
+	if now, _ := c.api.count(); now != patches {
+		t.Errorf("%d writes of a status that did not change", now-patches)
+	}
+	l.health <- tunnel.Health{Reason: "DiskFull", Message: "1 byte left"}
+	within(t, 3*time.Second, "the problem", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskFull") })
+	l.health <- tunnel.Health{}
+	within(t, 3*time.Second, "its end", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
+	l.stop()
+	within(t, 3*time.Second, "disconnected", func() bool {
+		return says(status(), v1alpha1.ConditionConnected, "False") && says(status(), v1alpha1.ConditionSynced, "Unknown")
+	})
+	c.connect(s)
+	within(t, 3*time.Second, "what the agent no longer is", func() bool { return says(status(), v1alpha1.ConditionConnected, "True") && !status().Relay })
+}
+
+// slow is a sink that stores nothing until it may.
+type slow struct {
+	*storetest.Memory
+	may chan struct{}
+}
+
+func (s slow) Commit(ctx context.Context, b store.Batch) error {
+	select {
+	case <-s.may:
+		return s.Memory.Commit(ctx, b)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestAgentThatIsBehind(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	s := c.joined("paris")
+	sink := slow{storetest.NewMemory(), make(chan struct{}, 1000)}
+	sink.may <- struct{}{} // for the position of an empty feed
+	c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
+	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
+	within(t, 3*time.Second, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
+	for len(sink.may) > 0 {
+		<-sink.may
+	}
+	c.place(1) // nobody touches the target now: the door has to see by itself
+	within(t, 4*time.Second, "behind", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/Behind") })
+	close(sink.may)
+	within(t, 3*time.Second, "synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().AppliedRevision == 3 })
+}
+
+func TestFailedStatusIsWrittenAgain(t *testing.T) {
+	for _, code := range []int{http.StatusInternalServerError, http.StatusConflict} {
+		c := newCenter(t)
+		stop := c.open()
+		failures := 3
+		c.api.meddle = func(r *http.Request, path string) int {
+			if r.Method == http.MethodPatch && path == targetsPath+"/paris" && failures > 0 {
+				failures--
+				return code
+			}
+			return 0
+		}
+		c.connect(c.joined("paris"))
+		within(t, 3*glance+3*time.Second, "the status", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionSynced, "True") })
+		stop()
+	}
+}
+
+// A door that starts gives its targets time to come back before it says that they are gone; nothing is left when it ends.
+func TestStatusOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI()
+		conditions := []any{map[string]any{"type": v1alpha1.ConditionConnected, "status": "True", "reason": "SessionOpen", "message": "",
+			"lastTransitionTime": "2026-01-01T00:00:00Z"}}
+		api.change(targetsPath+"/known", map[string]any{"metadata": map[string]any{"name": "known", "uid": "a"}, "status": map[string]any{"conditions": conditions}})
+		api.change(targetsPath+"/new", map[string]any{"metadata": map[string]any{"name": "new", "uid": "b"}})
+		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
+			Log: slog.New(slog.DiscardHandler)})
+		api.follow(door)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { door.keepStatus(ctx); close(done) }()
+		door.targets.touch("known", "new")
+		time.Sleep(welcomeBack - time.Second)
+		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True") || !says(api.status(t, "new"), v1alpha1.ConditionConnected, "False") {
+			t.Errorf("soon after the start: %+v, %+v", api.status(t, "known"), api.status(t, "new"))
+		}
+		time.Sleep(2 * time.Second)
+		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "False") {
+			t.Errorf("a target that did not come back: %+v", api.status(t, "known"))
+		}
+		writes, _ := api.count()
+		time.Sleep(time.Hour)
+		if now, _ := api.count(); now != writes {
+			t.Errorf("%d writes in an hour in which nothing happened", now-writes)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// standingConn is a connection as far as a status needs one.
+type standingConn struct{ tunnel.Conn }
+
+func (standingConn) Transport() string     { return "quic" }
+func (standingConn) Peer() tunnel.Identity { return tunnel.Identity{} }
+
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI()
+		api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "a"}})
+		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
+			Log: slog.New(slog.DiscardHandler)})
+		api.follow(door)
+		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{}, acked: feed.Head()}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { door.keepStatus(ctx); close(done) }()
+		for range 10 {
+			time.Sleep(heartbeat)
+			if seen := api.status(t, "paris").LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
+				t.Errorf("at %s it was last seen %s", time.Now(), seen)
+			}
+		}
+		if patches, changes := api.count(); patches > 12 || changes != patches {
+			t.Errorf("%d writes in 10 minutes, %d of them changed something", patches, changes)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// A touch that comes while statuses are written is not lost.
+func TestTouchesAreNotLost(t *testing.T) {
+	targets := newTargets()
+	const names, rounds = 20, 200
+	seen := make(chan string, names*rounds)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-targets.wake:
+				for _, name := range targets.take() {
+					seen <- name
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for round := range rounds {
+		want := map[string]bool{}
+		for i := range names {
+			name := time.Duration(i).String()
+			want[name] = true
+			if (i+round)%3 == 0 {
+				targets.failed(name)
+				targets.retry()
+			} else {
+				targets.touch(name)
+			}
+		}
+		for len(want) > 0 {
+			delete(want, got(t, 5*time.Second, seen, "a touched target"))
+		}
+		for len(seen) > 0 {
+			<-seen
+		}
+	}
+	cancel()
+	<-done
+}
+
+// Status that was made for an object is not written into another of its name.
+func TestStatusPatchNamesItsObject(t *testing.T) {
+	seen := metav1.NewTime(time.Unix(1764000000, 0))
+	before := v1alpha1.SyncTargetStatus{Relay: true, Objects: 4, AgentVersion: "v1", LastSeen: &seen}
+	st := v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "5"}, Status: v1alpha1.SyncTargetStatus{LastSeen: &seen}}
+	patch, err := statusPatch(&st, &before)
+	must(t, err)
+	if want := `{"metadata":{"resourceVersion":"5","uid":"u"},"status":{"agentVersion":null,"lastSeen":"2025-11-24T16:00:00Z","objects":null,"relay":null}}`; string(patch) != want {
+		t.Errorf("patch %s", patch)
+	}
+}
