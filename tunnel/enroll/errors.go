@@ -22,8 +22,11 @@ var (
 	ErrClock = errors.New("the clock is wrong")
 	// ErrName is returned when the center does not accept the site's name.
 	ErrName = errors.New("the center does not accept this name; choose another with --name (lower-case letters, digits and '-', at most 63)")
-	// ErrNameInUse is returned when a site of this name is connected with another key.
-	ErrNameInUse = errors.New("a site of this name is connected to the center already; choose another with --name, or stop that one first")
+	// ErrLabels is returned when the center does not accept the site's labels.
+	ErrLabels = errors.New("the center does not accept the site's labels; correct them with --labels")
+	// ErrNameInUse is returned when a site of this name has joined with another key: a token alone does not take over a site's place.
+	ErrNameInUse = errors.New("a site of this name has joined the center already; choose another with --name, or, to replace that site, " +
+		"let it go at the center first: kubectl annotate synctarget NAME skerry.dev/key-")
 	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
 	ErrNotEnrolled = errors.New("this site has not joined yet: a join token is needed once; make one at the center with: skerry token create")
 )
@@ -53,7 +56,7 @@ func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
 // Refused tells whether the error is one that trying again does not mend.
 func Refused(err error) bool {
-	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrNameInUse, ErrNotEnrolled} {
+	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrLabels, ErrNameInUse, ErrNotEnrolled} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -64,7 +67,7 @@ func Refused(err error) bool {
 // codes are the errors of the center's answers on the wire.
 var codes = map[string]error{
 	"token-unknown": ErrTokenUnknown, "token-used": ErrTokenUsed, "token-expired": ErrTokenExpired, "name": ErrName,
-	"name-in-use": ErrNameInUse,
+	"name-in-use": ErrNameInUse, "labels": ErrLabels,
 }
 
 func codeOf(err error) string {

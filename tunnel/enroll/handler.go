@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -50,7 +51,7 @@ type JoinRequest struct {
 // HandlerConfig is what the parent's half needs.
 type HandlerConfig struct {
 	// Redeem uses the token up for this site, makes its SyncTarget and returns the signed certificate (PEM). It returns ErrTokenUnknown,
-	// ErrTokenUsed, ErrTokenExpired or ErrName (wrapped) when it refuses; other errors are the center's own.
+	// ErrTokenUsed, ErrTokenExpired, ErrName, ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
 	Bundle []byte
@@ -99,7 +100,7 @@ func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (chain []byte,
 		return nil, http.StatusUnprocessableEntity, ErrName
 	}
 	if len(req.Labels) > maxLabels {
-		return nil, http.StatusUnprocessableEntity, errors.New("too many labels")
+		return nil, http.StatusUnprocessableEntity, fmt.Errorf("%w: %d of them, at most %d", ErrLabels, len(req.Labels), maxLabels)
 	}
 	if !isHex(req.TokenID, 4) || !isHex(req.Secret, 16) {
 		return nil, http.StatusForbidden, ErrTokenUnknown
@@ -108,7 +109,7 @@ func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (chain []byte,
 	switch {
 	case err == nil:
 		return chain, http.StatusOK, nil
-	case errors.Is(err, ErrName):
+	case errors.Is(err, ErrName) || errors.Is(err, ErrLabels):
 		return nil, http.StatusUnprocessableEntity, err
 	case codeOf(err) != "":
 		return nil, http.StatusForbidden, err

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -145,6 +146,9 @@ func post(ctx context.Context, endpoint, pin string, body []byte) (*answer, erro
 		return nil, fmt.Errorf("the server at %s is no center of this version: HTTP %d, %.80q", endpoint, res.StatusCode, data)
 	}
 	if known := codes[out.Code]; known != nil {
+		if _, detail, ok := strings.Cut(out.Message, known.Error()+": "); ok {
+			return nil, fmt.Errorf("%w: %s", known, detail)
+		}
 		return nil, known
 	}
 	if res.StatusCode != http.StatusOK {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -141,11 +142,11 @@ func TestJoinAndLoad(t *testing.T) {
 }
 
 func TestRefusalsAreToldApart(t *testing.T) {
-	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrNameInUse} {
+	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrLabels, ErrNameInUse} {
 		c := newCenter(t, 0)
-		c.refuse = want
+		c.refuse = fmt.Errorf("%w: and why", want)
 		_, dir, err := c.join(t, c.token.String())
-		if !errors.Is(err, want) || !Refused(err) {
+		if !errors.Is(err, want) || !Refused(err) || !strings.HasSuffix(err.Error(), ": and why") {
 			t.Errorf("%v arrived as %v", want, err)
 		}
 		if _, err := Load(dir); !errors.Is(err, ErrNotEnrolled) {
