@@ -1,24 +1,25 @@
 # The image holds one static binary and nothing else. By default it is compiled here:
 #   docker build -t skerry .
-# With SOURCE=prebuilt it is taken from bin/skerry (make build), which needs no base image:
-#   buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry .
+# With SOURCE=prebuilt it is taken from bin/skerry (make image), which needs no base image.
 ARG SOURCE=compiled
 
-FROM golang:1.26 AS build
+FROM golang:1.26 AS compiled
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN make bin/skerry && install -d -o 65532 -g 65532 -m 0700 /out/var/lib/skerry && cp bin/skerry /out/skerry
-
-FROM scratch AS compiled
-COPY --from=build /out /
+RUN make bin/skerry
 
 FROM scratch AS prebuilt
-COPY bin/skerry /skerry
+COPY bin/skerry /src/bin/skerry
 
-FROM ${SOURCE} AS final
+FROM ${SOURCE} AS source
+
+FROM scratch
+COPY --from=source /src/bin/skerry /skerry
+COPY --chown=65532:65532 packaging/image/data /var/lib/skerry
 USER 65532:65532
 EXPOSE 7443/tcp 7443/udp
+VOLUME /var/lib/skerry
 ENTRYPOINT ["/skerry"]
 CMD ["center", "--listen", "0.0.0.0:7443"]

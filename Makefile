@@ -104,7 +104,8 @@ bench: build testenv ## measure; one JSON line a figure, beside a floor taken in
 	bin/testenv bench --skerry bin/skerry $(if $(FIGURE),--figure $(FIGURE))
 
 .PHONY: image
-image: bin/skerry ## container image from the built binary (buildah)
+image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
+	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
 	buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry:$(VERSION) .
 
 .PHONY: install
