@@ -18,6 +18,8 @@ import (
 type Renewal struct {
 	// At is when to ask; at once when it has passed.
 	At time.Time
+	// Next is when to ask again after an Install; nil means not in this session.
+	Next func() time.Time
 	// CSR returns a certificate request (PEM).
 	CSR func() ([]byte, error)
 	// Install takes the new certificate, and the authorities to trust from now on (PEM).
@@ -212,9 +214,12 @@ func (c *child) tend(ctx context.Context) error {
 			}
 		case <-renew:
 			renew = nil
-			if err := c.renew(ctx); err != nil && ctx.Err() == nil {
+			switch err := c.renew(ctx); {
+			case err != nil && ctx.Err() == nil:
 				c.Log.Warn("the certificate could not be renewed", "err", err, "again", retryRenewal)
 				renew = time.After(retryRenewal)
+			case err == nil && c.Renewal.Next != nil:
+				renew = time.After(time.Until(c.Renewal.Next()))
 			}
 		case h := <-c.Health:
 			if err := c.control.send(typeHealth, h); err != nil {

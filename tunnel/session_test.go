@@ -106,6 +106,43 @@ func TestExpiredCertificateCanRenew(t *testing.T) {
 	})
 }
 
+// A session that outlives several certificates renews each of them in time, and again after a refusal.
+func TestLongSessionRenewsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const life = 30 * 24 * time.Hour
+		began := time.Now()
+		next := func() time.Time { return time.Now().Add(life * 2 / 3) }
+		var installed []time.Duration
+		refuse := true
+		config := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
+			At: next(), Next: next, CSR: func() ([]byte, error) { return []byte("csr"), nil },
+			Install: func([]byte, []byte) error { installed = append(installed, time.Since(began)); return nil },
+		}}
+		parent := tunnel.ParentConfig{
+			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+				return tunnel.Admission{Feed: feedOf(1), Inbox: storetest.NewMemory()}, nil
+			},
+			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+				if refuse {
+					refuse = false
+					return nil, nil, errors.New("not now")
+				}
+				return []byte("chain"), nil, nil
+			},
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*life)
+		defer cancel()
+		child, far := pipe.New(pipe.Options{})
+		served := make(chan error, 1)
+		go func() { served <- tunnel.ServeParent(ctx, far, parent) }()
+		_ = tunnel.ServeChild(ctx, child, config)
+		<-served
+		if len(installed) != 4 || installed[0] < life*2/3+time.Hour-time.Second || installed[0] > life*2/3+2*time.Hour {
+			t.Errorf("renewed at %v", installed)
+		}
+	})
+}
+
 // A child that opens a connection and says nothing, or something else, is dropped.
 func TestSilentAndRudeChildren(t *testing.T) {
 	admit := func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
