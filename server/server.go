@@ -152,18 +152,19 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			return false
 		}
 	}
-	caughtUp := make(chan struct{})
+	caughtUp, memory := make(chan struct{}), &footprint{}
 	start("kube API", s.api.Run)
 	if started(s.api.Ready()) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
 			start("changes", func(ctx context.Context) error {
-				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door}, first: caughtUp})
+				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, memory}, first: caughtUp})
 			})
 		}
 	}
 	if started(caughtUp) {
 		s.inboxes.Replay()
+		start("memory", memory.Run)
 		start("delivery", s.delivery.Run)
 		start("summary", s.summary.Run)
 		start("door", s.door.Run)
