@@ -49,8 +49,9 @@ func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	}
 }
 
-// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends.
-func (c *crdServerConfig) start(ctx context.Context, space string) (*crdServer, error) {
+// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends. What it
+// does not serve goes to unserved.
+func (c *crdServerConfig) start(ctx context.Context, space string, unserved http.Handler) (*crdServer, error) {
 	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
 	g.EffectiveVersion, g.ExternalAddress = c.base.EffectiveVersion, c.base.ExternalAddress
 	g.LoopbackClientConfig = c.loopback(space)
@@ -74,7 +75,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string) (*crdServer, 
 		AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, g.LoopbackClientConfig,
 			noop.NewTracerProvider()),
 	}}
-	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(notFound()))
+	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(unserved))
 	if err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}

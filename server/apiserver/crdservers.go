@@ -45,7 +45,7 @@ func (s *crdServers) forSpace(space string) *crdServer {
 	if server != nil || !needed {
 		return server
 	}
-	server, err := s.config.start(s.context(), space)
+	server, err := s.config.start(s.context(), space, http.HandlerFunc(s.unserved))
 	if err != nil {
 		s.log.Error("custom resources are not served", "space", space, "err", err)
 		return nil
@@ -158,9 +158,4 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		}
 	}
 	return false
-}
-
-// notFound answers as a kube API does.
-func notFound() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeStatus(w, errNotFound()) })
 }

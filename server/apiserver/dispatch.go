@@ -53,10 +53,8 @@ func (d *dispatch) servers(r *http.Request) []*crdServer {
 func (d *dispatch) custom() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/apis/") {
-			if s := d.crds.forSpace(spaceOf(r.Context())); s != nil {
-				s.handler.ServeHTTP(w, r)
-				return
-			}
+			d.crds.serve(w, r)
+			return
 		}
 		writeStatus(w, errNotFound())
 	})
