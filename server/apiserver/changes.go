@@ -14,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/store"
 )
 
@@ -49,7 +50,7 @@ type changes struct {
 func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
 	kept := all[:0]
 	for _, kv := range all {
-		if _, ok := parseKey(c.native, string(kv.Key)); !ok {
+		if _, ok := registrykey.Parse(c.native, string(kv.Key)); !ok {
 			continue
 		}
 		if _, err := decodeStored(kv.Value); err != nil {
@@ -70,7 +71,7 @@ func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
 
 func (c *changes) change(e *clientv3.Event) error {
 	if e.Type == mvccpb.DELETE {
-		if k, ok := parseKey(c.native, string(e.Kv.Key)); ok {
+		if k, ok := registrykey.Parse(c.native, string(e.Kv.Key)); ok {
 			c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
 		}
 		return nil
@@ -95,7 +96,7 @@ func (c *changes) progress(revision int64) {
 }
 
 func (c *changes) write(kv *mvccpb.KeyValue) (store.Write, bool, error) {
-	k, ok := parseKey(c.native, string(kv.Key))
+	k, ok := registrykey.Parse(c.native, string(kv.Key))
 	if !ok {
 		return store.Write{}, false, nil
 	}

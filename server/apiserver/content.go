@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/store"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) eachKey(ctx context.Context, space string, visit func(*mvccpb.K
 			return fmt.Errorf("list keys of space %s: %w", space, err)
 		}
 		for _, kv := range resp.Kvs {
-			if k, ok := parseKey(native, string(kv.Key)); ok && k.Space == space {
+			if k, ok := registrykey.Parse(native, string(kv.Key)); ok && k.Space == space {
 				if err := visit(kv, k); err != nil {
 					return err
 				}

@@ -2,20 +2,19 @@ package apiserver
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage/value"
+
+	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 // A cache over all spaces must know the storage key of an object, and all it has is the decoded object. keyTransformer
 // sees the key (as authenticated data) and puts it before the payload; keyCodec takes it off and writes it to
 // metadata.selfLink, which Kubernetes itself no longer uses and clears before every write.
-
-const keyMagic = "\x00skk"
 
 // keyTransformer adds the key only for readers across spaces: an update that compares stored bytes must see them as they are.
 type keyTransformer struct{}
@@ -24,35 +23,17 @@ func (keyTransformer) TransformFromStorage(ctx context.Context, data []byte, dc 
 	if s := spaceOf(ctx); s != "" && s != anySpace {
 		return data, false, nil
 	}
-	key := dc.AuthenticatedData()
-	out := make([]byte, 0, len(keyMagic)+4+len(key)+len(data))
-	out = append(out, keyMagic...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(key)))
-	out = append(out, key...)
-	return append(out, data...), false, nil
+	return registrykey.Put(dc.AuthenticatedData(), data), false, nil
 }
 
 func (keyTransformer) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
 	return data, nil
 }
 
-// cutKey is the inverse of keyTransformer. Data that does not carry a key is returned as it is.
-func cutKey(data []byte) (key string, rest []byte) {
-	const head = len(keyMagic) + 4
-	if len(data) < head || string(data[:len(keyMagic)]) != keyMagic {
-		return "", data
-	}
-	n := uint64(binary.BigEndian.Uint32(data[len(keyMagic):head]))
-	if uint64(len(data)-head) < n {
-		return "", data
-	}
-	return string(data[head : head+int(n)]), data[head+int(n):]
-}
-
 type keyCodec struct{ runtime.Codec }
 
 func (c keyCodec) Decode(data []byte, gvk *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	key, data := cutKey(data)
+	key, data := registrykey.Cut(data)
 	obj, kind, err := c.Codec.Decode(data, gvk, into)
 	if err != nil || key == "" {
 		return obj, kind, err

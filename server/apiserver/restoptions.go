@@ -19,10 +19,12 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
+
+	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 // registryPrefix stands before every key of an API object.
-const registryPrefix = "/registry"
+const registryPrefix = registrykey.Prefix
 
 // storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
 type storages struct {

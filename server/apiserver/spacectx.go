@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 	anySpace = "*"
 	// ownSpace holds the CustomResourceDefinitions of skerry.dev. A dot cannot be in a user's space, and no request from outside
 	// reaches it.
-	ownSpace = "skerry.dev"
+	ownSpace = registrykey.OwnSpace
 )
 
 // errNoSpace is returned by the storage when a request names no space: upstream code that makes a context of its own. There is

@@ -1,4 +1,4 @@
-package apiserver
+package registrykey
 
 import (
 	"strings"
@@ -8,10 +8,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// parseKey tells what a storage key names. Keys of built-in kinds begin with a prefix of one or two parts that upstream chose; keys of
+// Prefix stands before every key of an API object.
+const Prefix = "/registry"
+
+// OwnSpace is where the center's own definitions are stored: a name that no space can have.
+const OwnSpace = "skerry.dev"
+
+// Parse tells what a storage key names; native are the prefixes of built-in kinds. Keys of built-in kinds begin with a prefix of one or two parts that upstream chose; keys of
 // custom resources with group/resource, and a custom group always has a dot. It returns false for what is no object of a space.
-func parseKey(native map[string]schema.GroupResource, key string) (store.Key, bool) {
-	rest, ok := strings.CutPrefix(key, registryPrefix+"/")
+func Parse(native map[string]schema.GroupResource, key string) (store.Key, bool) {
+	rest, ok := strings.CutPrefix(key, Prefix+"/")
 	if !ok {
 		return store.Key{}, false
 	}
@@ -36,5 +42,5 @@ func parseKey(native map[string]schema.GroupResource, key string) (store.Key, bo
 	default:
 		return store.Key{}, false
 	}
-	return k, k.Space != ownSpace && k.Validate() == nil
+	return k, k.Space != OwnSpace && k.Validate() == nil
 }
