@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -115,10 +116,34 @@ func (s *crdServers) change(e *clientv3.Event) error {
 	}
 	delete(s.known, space)
 	if server := s.server[space]; server != nil {
-		delete(s.server, space)
-		s.wake.Go(server.stop)
+		ctx := s.ctx
+		s.wake.Go(func() { s.linger(ctx, space, server) })
 	}
 	return nil
+}
+
+// lingerTime is how long a server outlives the last definition: it has to hear the answer to its own last write, and often the next
+// definition is about to come.
+const lingerTime = 2 * time.Second
+
+// linger stops a server after a while if its space still has no definition then.
+func (s *crdServers) linger(ctx context.Context, space string, server *crdServer) {
+	timer := time.NewTimer(lingerTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done(): // run stops all
+		return
+	}
+	s.mu.Lock()
+	unused := s.server[space] == server && len(s.known[space]) == 0
+	if unused {
+		delete(s.server, space)
+	}
+	s.mu.Unlock()
+	if unused {
+		server.stop()
+	}
 }
 
 func (s *crdServers) progress(int64) {}
