@@ -56,14 +56,15 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 		return nil
 	}
 	url := c.config.URL(s.Name)
-	if err := c.ensureNamespaces(ctx, s.Name); err != nil {
-		return err
-	}
+	// First of all: a Space that is deleted before it has its finalizer would leave behind what is in it.
 	if !slices.Contains(s.Finalizers, finalizer) {
 		s.Finalizers = append(s.Finalizers, finalizer)
 		if err := c.update(ctx, s, ""); err != nil {
 			return err
 		}
+	}
+	if err := c.ensureNamespaces(ctx, s.Name); err != nil {
+		return err
 	}
 	s.Status.URL = url
 	c.setCondition(s, v1alpha1.ConditionReady, metav1.ConditionTrue, "Served", "the space is served at "+url)
