@@ -222,3 +222,18 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 		t.Errorf("after it was let go: %+v", out)
 	}
 }
+
+// A site that has joined is known when it gets its answer, also when the news of it takes a while.
+func TestJoinWaitsUntilTheDoorKnows(t *testing.T) {
+	c := newCenter(t)
+	token := c.token(nil, time.Hour)
+	c.api.followers = nil
+	late := time.AfterFunc(200*time.Millisecond, func() { c.api.follow(c.door) })
+	defer late.Stop()
+	if out := c.join(newSite(t, "paris"), token); out.status != http.StatusOK {
+		t.Fatalf("join: %+v", out)
+	}
+	if _, ok := c.door.targets.get("paris"); !ok {
+		t.Error("a site that dials now would be refused")
+	}
+}
