@@ -65,6 +65,11 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
+	unlock, err := lock(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, unlock)
 	keys, err := pki.Load(filepath.Join(cfg.DataDir, "pki"))
 	if err != nil {
 		return nil, err
