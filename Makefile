@@ -31,7 +31,7 @@ FUZZTIME         ?= 30s
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z -]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: bin/skerry bin/testenv ## build bin/skerry and bin/testenv
@@ -61,12 +61,18 @@ unit: ## unit tests of the packages that link Kubernetes, and of testenv
 	go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)
 	cd testenv && go test -p $(JOBS) ./...
 
+# The race detector needs cgo, and cgo a C compiler.
+.PHONY: c-compiler
+c-compiler:
+	@command -v gcc >/dev/null || { test "$$(id -u)" = 0 || { echo "gcc is missing: apt-get install gcc libc6-dev" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
+
 .PHONY: race-light
-race-light: ## unit tests with -race of the packages that do not link Kubernetes
+race-light: c-compiler ## unit tests with -race of the packages that do not link Kubernetes
 	CGO_ENABLED=1 go test -race -p $(JOBS) $(LIGHT)
 
 .PHONY: race
-race: ## unit tests with -race of everything (compiles Kubernetes a second time)
+race: c-compiler ## unit tests with -race of everything (compiles Kubernetes a second time)
 	CGO_ENABLED=1 go test -race -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
 
 .PHONY: scenarios
