@@ -2,9 +2,7 @@ package door
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -201,6 +199,5 @@ func keyOf(csr []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(req.RawSubjectPublicKeyInfo)
-	return hex.EncodeToString(sum[:]), nil
+	return enroll.Fingerprint(req.RawSubjectPublicKeyInfo), nil
 }

@@ -2,8 +2,6 @@ package door
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,6 +177,5 @@ func pinOf(config *rest.Config) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the kubeconfig holds no CA certificate of the center, which the token must pin: %w", err)
 	}
-	sum := sha256.Sum256(certs[0].RawSubjectPublicKeyInfo)
-	return hex.EncodeToString(sum[:]), nil
+	return enroll.Fingerprint(certs[0].RawSubjectPublicKeyInfo), nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
 // How long certificates live. An agent renews at two thirds of its life.
@@ -24,9 +25,6 @@ const (
 	clientLife = 365 * 24 * time.Hour
 	agentLife  = 30 * 24 * time.Hour
 )
-
-// agentOrganization marks the subject of an agent's certificate.
-const agentOrganization = "skerry:targets"
 
 // ErrRequest is returned when a certificate request is not one that an agent may make.
 var ErrRequest = errors.New("certificate request refused")
@@ -90,7 +88,7 @@ func (p *PKI) SignAgent(csr []byte, name string, center store.Incarnation) (chai
 	if key, ok := req.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
 		return nil, fmt.Errorf("%w: the key is not ECDSA P-256", ErrRequest)
 	}
-	subject := pkix.Name{CommonName: name, Organization: []string{agentOrganization}}
+	subject := pkix.Name{CommonName: name, Organization: []string{enroll.Organization}}
 	if req.Subject.String() != subject.String() {
 		return nil, fmt.Errorf("%w: it asks for %q instead of %q", ErrRequest, req.Subject, subject)
 	}

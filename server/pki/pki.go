@@ -4,14 +4,14 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
 // ErrDamaged is returned when the directory holds some of its files but not all, or one that cannot be read. A center does not serve
@@ -110,8 +110,7 @@ func (p *PKI) Bundle() []byte {
 
 // Pin is the SHA-256, in hex, of the server CA's public key (SubjectPublicKeyInfo). It stands in every join token.
 func (p *PKI) Pin() string {
-	sum := sha256.Sum256(p.server.cert.RawSubjectPublicKeyInfo)
-	return hex.EncodeToString(sum[:])
+	return enroll.Fingerprint(p.server.cert.RawSubjectPublicKeyInfo)
 }
 
 // ServiceAccountKey signs the tokens of ServiceAccounts.

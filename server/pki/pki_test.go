@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
 func load(t *testing.T) (*PKI, string) {
@@ -38,7 +39,7 @@ func request(t *testing.T, key any, template x509.CertificateRequest) []byte {
 }
 
 func agentSubject(name string) pkix.Name {
-	return pkix.Name{CommonName: name, Organization: []string{agentOrganization}}
+	return pkix.Name{CommonName: name, Organization: []string{enroll.Organization}}
 }
 
 func TestLoadIsStableAndPrivate(t *testing.T) {

@@ -3,10 +3,8 @@ package enroll
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,10 +112,7 @@ func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), withTi
 	}
 }
 
-func spkiPin(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
-	return hex.EncodeToString(sum[:])
-}
+func spkiPin(c *x509.Certificate) string { return Fingerprint(c.RawSubjectPublicKeyInfo) }
 
 // post sends the request and tells the center's refusals and a wrong clock apart. The clock is compared before the token is sent, because
 // a token is good for one try.
