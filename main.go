@@ -19,7 +19,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/agent"
 	"skerry.dev/skerry/server"
@@ -123,46 +122,6 @@ func daemonFlags(mode string) []cli.Flag {
 	}
 }
 
-// fromFile sets the flags that neither the command line nor the environment set from the configuration file.
-func fromFile(c *cli.Context) error {
-	path := c.String("config")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && !c.IsSet("config") {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	var keys map[string]any
-	if err := yaml.Unmarshal(data, &keys); err != nil {
-		return admin.Usage("configuration %s: %s", path, err)
-	}
-	known := map[string]bool{}
-	for _, f := range c.Command.Flags {
-		known[f.Names()[0]] = true
-	}
-	for key, value := range keys {
-		if !known[key] || key == "config" {
-			return admin.Usage("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key, c.Command.Name)
-		}
-		if c.IsSet(key) {
-			continue
-		}
-		for _, v := range asList(value) {
-			if err := c.Set(key, fmt.Sprint(v)); err != nil {
-				return admin.Usage("configuration %s: %s: %s", path, key, err)
-			}
-		}
-	}
-	return nil
-}
-
-func asList(v any) []any {
-	if list, ok := v.([]any); ok {
-		return list
-	}
-	return []any{v}
-}
-
 func labels(c *cli.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range c.StringSlice("labels") {
@@ -190,13 +149,16 @@ func siteName(c *cli.Context) (string, error) {
 
 func centerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "center", Usage: "run a center; with --parent, a relay", Before: fromFile,
+		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
 		Flags: append(daemonFlags("center"),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
+				return err
+			}
+			if err := admin.HostPort("--listen", c.String("listen")); err != nil {
 				return err
 			}
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Listen: c.String("listen"),
@@ -252,7 +214,7 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 
 func agentCommand() *cli.Command {
 	return &cli.Command{
-		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: fromFile,
+		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
 		Flags: append(daemonFlags("agent"), text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)

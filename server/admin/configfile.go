@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/yaml"
+)
+
+// FromFile sets the flags that neither the command line nor the environment set from the YAML file of the flag "config": its keys are the
+// names of the command's other flags. A file at the flag's default path need not exist. What cannot be meant is ErrUsage and names the key:
+// an unknown key, a list for a flag that takes one value, a mapping or nothing for any flag.
+func FromFile(c *cli.Context) error {
+	path := c.String("config")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && !c.IsSet("config") {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	var keys map[string]any
+	if err := yaml.UnmarshalStrict(data, &keys); err != nil {
+		return Usage("configuration %s: %s", path, err)
+	}
+	for key, value := range keys {
+		i := slices.IndexFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == key })
+		if i < 0 || key == "config" {
+			return Usage("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key, c.Command.Name)
+		}
+		if c.IsSet(key) {
+			continue
+		}
+		values, err := scalars(value, c.Command.Flags[i])
+		if err != nil {
+			return Usage("configuration %s: %s: %s", path, key, err)
+		}
+		for _, v := range values {
+			if err := c.Set(key, v); err != nil {
+				return Usage("configuration %s: %s: %s", path, key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// scalars are the texts that a key's value gives its flag.
+func scalars(value any, flag cli.Flag) ([]string, error) {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	} else if many, takesMany := flag.(cli.DocGenerationSliceFlag); !takesMany || !many.IsSliceFlag() {
+		return nil, errors.New("takes one value, not a list")
+	}
+	out := make([]string, len(list))
+	for i, v := range list {
+		switch v := v.(type) {
+		case string, bool:
+			out[i] = fmt.Sprint(v)
+		case float64:
+			out[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		case nil:
+			return nil, errors.New("has no value; leave the key out, or write a value")
+		default:
+			return nil, errors.New("takes plain text, numbers or true and false; a list of k=v is written - k=v")
+		}
+	}
+	return out, nil
+}
+
+// HostPort refuses an address that is not HOST:PORT, as ErrUsage that names the flag. The host may be empty (every address of this
+// machine), the port 0 (any that is free).
+func HostPort(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return Usage("%s %q: write HOST:PORT, for example 0.0.0.0:7443", flag, address)
+	}
+	return nil
+}
