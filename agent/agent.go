@@ -97,6 +97,8 @@ type agent struct {
 	inventory *inventory.Inventory
 	applier   *apply.Applier
 	observer  *observe.Observer
+	// conditions are what the site says of itself; parts set theirs.
+	conditions tunnel.Conditions
 }
 
 func open(cfg Config) (*agent, error) {
@@ -177,6 +179,7 @@ func (a *agent) uplink(ctx context.Context) error {
 	return uplink.Run(ctx, uplink.Config{
 		Dir: a.DataDir, Parent: a.Parent, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
+		Conditions: &a.conditions,
 		Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
 			return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: a.Log})
 		},

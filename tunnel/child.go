@@ -37,11 +37,12 @@ type ChildConfig struct {
 	ReportedReady <-chan struct{}
 	// SendOptions of Reported; the zero value means delta.Up.
 	Send *delta.SendOptions
-	// OnWelcome, Renewal and Health may be nil.
+	// OnWelcome and Renewal may be nil.
 	OnWelcome func(Welcome)
 	Renewal   *Renewal
-	Health    <-chan Health
-	Log       *slog.Logger
+	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
+	Conditions *Conditions
+	Log        *slog.Logger
 }
 
 // ServeChild runs one session over a connection that the child has dialled, until ctx ends or the session does, and closes the connection. It
@@ -54,12 +55,15 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Conditions == nil {
+		cfg.Conditions = &Conditions{}
+	}
 	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), welcomed: make(chan Welcome, 1)}
 	err := c.open(ctx)
 	if err == nil {
 		var parts sync.WaitGroup
 		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
-		for _, part := range []func(context.Context) error{c.read, c.tend, c.receive, c.report, c.ended} {
+		for _, part := range []func(context.Context) error{c.read, c.tend, c.tell, c.receive, c.report, c.ended} {
 			parts.Go(func() {
 				if err := part(ctx); err != nil {
 					cancel(err)
@@ -189,7 +193,7 @@ func (c *child) read(ctx context.Context) error {
 // retryRenewal is how long a child waits after a failed renewal.
 const retryRenewal = time.Hour
 
-// tend tells the parent of health and renews the certificate when it is time.
+// tend keeps the connection alive and renews the certificate when it is time.
 func (c *child) tend(ctx context.Context) error {
 	var renew <-chan time.Time
 	if c.Renewal != nil {
@@ -221,10 +225,24 @@ func (c *child) tend(ctx context.Context) error {
 			case err == nil && c.Renewal.Next != nil:
 				renew = time.After(time.Until(c.Renewal.Next()))
 			}
-		case h := <-c.Health:
-			if err := c.control.send(typeHealth, h); err != nil {
-				return err
-			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// tell says the child's conditions, now and whenever they change.
+func (c *child) tell(ctx context.Context) error {
+	for {
+		list, changed := c.Conditions.All()
+		if list == nil {
+			list = []Condition{}
+		}
+		if err := c.control.send(typeConditions, list); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
 		case <-ctx.Done():
 			return nil
 		}
@@ -259,12 +277,16 @@ func (c *child) renew(ctx context.Context) error {
 
 // receive keeps the copy of the desired state.
 func (c *child) receive(ctx context.Context) error {
-	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{Log: c.Log})
+	followed := func() {
+		c.Conditions.Set(Condition{Type: CenterTrusted, Status: True, Reason: "Followed", Message: "what the center wants is done"})
+	}
+	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, Log: c.Log})
 	if !errors.Is(err, store.ErrRegressed) {
 		return fmt.Errorf("receive the desired state: %w", err)
 	}
 	c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it", "err", err)
-	return c.control.send(typeHealth, Health{Reason: CenterRegressed, Message: err.Error()})
+	c.Conditions.Set(Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed, Message: err.Error()})
+	return nil
 }
 
 // report sends the reports.

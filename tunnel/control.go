@@ -16,10 +16,12 @@ const (
 	typeHello wire.Type = iota + 32
 	typeWelcome
 	typeRefused
-	typeHealth
+	_
 	typeRequest     // a certificate request
 	typeCertificate // its answer
 	typePing        // a child's, so that a dead connection is noticed; its payload is padding
+
+	typeConditions wire.Type = 43 // all that a child says of itself
 )
 
 // A child pings at this interval: often enough for NATs, and large enough that a parent that has forgotten the connection in a restart answers
@@ -57,16 +59,6 @@ type Welcome struct {
 	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
 }
-
-// Health is what a child says of itself when it changes. The zero value means that all is well.
-type Health struct {
-	// Reason is a CamelCase word. CenterRegressed is set by ServeChild.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-// CenterRegressed is the Reason of a child that holds because its parent is not, or no longer, the one that its data came from.
-const CenterRegressed = "CenterRegressed"
 
 // certificate answers a request: a chain and what to trust, or why not.
 type certificate struct {

@@ -35,9 +35,10 @@ type ParentConfig struct {
 	// Sign answers a certificate request (PEM) of a child, which may be one whose certificate has expired. It must check that the child is
 	// still a member. Nil refuses all.
 	Sign func(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
-	// OnAck is called when the child has durably stored a position of Feed, OnHealth when its health changes. Both may be nil.
-	OnAck    func(store.Position)
-	OnHealth func(Health)
+	// OnAck is called when the child has durably stored a position of Feed, OnConditions with all that it says
+	// of itself, soon after the session begins and whenever that changes; dropped counts what it may not say. Both may be nil.
+	OnAck        func(store.Position)
+	OnConditions func(list []Condition, dropped int)
 	// SendOptions of Feed; the zero value means delta.Down.
 	Send *delta.SendOptions
 	Log  *slog.Logger
@@ -213,13 +214,13 @@ func (p *parent) read(ctx context.Context) error {
 		}
 		switch t {
 		case typePing:
-		case typeHealth:
-			h, err := decode[Health](payload)
+		case typeConditions:
+			list, err := decode[[]Condition](payload)
 			if err != nil {
 				return err
 			}
-			if p.OnHealth != nil {
-				p.OnHealth(h)
+			if p.OnConditions != nil {
+				p.OnConditions(bounded(list))
 			}
 		case typeRequest:
 			csr, err := decode[[]byte](payload)

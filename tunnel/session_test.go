@@ -51,18 +51,18 @@ func TestRegressedParentIsHeld(t *testing.T) {
 		}
 		before := desired.Live()
 		reported := feedOf(1, "a", "b")
-		var health tunnel.Health
+		var said []tunnel.Condition
 		child, _ := both(pipe.Options{}, tunnel.ChildConfig{Desired: desired, Reported: reported}, tunnel.ParentConfig{
 			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 				return tunnel.Admission{Feed: feedOf(9, "x"), Inbox: inbox}, nil
 			},
-			OnHealth: func(h tunnel.Health) { health = h },
+			OnConditions: func(list []tunnel.Condition, _ int) { said = list },
 		})
 		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
 			t.Errorf("the session ended with %v before its time", child)
 		}
-		if health.Reason != tunnel.CenterRegressed {
-			t.Errorf("the parent was told %+v", health)
+		if len(said) != 1 || said[0].Type != tunnel.CenterTrusted || said[0].Status != tunnel.False || said[0].Reason != tunnel.CenterRegressed {
+			t.Errorf("the parent was told %+v", said)
 		}
 		if !maps.Equal(desired.Live(), before) {
 			t.Error("the copy has changed")

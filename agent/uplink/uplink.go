@@ -34,7 +34,9 @@ type Config struct {
 	Desired       store.Sink
 	Reported      *store.Feed
 	ReportedReady <-chan struct{}
-	Log           *slog.Logger
+	// Conditions are what the site says of itself.
+	Conditions *tunnel.Conditions
+	Log        *slog.Logger
 }
 
 // Times of an uplink.
@@ -131,7 +133,7 @@ func (u *uplink) session(ctx context.Context) (welcomed bool, err error) {
 	welcome := make(chan tunnel.Welcome, 1)
 	err = tunnel.ServeChild(ctx, conn, tunnel.ChildConfig{
 		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.credentials.Renewal(), Log: u.Log,
+		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Log.Info("session with the parent", "parent", u.addr, "transport", conn.Transport(), "center", w.CenterVersion)
 			welcome <- w

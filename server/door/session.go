@@ -27,12 +27,12 @@ type session struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when nothing of the session runs any more
 
-	mu     sync.Mutex
-	acked  store.Position
-	health tunnel.Health
-	due    int64 // what the agent should have acknowledged by now
-	head   int64 // the feed's head at the last glance
-	shown  standing
+	mu    sync.Mutex
+	acked store.Position
+	said  *[]tunnel.Condition // all that the agent says of itself; nil until it has said anything
+	due   int64               // what the agent should have acknowledged by now
+	head  int64               // the feed's head at the last glance
+	shown standing
 }
 
 // standing is how a session stands.
@@ -41,13 +41,13 @@ type standing struct {
 	done    bool  // that is everything
 	late    bool  // it lacks something that it had time for
 	objects int
-	health  tunnel.Health
+	said    *[]tunnel.Condition
 }
 
 func (s *session) standing(objects int) standing {
 	s.mu.Lock()
 	acked, due := s.acked, s.due
-	out := standing{objects: objects, health: s.health}
+	out := standing{objects: objects, said: s.said}
 	s.mu.Unlock()
 	if acked.Incarnation != s.feed.Head().Incarnation { // it has acknowledged nothing yet
 		out.late = due > 0
@@ -96,13 +96,8 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			s.mu.Unlock()
 			d.targets.touch(s.target)
 		},
-		OnHealth: func(h tunnel.Health) {
-			s.mu.Lock()
-			s.health = h
-			s.mu.Unlock()
-			if h.Reason != "" {
-				log.Warn("the target reports a problem", "reason", h.Reason, "message", h.Message)
-			}
+		OnConditions: func(list []tunnel.Condition, dropped int) {
+			s.say(list, dropped, log)
 			d.targets.touch(s.target)
 		},
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {

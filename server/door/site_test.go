@@ -208,7 +208,7 @@ func (c *center) joined(name string) *site {
 // link is a site's session.
 type link struct {
 	desired *storetest.Memory
-	health  chan tunnel.Health
+	says    *tunnel.Conditions
 	welcome chan tunnel.Welcome
 	ended   chan error
 	stop    func()
@@ -217,8 +217,8 @@ type link struct {
 // connect runs a session of a site, with hooks that a test sets.
 func (c *center) connect(s *site, adjust ...func(*tunnel.ChildConfig)) *link {
 	c.t.Helper()
-	l := &link{desired: storetest.NewMemory(), health: make(chan tunnel.Health), welcome: make(chan tunnel.Welcome, 1), ended: make(chan error, 1)}
-	cfg := tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1.2", KubernetesVersion: "v1.36"}, Desired: l.desired, Health: l.health,
+	l := &link{desired: storetest.NewMemory(), says: &tunnel.Conditions{}, welcome: make(chan tunnel.Welcome, 1), ended: make(chan error, 1)}
+	cfg := tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1.2", KubernetesVersion: "v1.36"}, Desired: l.desired, Conditions: l.says,
 		Reported:  store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone }),
 		OnWelcome: func(w tunnel.Welcome) { l.welcome <- w }}
 	for _, f := range adjust {

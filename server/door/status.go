@@ -175,9 +175,10 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing) {
 	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
 	status.AppliedRevision = max(status.AppliedRevision, is.acked)
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
-	switch {
-	case is.health.Reason != "":
-		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, is.health.Reason, is.health.Message)
+	relate(st, is.said)
+	switch held := heldBack(st); {
+	case held != nil:
+		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, held.Reason, held.Message)
 	case is.done:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionTrue, "UpToDate", "the target has durably stored all that is placed on it")
 	case is.late:

@@ -67,10 +67,20 @@ func TestStatusOfASession(t *testing.T) {
 	if now, _ := c.api.count(); now != patches {
 		t.Errorf("%d writes of a status that did not change", now-patches)
 	}
-	l.health <- tunnel.Health{Reason: "DiskFull", Message: "1 byte left"}
-	within(t, 3*time.Second, "the problem", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskFull") })
-	l.health <- tunnel.Health{}
-	within(t, 3*time.Second, "its end", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
+	l.says.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: "Refused", Message: "no route"})
+	l.says.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"})
+	l.says.Set(tunnel.Condition{Type: "Connected", Status: tunnel.False, Reason: "Forged"})
+	within(t, 3*time.Second, "the problem", func() bool {
+		return says(status(), v1alpha1.ConditionTargetReachable, "False/Refused") && says(status(), v1alpha1.ConditionSynced, "False/Refused") &&
+			says(status(), v1alpha1.ConditionClockInSync, "False/Behind")
+	})
+	if !says(status(), v1alpha1.ConditionConnected, "True") || !says(status(), v1alpha1.ConditionCenterTrusted, "True") {
+		t.Errorf("conditions %+v", status().Conditions)
+	}
+	l.says.Clear(tunnel.TargetReachable)
+	within(t, 3*time.Second, "its end", func() bool {
+		return says(status(), v1alpha1.ConditionSynced, "True") && apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionTargetReachable) == nil
+	})
 	l.stop()
 	within(t, 3*time.Second, "disconnected", func() bool {
 		return says(status(), v1alpha1.ConditionConnected, "False") && says(status(), v1alpha1.ConditionSynced, "Unknown")

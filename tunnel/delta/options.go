@@ -38,6 +38,8 @@ func Up() SendOptions {
 
 // ReceiveOptions are those of a receiver.
 type ReceiveOptions struct {
+	// OnAdmit is called once the sender is known to be the one that the copy came from. It may be nil.
+	OnAdmit func()
 	// Log may be nil.
 	Log *slog.Logger
 }

@@ -44,6 +44,9 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	if err := r.start(in); err != nil {
 		return because(ctx, err)
 	}
+	if o.OnAdmit != nil {
+		o.OnAdmit()
+	}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

@@ -60,17 +60,17 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	if err := inbox.Commit(t.Context(), store.Batch{Through: other}); err != nil {
 		t.Fatal(err)
 	}
-	ready, acked, health, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan tunnel.Health, 1), make(chan tunnel.Welcome, 1)
-	said := make(chan tunnel.Health)
+	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan []tunnel.Condition, 100), make(chan tunnel.Welcome, 1)
+	conditions := &tunnel.Conditions{}
 	r := serve(t, child, parent, tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
-		ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Health: said}, tunnel.ParentConfig{
+		ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions}, tunnel.ParentConfig{
 		Admit: func(_ context.Context, who tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 			if who.Target != Target || hello.AgentVersion != "v1" || time.Since(hello.Clock).Abs() > time.Minute {
 				t.Errorf("admitted %+v, %+v", who, hello)
 			}
 			return tunnel.Admission{Feed: desired, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation}}, nil
 		},
-		OnAck: func(p store.Position) { acked <- p }, OnHealth: func(h tunnel.Health) { health <- h },
+		OnAck: func(p store.Position) { acked <- p }, OnConditions: func(list []tunnel.Condition, _ int) { said <- list },
 	})
 	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation || time.Since(w.Clock).Abs() > time.Minute {
 		t.Errorf("welcomed with %+v", w)
@@ -82,10 +82,12 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	}
 	close(ready)
 	until(t, "the reports", func() bool { return maps.Equal(inbox.Live(), wantReported) })
-	said <- tunnel.Health{Reason: "DiskFull", Message: "1 byte left"}
-	if h := wait(t, health, "the health"); h.Reason != "DiskFull" {
-		t.Errorf("health %+v", h)
-	}
+	late := tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"}
+	conditions.Set(late)
+	until(t, "the conditions", func() bool {
+		list := wait(t, said, "conditions")
+		return len(list) == 2 && list[0].Type == tunnel.CenterTrusted && list[0].Status == tunnel.True && list[1] == late
+	})
 	r.stop(tunnel.ErrReplaced)
 	if err := wait(t, r.child, "the child's end"); !errors.Is(err, tunnel.ErrReplaced) {
 		t.Errorf("the child was told %v", err)

@@ -36,6 +36,11 @@ const (
 	ConditionMoving      = "Moving"
 	ConditionConflict    = "Conflict"
 	ConditionProgressing = "Progressing"
+	// What a site says of itself in the status of its SyncTarget.
+	ConditionCenterTrusted    = "CenterTrusted"
+	ConditionClockInSync      = "ClockInSync"
+	ConditionCertificateValid = "CertificateValid"
+	ConditionTargetReachable  = "TargetReachable"
 	// ConditionObjectSynced and ConditionObjectMoving are written into status.conditions of built-in kinds, hence the prefix.
 	ConditionObjectSynced    = "skerry.dev/Synced"
 	ConditionObjectMoving    = "skerry.dev/Moving"

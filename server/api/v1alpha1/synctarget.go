@@ -46,7 +46,8 @@ type SyncTargetStatus struct {
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
 	Objects int32 `json:"objects,omitempty"`
-	// Conditions: Connected, Synced.
+	// Conditions: Connected and Synced are the center's; CenterTrusted, ClockInSync, CertificateValid and TargetReachable are what the
+	// target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

@@ -1,0 +1,136 @@
+package tunnel
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Condition is one thing that a child says of itself. Its fields mean what they mean in a Kubernetes condition.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}
+
+// The types of conditions that a child may say of itself; True is good. A parent drops all others.
+const (
+	// CenterTrusted is False while the child does not do, or not fully, what its parent wants: it would lose something that an admin has to
+	// confirm first.
+	CenterTrusted = "CenterTrusted"
+	// ClockInSync is False while the child's clock is far from its parent's.
+	ClockInSync = "ClockInSync"
+	// CertificateValid is False when the child's certificate has ended or cannot be renewed.
+	CertificateValid = "CertificateValid"
+	// TargetReachable is False while the child cannot reach the cluster that it writes to.
+	TargetReachable = "TargetReachable"
+)
+
+// ConditionTypes are all of them.
+func ConditionTypes() []string {
+	return []string{CenterTrusted, ClockInSync, CertificateValid, TargetReachable}
+}
+
+// The statuses of a condition.
+const (
+	True    = "True"
+	False   = "False"
+	Unknown = "Unknown"
+)
+
+// CenterRegressed is the reason of CenterTrusted=False when the parent's data is not, or no longer, what the child's data came from.
+const CenterRegressed = "CenterRegressed"
+
+// What a parent takes of one message of conditions; the rest is dropped or cut.
+const (
+	maxConditions       = 16
+	maxConditionReason  = 64
+	maxConditionMessage = 1024
+)
+
+var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$`)
+
+// bounded returns what a parent takes of a child's list: known types, once each, in a form that Kubernetes stores. It tells how many it dropped.
+func bounded(list []Condition) (kept []Condition, dropped int) {
+	known := ConditionTypes()
+	for _, c := range list[:min(len(list), maxConditions)] {
+		again := slices.ContainsFunc(kept, func(k Condition) bool { return k.Type == c.Type })
+		if again || !slices.Contains(known, c.Type) || !slices.Contains([]string{True, False, Unknown}, c.Status) ||
+			len(c.Reason) > maxConditionReason || !reasonForm.MatchString(c.Reason) {
+			continue
+		}
+		c.Message = strings.ToValidUTF8(c.Message[:min(len(c.Message), maxConditionMessage)], "")
+		kept = append(kept, c)
+	}
+	return kept, len(list) - len(kept)
+}
+
+// Conditions is what a child says of itself: parts set it, sessions tell the parent the whole list when they begin and whenever it changes.
+// The zero value is an empty list. All methods may be called concurrently.
+type Conditions struct {
+	mu   sync.Mutex
+	list []Condition   // by type; never changed in place
+	wake chan struct{} // closed and replaced at a change; nil until somebody waits
+}
+
+// Set says a condition; the last one of its type holds.
+func (c *Conditions) Set(now Condition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := c.find(now.Type)
+	if found && c.list[i] == now {
+		return
+	}
+	next := slices.Clone(c.list)
+	if found {
+		next[i] = now
+	} else {
+		next = slices.Insert(next, i, now)
+	}
+	c.change(next)
+}
+
+// Clear takes back what was said of a type.
+func (c *Conditions) Clear(kind string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i, found := c.find(kind); found {
+		c.change(slices.Delete(slices.Clone(c.list), i, i+1))
+	}
+}
+
+// Get returns what is said of a type.
+func (c *Conditions) Get(kind string) (Condition, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := c.find(kind)
+	if !found {
+		return Condition{}, false
+	}
+	return c.list[i], true
+}
+
+// All returns the list, ordered by type, and a channel that is closed at the next change of it.
+func (c *Conditions) All() ([]Condition, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wake == nil {
+		c.wake = make(chan struct{})
+	}
+	return c.list, c.wake
+}
+
+func (c *Conditions) find(kind string) (int, bool) {
+	return slices.BinarySearchFunc(c.list, kind, func(have Condition, kind string) int { return cmp.Compare(have.Type, kind) })
+}
+
+func (c *Conditions) change(next []Condition) {
+	c.list = next
+	if c.wake != nil {
+		close(c.wake)
+		c.wake = nil
+	}
+}
