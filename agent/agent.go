@@ -122,7 +122,7 @@ func open(cfg Config) (*agent, error) {
 
 func (a *agent) wire() (err error) {
 	changed := func(keys []store.Key) { a.applier.Changed(keys) }
-	if a.desired, err = a.file.Sink("desired", bolt.SinkOptions{OnCommit: changed}); err != nil {
+	if a.desired, err = a.file.Sink("desired", bolt.SinkOptions{OnCommit: changed, KeepRemoved: true}); err != nil {
 		return fmt.Errorf("open the desired copy: %w", err)
 	}
 	if a.inventory, err = inventory.Open(a.file.Inventory(), a.Log); err != nil {

@@ -62,8 +62,10 @@ type Entry struct {
 	Generation int64
 	// Tombstone is the explicit order to delete. Nothing else deletes.
 	Tombstone bool
+	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a live entry.
+	Removal Removal
 	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
-	// tombstones.
+	// tombstones on their way; the tombstone in a receiver's copy may still have the value that it removed.
 	Body []byte
 }
 

@@ -14,6 +14,8 @@ type Change struct {
 	Key        Key
 	Hash       Hash
 	Generation int64
+	// Removal is how a tombstone removes; it is ignored in a live value.
+	Removal Removal
 }
 
 // Feed is what a sender publishes: an ordered set of keys, the last value of a key wins. It holds keys, hashes and
@@ -40,6 +42,7 @@ type item struct {
 	generation int64
 	revision   int64
 	seq        int64
+	removal    Removal
 }
 
 type logged struct {
@@ -89,7 +92,10 @@ func (f *Feed) put(revision int64, c Change) bool {
 	if !ok && c.Hash == (Hash{}) {
 		return false
 	}
-	if ok && old.hash == c.Hash {
+	if c.Hash != (Hash{}) {
+		c.Removal = RemoveDelete
+	}
+	if ok && old.hash == c.Hash && old.removal == c.Removal {
 		return false
 	}
 	o, _ := Bucket(c.Key)
@@ -110,7 +116,7 @@ func (f *Feed) put(revision int64, c Change) bool {
 		f.items[c.Key] = old
 	}
 	f.seq++
-	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq}
+	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal}
 	f.log = append(f.log, logged{f.seq, revision, c.Key})
 	return true
 }

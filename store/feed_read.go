@@ -75,7 +75,7 @@ func (f *Feed) read(start, limit int) ([]Entry, int) {
 }
 
 func (it *item) entry(k Key) Entry {
-	return Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Tombstone: it.hash == (Hash{})}
+	return Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Tombstone: it.hash == (Hash{}), Removal: it.removal}
 }
 
 // Get returns the entry of a key, without its body.

@@ -184,3 +184,20 @@ func TestFeedDropsOldTombstones(t *testing.T) {
 		t.Error("the floor is not where history begins")
 	}
 }
+
+// A tombstone that removes otherwise than the one before it is a change, and a live value has no say in it.
+func TestFeedRemoval(t *testing.T) {
+	feed := store.NewFeed(store.NewIncarnation(), 0, nil)
+	live := change(1, 1)
+	live.Removal = store.RemoveOrphan
+	feed.Apply(1, live)
+	if e, _ := feed.Get(feedKey(1)); e.Removal != store.RemoveDelete {
+		t.Errorf("a live entry removes by %s", e.Removal)
+	}
+	for i, how := range []store.Removal{store.RemoveOrphan, store.RemoveOrphan, store.RemoveKeepDependents} {
+		n := feed.Apply(int64(i+2), store.Change{Key: feedKey(1), Removal: how})
+		if e, _ := feed.Get(feedKey(1)); e.Removal != how || (n == 1) == (i == 1) {
+			t.Errorf("step %d: %d changes, removes by %s", i, n, e.Removal)
+		}
+	}
+}

@@ -25,7 +25,8 @@ func (s *Sink) view(do func(*bbolt.Bucket) error) error {
 	})
 }
 
-// Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included.
+// Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included: it has a body when the Sink
+// keeps what was removed.
 func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 	var out store.Entry
 	var known bool
@@ -34,7 +35,7 @@ func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 		if err != nil || !ok {
 			return err
 		}
-		if !r.Tombstone {
+		if !r.Tombstone || len(r.stored) > 0 {
 			if r.Body, err = s.file.body(r); err != nil {
 				return err
 			}

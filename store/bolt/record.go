@@ -3,15 +3,18 @@ package bolt
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"skerry.dev/skerry/store"
 )
 
-// An entry's record: flags (1 byte), epoch, revision, generation (varints), hash (16 bytes, not for a tombstone), then the body.
+// An entry's record: flags (1 byte), epoch, revision, generation (varints), hash (16 bytes, not for a tombstone), then the body. The
+// upper two bits of the flags are a tombstone's Removal; files from before it have 0 there, RemoveDelete.
 const (
 	flagTombstone  = 1 << 0
 	flagCompressed = 1 << 1
 	flagSealed     = 1 << 2
+	removalShift   = 6
 )
 
 // record is a stored entry with its body as it is in the file.
@@ -63,7 +66,9 @@ func decodeRecord(key, value []byte) (record, error) {
 		return record{}, fmt.Errorf("%w: the record of %s", ErrCorrupt, k)
 	}
 	rest = rest[a+b+c:]
-	if r.Tombstone = r.flags&flagTombstone != 0; !r.Tombstone {
+	if r.Tombstone = r.flags&flagTombstone != 0; r.Tombstone {
+		r.Removal = store.Removal(r.flags >> removalShift)
+	} else {
 		if len(rest) < len(r.Hash) {
 			return record{}, fmt.Errorf("%w: the record of %s", ErrCorrupt, k)
 		}
@@ -73,13 +78,19 @@ func decodeRecord(key, value []byte) (record, error) {
 	return r, nil
 }
 
-// newRecord compresses and, for a Secret, encrypts the body of an entry.
+// newTombstone is the record of a tombstone. It keeps the body of the record that it supersedes, as it is stored, when keep is true.
+func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
+	r := record{Entry: e, epoch: epoch, flags: flagTombstone | byte(e.Removal)<<removalShift}
+	if keep {
+		r.stored = slices.Clone(old.stored)
+		r.flags |= old.flags & (flagCompressed | flagSealed)
+	}
+	return r
+}
+
+// newRecord compresses and, for a Secret, encrypts the body of a live entry.
 func (f *File) newRecord(e store.Entry, epoch uint64) record {
 	r := record{Entry: e, epoch: epoch}
-	if e.Tombstone {
-		r.flags = flagTombstone
-		return r
-	}
 	r.stored = f.codec.Encode(nil, e.Body)
 	r.flags = flagCompressed
 	if len(r.stored) >= len(e.Body) {

@@ -16,6 +16,8 @@ type SinkOptions struct {
 	// AcceptNewIncarnation takes a sender with another incarnation as normal (reports of a restarted agent): the copy is compared
 	// and goes on. Otherwise it is store.ErrRegressed.
 	AcceptNewIncarnation bool
+	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries it out knows what it was.
+	KeepRemoved bool
 	// OnCommit is called after a Commit that changed something, with the keys in the order of the batch, before Commit returns.
 	OnCommit func(keys []store.Key)
 }
@@ -154,7 +156,12 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) ([]
 		if !e.Tombstone {
 			st.add(e)
 		}
-		r := s.file.newRecord(e, st.epoch)
+		var r record
+		if e.Tombstone {
+			r = newTombstone(e, st.epoch, old, s.options.KeepRemoved)
+		} else {
+			r = s.file.newRecord(e, st.epoch)
+		}
 		pending[e.Key] = r
 		puts = append(puts, put{key, r.encode()})
 		changed = append(changed, e.Key)
@@ -173,7 +180,7 @@ func supersedes(e store.Entry, old record, known bool, epoch uint64) bool {
 	switch {
 	case !known:
 		return !e.Tombstone
-	case old.Hash == e.Hash:
+	case old.Hash == e.Hash && old.Removal == e.Removal:
 		return false
 	case old.epoch != epoch:
 		return true

@@ -12,6 +12,8 @@ import (
 type Memory struct {
 	// AcceptNewIncarnation is as in bolt.SinkOptions. Set it before use.
 	AcceptNewIncarnation bool
+	// KeepRemoved is as in bolt.SinkOptions. Set it before use.
+	KeepRemoved bool
 	// OnCommit is called with every batch that was stored. Set it before use.
 	OnCommit func(store.Batch)
 
@@ -79,8 +81,12 @@ func (m *Memory) commit(b store.Batch) error {
 	m.position = b.Through
 	for _, e := range b.Entries {
 		old, known := m.entries[e.Key]
-		if !known && e.Tombstone || known && old.Hash == e.Hash || known && m.fresh[e.Key] && e.Revision < old.Revision {
+		same := known && old.Hash == e.Hash && old.Removal == e.Removal
+		if !known && e.Tombstone || same || known && m.fresh[e.Key] && e.Revision < old.Revision {
 			continue
+		}
+		if e.Tombstone && m.KeepRemoved {
+			e.Body = old.Body
 		}
 		m.entries[e.Key], m.fresh[e.Key] = e, true
 	}

@@ -5,7 +5,7 @@ import "testing"
 func TestMemory(t *testing.T) {
 	Run(t, func(_ *testing.T, o Options) (Sink, func() Sink) {
 		m := NewMemory()
-		m.AcceptNewIncarnation = o.AcceptNewIncarnation
+		m.AcceptNewIncarnation, m.KeepRemoved = o.AcceptNewIncarnation, o.KeepRemoved
 		return m, func() Sink { return m }
 	})
 }

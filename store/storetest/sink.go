@@ -21,6 +21,8 @@ type Sink interface {
 type Options struct {
 	// AcceptNewIncarnation as in bolt.SinkOptions.
 	AcceptNewIncarnation bool
+	// KeepRemoved as in bolt.SinkOptions.
+	KeepRemoved bool
 }
 
 // Run checks that a Sink does what store.Sink promises. open makes an empty one; reopen returns it as it is after a restart, or the same one
@@ -29,6 +31,8 @@ func Run(t *testing.T, open func(t *testing.T, o Options) (sink Sink, reopen fun
 	t.Run("empty", func(t *testing.T) { empty(t, open) })
 	t.Run("last value wins", func(t *testing.T) { lastValueWins(t, open) })
 	t.Run("tombstones stay", func(t *testing.T) { tombstonesStay(t, open) })
+	t.Run("tombstones say how they remove", func(t *testing.T) { removals(t, open) })
+	t.Run("tombstones keep what they remove", func(t *testing.T) { keepsRemoved(t, open) })
 	t.Run("older changes nothing", func(t *testing.T) { olderChangesNothing(t, open) })
 	t.Run("regression is refused", func(t *testing.T) { regressionIsRefused(t, open) })
 	t.Run("new incarnation accepted", func(t *testing.T) { newIncarnationAccepted(t, open) })
@@ -68,7 +72,8 @@ func want(t *testing.T, s Sink, e store.Entry) {
 	if err != nil || !ok {
 		t.Fatalf("get %s: known %t, %v", e.Key, ok, err)
 	}
-	if got.Hash != e.Hash || got.Revision != e.Revision || got.Generation != e.Generation || got.Tombstone != e.Tombstone || string(got.Body) != string(e.Body) {
+	if got.Hash != e.Hash || got.Revision != e.Revision || got.Generation != e.Generation || got.Tombstone != e.Tombstone ||
+		got.Removal != e.Removal || string(got.Body) != string(e.Body) {
 		t.Fatalf("get %s: %+v, want %+v", e.Key, got, e)
 	}
 }
@@ -119,6 +124,56 @@ func tombstonesStay(t *testing.T, open opener) {
 	at.Revision = 3
 	commit(t, s, at, Value(1, 3, `{"again":true}`))
 	want(t, s, Value(1, 3, `{"again":true}`))
+}
+
+func removals(t *testing.T, open opener) {
+	s, reopen := open(t, Options{})
+	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
+	for i := range int(store.MaxRemoval) + 1 {
+		commit(t, s, at, Value(i, 1, `{}`))
+	}
+	at.Revision = 2
+	for i := range int(store.MaxRemoval) + 1 {
+		e := Tombstone(i, 2)
+		e.Removal = store.Removal(i)
+		commit(t, s, at, e)
+	}
+	s = reopen()
+	for i := range int(store.MaxRemoval) + 1 {
+		e := Tombstone(i, 2)
+		e.Removal = store.Removal(i)
+		want(t, s, e)
+	}
+	at.Revision = 3
+	other := Tombstone(0, 3)
+	other.Removal = store.RemoveOrphan
+	commit(t, s, at, other)
+	want(t, s, other)
+	older := Tombstone(0, 2)
+	commit(t, s, at, older)
+	want(t, s, other)
+}
+
+func keepsRemoved(t *testing.T, open opener) {
+	s, reopen := open(t, Options{KeepRemoved: true})
+	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
+	commit(t, s, at, Value(1, 1, `{"a":1}`))
+	for _, removal := range []store.Removal{store.RemoveDelete, store.RemoveOrphan} {
+		at.Revision++
+		e := Tombstone(1, at.Revision)
+		e.Removal = removal
+		commit(t, s, at, e)
+	}
+	s = reopen()
+	e := Tombstone(1, 3)
+	e.Removal, e.Body = store.RemoveOrphan, []byte(`{"a":1}`)
+	want(t, s, e)
+	if s.Root() != (store.Digest{}) {
+		t.Error("what a tombstone removed counts in the digest")
+	}
+	at.Revision = 4
+	commit(t, s, at, Value(1, 4, `{"a":2}`))
+	want(t, s, Value(1, 4, `{"a":2}`))
 }
 
 func olderChangesNothing(t *testing.T, open opener) {

@@ -24,7 +24,7 @@ func (s *sender) reconcile(ctx context.Context, from store.Position, root *store
 				return 0, head, fmt.Errorf("compare with the receiver: %w", err)
 			}
 		}
-		different = have.differences(live, head.Revision)
+		different = have.differences(s.feed, live, head.Revision)
 	}
 	for try := 1; ; try++ {
 		// What has changed since the snapshot goes along, so that no decision is seen in halves.
@@ -58,8 +58,9 @@ type theirs struct {
 	hashes  map[store.Key]store.Hash
 }
 
-// differences returns what makes a receiver equal: values that it lacks, and tombstones for keys that the feed does not have.
-func (t theirs) differences(live []store.Entry, revision int64) []store.Entry {
+// differences returns what makes a receiver equal: values that it lacks, and tombstones for keys that the feed does not have. How they
+// remove is known while the feed still has the tombstone; afterwards the object's own policy says it.
+func (t theirs) differences(feed *store.Feed, live []store.Entry, revision int64) []store.Entry {
 	var out []store.Entry
 	for _, e := range live {
 		if t.all && !t.buckets[bucket(e.Key)] {
@@ -71,7 +72,11 @@ func (t theirs) differences(live []store.Entry, revision int64) []store.Entry {
 		delete(t.hashes, e.Key)
 	}
 	for k := range t.hashes {
-		out = append(out, store.Entry{Key: k, Revision: revision, Tombstone: true})
+		removal := store.RemoveByPolicy
+		if e, ok := feed.Get(k); ok && e.Tombstone {
+			removal = e.Removal
+		}
+		out = append(out, store.Entry{Key: k, Revision: revision, Tombstone: true, Removal: removal})
 	}
 	return out
 }

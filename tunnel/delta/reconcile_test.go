@@ -181,3 +181,53 @@ func TestPatchNeedsItsBase(t *testing.T) {
 		s.end()
 	})
 }
+
+// How a key is removed crosses with its tombstone, by following the feed and by a comparison while the feed still knows; a sender that has
+// forgotten it leaves the decision to the object's own policy.
+func TestRemovalCrosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		incarnation := store.NewIncarnation()
+		src, sink := newSource(incarnation, 0), storetest.NewMemory()
+		all := map[store.Key]string{}
+		for i := range 8 {
+			all[key(i)] = body(i, 1)
+		}
+		src.set(all)
+		remove := func(i int, how store.Removal) {
+			src.revision++
+			src.Apply(src.revision, store.Change{Key: key(i), Removal: how})
+		}
+		want := func(i int, how store.Removal) {
+			t.Helper()
+			if e, ok, _ := sink.Get(key(i)); !ok || !e.Tombstone || e.Removal != how {
+				t.Errorf("key %d: tombstone %t that removes by %s, want %s", i, e.Tombstone, e.Removal, how)
+			}
+		}
+		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		for i := range 4 {
+			remove(i, store.Removal(i))
+		}
+		time.Sleep(time.Second)
+		for i := range 4 {
+			want(i, store.Removal(i))
+		}
+		remove(0, store.RemoveOrphan) // decided otherwise before it was carried out
+		time.Sleep(time.Second)
+		want(0, store.RemoveOrphan)
+		s.end()
+		remove(4, store.RemoveOrphan)
+		sink.Lose(key(7)) // makes the sender compare
+		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		want(4, store.RemoveOrphan)
+		s.end()
+
+		again := newSource(incarnation, src.revision+5)
+		again.set(map[store.Key]string{key(6): body(6, 1), key(7): body(7, 1)})
+		s = connect(t, again.Feed, sink, delta.Down(), pipe.Options{})
+		time.Sleep(time.Second)
+		want(5, store.RemoveByPolicy)
+		s.end()
+	})
+}

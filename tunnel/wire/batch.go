@@ -21,7 +21,8 @@ const (
 	entrySlot       = 1 << 3 // the key is a slot's
 	entryRevision   = 1 << 4 // the revision differs from that of the entry before
 	entryGeneration = 1 << 5 // the generation differs from that of the entry before
-	entryFlags      = 1<<6 - 1
+	entryRemoval    = 3 << 6 // of a tombstone: its store.Removal
+	removalShift    = 6
 )
 
 // Flags of a batch.
@@ -118,6 +119,9 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	set(entrySlot, known)
 	set(entryRevision, it.Entry.Revision != revision)
 	set(entryGeneration, it.Entry.Generation != generation)
+	if it.Entry.Tombstone {
+		flags |= byte(it.Entry.Removal) << removalShift
+	}
 	raw = append(raw, flags)
 	key := it.Entry.Key.Encode()
 	if known {
@@ -211,8 +215,10 @@ type head struct {
 
 func (d *Decoder) header(c *cursor, before head) head {
 	h := head{Entry: store.Entry{Revision: before.Revision, Generation: before.Generation}, flags: c.byte()}
-	if h.flags&^byte(entryFlags) != 0 {
-		c.fail("unknown flags of an entry")
+	if h.Tombstone = h.flags&entryTombstone != 0; h.Tombstone {
+		h.Removal = store.Removal(h.flags >> removalShift)
+	} else if h.flags&entryRemoval != 0 {
+		c.fail("an entry that is no tombstone says how it removes")
 	}
 	if h.flags&entrySlot != 0 {
 		if h.slot = c.count(len(d.ring)-1, "a slot"); c.err == nil {
@@ -235,7 +241,7 @@ func (d *Decoder) header(c *cursor, before head) head {
 	if h.flags&entryGeneration != 0 {
 		h.Generation += c.int("a generation")
 	}
-	if h.Tombstone = h.flags&entryTombstone != 0; !h.Tombstone {
+	if !h.Tombstone {
 		h.size = c.count(store.MaxBodyBytes, "the length of a body")
 	}
 	key, err := store.DecodeKey(h.encoded)

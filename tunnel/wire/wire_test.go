@@ -127,7 +127,7 @@ func TestBatches(t *testing.T) {
 				}
 				e := store.Entry{Key: k, Revision: revision - int64(random.IntN(3)), Generation: int64(random.IntN(4))}
 				if random.IntN(5) == 0 {
-					e.Tombstone = true
+					e.Tombstone, e.Removal = true, store.Removal(random.IntN(int(store.MaxRemoval)+1))
 					items = append(items, wire.Item{Entry: e})
 					want[k] = e
 					delete(sent, k)
@@ -161,6 +161,21 @@ func TestBatches(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestOnlyATombstoneSaysHowItRemoves(t *testing.T) {
+	tombstone := wire.NewEncoder(compress.Default()).Encode([]wire.Item{{Entry: store.Entry{Key: key(1), Tombstone: true, Removal: store.RemoveKeepDependents}}}, 0, false)
+	if tombstone[0]&2 != 0 {
+		t.Fatal("the batch is compressed")
+	}
+	entries, _, _, err := wire.NewDecoder(compress.Default(), nil).Decode(tombstone)
+	if err != nil || entries[0].Removal != store.RemoveKeepDependents {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	tombstone[3] &^= 2 // flags of the batch, revision, number of entries, then the flags of the entry
+	if _, _, _, err := wire.NewDecoder(compress.Default(), nil).Decode(append(tombstone, 0)); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("a live entry that says how it removes: %v", err)
+	}
 }
 
 func TestPatch(t *testing.T) {
@@ -231,7 +246,8 @@ func again[M any](t *testing.T, m M, decode func([]byte) (M, error), encode func
 func FuzzBatch(f *testing.F) {
 	enc := wire.NewEncoder(compress.Default())
 	e := store.Entry{Key: key(1), Revision: 3, Body: []byte(`{"a":1}`)}
-	f.Add(enc.Encode([]wire.Item{{Entry: e}, {Entry: store.Entry{Key: key(2), Tombstone: true}}}, 3, false))
+	f.Add(enc.Encode([]wire.Item{{Entry: e}, {Entry: store.Entry{Key: key(2), Tombstone: true}},
+		{Entry: store.Entry{Key: key(3), Tombstone: true, Removal: store.RemoveOrphan}}}, 3, false))
 	f.Add([]byte{0, 2, 1, 8, 0, 2, 5, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dec := wire.NewDecoder(compress.Default(), func(store.Key, store.Hash) ([]byte, error) { return []byte("0123456789"), nil })
