@@ -14,18 +14,6 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Renewal is how a child gets its next certificate over a session.
-type Renewal struct {
-	// At is when to ask; at once when it has passed.
-	At time.Time
-	// Next is when to ask again after an Install; nil means not in this session.
-	Next func() time.Time
-	// CSR returns a certificate request (PEM).
-	CSR func() ([]byte, error)
-	// Install takes the new certificate, and the authorities to trust from now on (PEM).
-	Install func(chainPEM, bundlePEM []byte) error
-}
-
 // ChildConfig is what a child brings into a session.
 type ChildConfig struct {
 	Hello Hello
@@ -58,7 +46,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	if cfg.Conditions == nil {
 		cfg.Conditions = &Conditions{}
 	}
-	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), welcomed: make(chan Welcome, 1)}
+	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1)}
 	err := c.open(ctx)
 	if err == nil {
 		var parts sync.WaitGroup
@@ -106,6 +94,7 @@ type child struct {
 	control           *control
 	desired, reported Stream
 	answers           chan certificate
+	bundles           chan Bundle // the last one that is not carried out yet
 	welcomed          chan Welcome
 }
 
@@ -127,6 +116,10 @@ func (c *child) open(ctx context.Context) error {
 	}
 	c.control, c.desired, c.reported = newControl(streams[kindControl]), streams[kindDesired], streams[kindReported]
 	c.Hello.Dictionary = compress.DictionaryName()
+	if c.Renewal != nil && c.Renewal.Holding != nil {
+		holds := c.Renewal.Holding()
+		c.Hello.Holds = &holds
+	}
 	if c.Hello.Clock.IsZero() {
 		c.Hello.Clock = time.Now()
 	}
@@ -168,6 +161,16 @@ func (c *child) read(ctx context.Context) error {
 			if c.OnWelcome != nil {
 				c.OnWelcome(w)
 			}
+		case typeBundle:
+			b, err := decode[Bundle](payload)
+			if err != nil {
+				return err
+			}
+			select { // only the newest counts
+			case <-c.bundles:
+			default:
+			}
+			c.bundles <- b
 		case typeRefused:
 			r, err := decode[Refused](payload)
 			if err != nil {
@@ -190,47 +193,6 @@ func (c *child) read(ctx context.Context) error {
 	}
 }
 
-// retryRenewal is how long a child waits after a failed renewal.
-const retryRenewal = time.Hour
-
-// tend keeps the connection alive and renews the certificate when it is time.
-func (c *child) tend(ctx context.Context) error {
-	var renew <-chan time.Time
-	if c.Renewal != nil {
-		timer := time.NewTimer(time.Until(c.Renewal.At))
-		defer timer.Stop()
-		renew = timer.C
-	}
-	ping := time.NewTicker(pingInterval)
-	defer ping.Stop()
-	for {
-		select {
-		case <-ping.C:
-			if err := c.control.sendBytes(typePing, make([]byte, pingBytes)); err != nil {
-				return err
-			}
-		case w := <-c.welcomed:
-			if w.RenewOnly {
-				if err := c.renew(ctx); err != nil {
-					return fmt.Errorf("the certificate has expired and cannot be renewed: %w", err)
-				}
-				return ErrRenewed
-			}
-		case <-renew:
-			renew = nil
-			switch err := c.renew(ctx); {
-			case err != nil && ctx.Err() == nil:
-				c.Log.Warn("the certificate could not be renewed", "err", err, "again", retryRenewal)
-				renew = time.After(retryRenewal)
-			case err == nil && c.Renewal.Next != nil:
-				renew = time.After(time.Until(c.Renewal.Next()))
-			}
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
 // tell says the child's conditions, now and whenever they change.
 func (c *child) tell(ctx context.Context) error {
 	for {
@@ -246,32 +208,6 @@ func (c *child) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-	}
-}
-
-func (c *child) renew(ctx context.Context) error {
-	if c.Renewal == nil {
-		return errors.New("this child does not know how")
-	}
-	csr, err := c.Renewal.CSR()
-	if err != nil {
-		return err
-	}
-	if err := c.control.send(typeRequest, csr); err != nil {
-		return err
-	}
-	select {
-	case answer := <-c.answers:
-		if answer.Error != "" {
-			return errors.New(answer.Error)
-		}
-		if err := c.Renewal.Install(answer.Chain, answer.Bundle); err != nil {
-			return err
-		}
-		c.Log.Info("certificate renewed")
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -24,6 +24,12 @@ const (
 	typeConditions wire.Type = 43 // all that a child says of itself
 )
 
+// Orders of the parent, and what the child says to them.
+const (
+	typeBundle wire.Type = 40
+	typeHolds  wire.Type = 44
+)
+
 // A child pings at this interval: often enough for NATs, and large enough that a parent that has forgotten the connection in a restart answers
 // with a reset (RFC 9000, 10.3: it never answers to small packets).
 const (
@@ -46,8 +52,9 @@ type Hello struct {
 	Relay bool `json:"relay,omitempty"`
 	// Clock is the child's time.
 	Clock time.Time `json:"clock"`
-	// Dictionary is filled in by ServeChild.
-	Dictionary string `json:"dictionary,omitempty"`
+	// Dictionary and Holds are filled in by ServeChild.
+	Dictionary string   `json:"dictionary,omitempty"`
+	Holds      *Holding `json:"holds,omitempty"`
 }
 
 // Welcome is a parent's answer to Hello.

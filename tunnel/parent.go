@@ -35,10 +35,17 @@ type ParentConfig struct {
 	// Sign answers a certificate request (PEM) of a child, which may be one whose certificate has expired. It must check that the child is
 	// still a member. Nil refuses all.
 	Sign func(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
-	// OnAck is called when the child has durably stored a position of Feed, OnConditions with all that it says
-	// of itself, soon after the session begins and whenever that changes; dropped counts what it may not say. Both may be nil.
+	// Member refuses an identity before anything else is done for it, with a *Refused error that is sent to the child; one whose
+	// certificate has expired is asked for, too. Nil lets all pass.
+	Member func(who Identity) error
+	// OnAck is called when the child has durably stored a position of Feed, OnConditions with all that it says of itself, soon after the
+	// session begins and whenever that changes (dropped counts what it may not say), OnHolds when the credentials that it holds have
+	// changed. They may be nil.
 	OnAck        func(store.Position)
 	OnConditions func(list []Condition, dropped int)
+	OnHolds      func(Holding)
+	// Orders are sent to the child as they come.
+	Orders <-chan Order
 	// SendOptions of Feed; the zero value means delta.Down.
 	Send *delta.SendOptions
 	Log  *slog.Logger
@@ -90,7 +97,7 @@ func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) erro
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{p.read, p.ended}
+	parts := []func(context.Context) error{p.read, p.order, p.ended}
 	if !welcome.RenewOnly {
 		parts = append(parts, p.send, p.receive)
 	}
@@ -173,6 +180,11 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 			"update the older of the two", hello.Dictionary, compress.DictionaryName())}
 	}
 	who := p.conn.Peer()
+	if p.Member != nil {
+		if err := p.Member(who); err != nil {
+			return Welcome{}, err
+		}
+	}
 	if !who.NotAfter.IsZero() && time.Now().After(who.NotAfter) {
 		p.Log.Info("the child's certificate has expired, it may renew it", "target", who.Target, "expired", who.NotAfter)
 		return Welcome{RenewOnly: true}, nil
@@ -221,6 +233,14 @@ func (p *parent) read(ctx context.Context) error {
 			}
 			if p.OnConditions != nil {
 				p.OnConditions(bounded(list))
+			}
+		case typeHolds:
+			h, err := decode[Holding](payload)
+			if err != nil {
+				return err
+			}
+			if p.OnHolds != nil {
+				p.OnHolds(h)
 			}
 		case typeRequest:
 			csr, err := decode[[]byte](payload)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,7 +80,7 @@ func TestExpiredCertificateCanRenew(t *testing.T) {
 		desired := storetest.NewMemory()
 		installed := false
 		config := tunnel.ChildConfig{Desired: desired, Reported: feedOf(1), Renewal: &tunnel.Renewal{
-			At: time.Now().Add(time.Hour), CSR: func() ([]byte, error) { return []byte("csr"), nil },
+			Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return []byte("csr"), nil },
 			Install: func([]byte, []byte) error { installed = true; return nil },
 		}}
 		signs := error(nil)
@@ -111,11 +112,11 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const life = 30 * 24 * time.Hour
 		began := time.Now()
-		next := func() time.Time { return time.Now().Add(life * 2 / 3) }
+		wait := func() time.Duration { return life * 2 / 3 }
 		var installed []time.Duration
 		refuse := true
 		config := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
-			At: next(), Next: next, CSR: func() ([]byte, error) { return []byte("csr"), nil },
+			Wait: wait, CSR: func() ([]byte, error) { return []byte("csr"), nil },
 			Install: func([]byte, []byte) error { installed = append(installed, time.Since(began)); return nil },
 		}}
 		parent := tunnel.ParentConfig{
@@ -139,6 +140,74 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 		<-served
 		if len(installed) != 4 || installed[0] < life*2/3+time.Hour-time.Second || installed[0] > life*2/3+2*time.Hour {
 			t.Errorf("renewed at %v", installed)
+		}
+	})
+}
+
+// A parent's bundle is carried out before the child says so, is followed by a renewal when that is asked for, and one that cannot be used
+// ends nothing.
+func TestBundleIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		holds, renewed := tunnel.Holding{Bundle: "old"}, 0
+		var said []tunnel.Holding
+		orders := make(chan tunnel.Order)
+		child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
+			Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return []byte("csr"), nil },
+			Install: func([]byte, []byte) error { renewed++; holds.Authority = "new"; return nil },
+			Trust: func(bundle []byte) error {
+				if string(bundle) == "bad" {
+					return errors.New("not authorities")
+				}
+				holds.Bundle = string(bundle)
+				return nil
+			},
+			Holding: func() tunnel.Holding { return holds },
+		}}
+		parent := tunnel.ParentConfig{Orders: orders, OnHolds: func(h tunnel.Holding) { said = append(said, h) },
+			Admit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+				if hello.Holds == nil || hello.Holds.Bundle != "old" {
+					t.Errorf("hello holds %+v", hello.Holds)
+				}
+				return tunnel.Admission{Feed: feedOf(1), Inbox: storetest.NewMemory()}, nil
+			},
+			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+				return []byte("chain"), nil, nil
+			},
+		}
+		go func() {
+			for _, b := range []tunnel.Bundle{{PEM: []byte("bad")}, {PEM: []byte("both")}, {PEM: []byte("both"), Renew: true}} {
+				orders <- b
+				time.Sleep(10 * time.Second)
+			}
+		}()
+		both(pipe.Options{}, child, parent)
+		want := []tunnel.Holding{{Bundle: "both"}, {Bundle: "both"}, {Bundle: "both", Authority: "new"}}
+		if !slices.Equal(said, want) || renewed != 1 {
+			t.Errorf("said %+v, renewed %d times", said, renewed)
+		}
+	})
+}
+
+// Whoever is no member is told so before anything else, also with an expired certificate.
+func TestNoMemberIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, until := range []time.Duration{-time.Hour, time.Hour} {
+			parent := tunnel.ParentConfig{Member: func(tunnel.Identity) error { return &tunnel.Refused{Reason: "Revoked"} },
+				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+					t.Error("admitted")
+					return tunnel.Admission{}, errors.New("no")
+				},
+				Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+					t.Error("signed")
+					return nil, nil, errors.New("no")
+				}}
+			who := pipe.Options{Child: tunnel.Identity{Target: "a", NotAfter: time.Now().Add(until)}}
+			child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
+				Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return []byte("csr"), nil }}}
+			var refused *tunnel.Refused
+			if err, _ := both(who, child, parent); !errors.As(err, &refused) || refused.Reason != "Revoked" {
+				t.Errorf("certificate ends in %s: told %v", until, err)
+			}
 		}
 	})
 }

@@ -131,7 +131,7 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 	}
 	renew := func(s *site, csr []byte) error {
 		l := c.connect(s, func(cfg *tunnel.ChildConfig) {
-			cfg.Renewal = &tunnel.Renewal{At: time.Now().Add(time.Hour), CSR: func() ([]byte, error) { return csr, nil },
+			cfg.Renewal = &tunnel.Renewal{Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return csr, nil },
 				Install: func(chain, _ []byte) error { s.chain = chain; return nil }}
 		})
 		err := got(t, 5*time.Second, l.ended, "the end of a renewal")

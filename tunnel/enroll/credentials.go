@@ -131,7 +131,7 @@ func (c *Credentials) RenewAt() time.Time {
 
 // Renewal tells the tunnel's session when and how to renew.
 func (c *Credentials) Renewal() *tunnel.Renewal {
-	return &tunnel.Renewal{At: c.RenewAt(), Next: c.RenewAt, CSR: c.CSR, Install: c.Install}
+	return &tunnel.Renewal{Wait: func() time.Duration { return time.Until(c.RenewAt()) }, CSR: c.CSR, Install: c.Install}
 }
 
 // CSR is a request for the next certificate, for the same key and name.

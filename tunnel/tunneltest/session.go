@@ -119,7 +119,7 @@ func refusal(t *testing.T, child, parent tunnel.Conn) {
 func renewal(t *testing.T, child, parent tunnel.Conn) {
 	f, _ := feed(1)
 	installed := make(chan string, 1)
-	renew := &tunnel.Renewal{CSR: func() ([]byte, error) { return []byte("request"), nil }, Install: func(chain, bundle []byte) error {
+	renew := &tunnel.Renewal{Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return []byte("request"), nil }, Install: func(chain, bundle []byte) error {
 		installed <- string(chain) + "+" + string(bundle)
 		return nil
 	}}

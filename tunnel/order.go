@@ -1,0 +1,66 @@
+package tunnel
+
+import (
+	"context"
+	"time"
+
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// Order is what a parent tells one child besides data. A child carries it out, durably, before it says so.
+type Order interface{ frame() wire.Type }
+
+// Bundle is the order to trust exactly these authorities from now on. The child answers with Holding.
+type Bundle struct {
+	PEM []byte `json:"pem"`
+	// Renew asks for a new certificate now: the authority of the present one is about to be retired.
+	Renew bool `json:"renew,omitempty"`
+}
+
+func (Bundle) frame() wire.Type { return typeBundle }
+
+// Holding is what a child durably holds of its credentials. It is information, like all of Hello.
+type Holding struct {
+	// Bundle names the authorities that it trusts, see enroll.BundleName.
+	Bundle string `json:"bundle,omitempty"`
+	// Authority names the authority that signed its certificate, see enroll.AuthorityName.
+	Authority string `json:"authority,omitempty"`
+	// Until is when its certificate ends.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Renewal is how a session keeps a child's credentials. Wait, CSR and Install are needed; the others may be nil.
+type Renewal struct {
+	// Wait is how long it is until the certificate should be renewed. It is asked when the parent has welcomed the child, and after Install.
+	Wait func() time.Duration
+	// CSR returns a certificate request (PEM).
+	CSR func() ([]byte, error)
+	// Install takes the new certificate, and the authorities to trust from now on (PEM; none leaves them as they are).
+	Install func(chainPEM, bundlePEM []byte) error
+	// Trust takes the authorities to trust from now on (PEM).
+	Trust func(bundlePEM []byte) error
+	// Holding is what the parent is told.
+	Holding func() Holding
+	// Tried is called with the outcome of each attempt to renew.
+	Tried func(error)
+}
+
+func (r *Renewal) tried(err error) {
+	if r.Tried != nil {
+		r.Tried(err)
+	}
+}
+
+// order sends the parent's orders as they come.
+func (p *parent) order(ctx context.Context) error {
+	for {
+		select {
+		case o := <-p.Orders:
+			if err := p.control.send(o.frame(), o); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

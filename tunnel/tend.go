@@ -1,0 +1,124 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// retryRenewal is how long a child waits after a failed renewal.
+	retryRenewal = time.Hour
+	// calmRenewal is the shortest time between two renewals, whatever the clock says.
+	calmRenewal = time.Minute
+	// spreadRenewal is over which time children spread that are all asked to renew at once.
+	spreadRenewal = 5 * time.Second
+)
+
+// tend keeps the connection alive and the credentials fresh.
+func (c *child) tend(ctx context.Context) error {
+	renew := time.NewTimer(0)
+	defer renew.Stop()
+	renew.Stop() // it runs from the welcome on
+	ping := time.NewTicker(pingInterval)
+	defer ping.Stop()
+	for {
+		var err error
+		select {
+		case <-ping.C:
+			err = c.control.sendBytes(typePing, make([]byte, pingBytes))
+		case w := <-c.welcomed:
+			if w.RenewOnly {
+				return c.renewExpired(ctx)
+			}
+			if c.Renewal != nil {
+				renew.Reset(c.Renewal.Wait())
+			}
+		case b := <-c.bundles:
+			if err = c.trust(b); err == nil && b.Renew && c.Renewal != nil {
+				renew.Reset(rand.N(spreadRenewal))
+			}
+		case <-renew.C:
+			renew.Reset(c.renewNow(ctx))
+		case <-ctx.Done():
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// renewExpired uses a session that is good for nothing else.
+func (c *child) renewExpired(ctx context.Context) error {
+	if err := c.renew(ctx); err != nil {
+		return fmt.Errorf("the certificate has expired and cannot be renewed: %w", err)
+	}
+	return ErrRenewed
+}
+
+// renewNow returns how long to wait until the next renewal.
+func (c *child) renewNow(ctx context.Context) time.Duration {
+	if err := c.renew(ctx); err != nil {
+		if ctx.Err() == nil {
+			c.Log.Warn("the certificate could not be renewed", "err", err, "again", retryRenewal)
+		}
+		return retryRenewal
+	}
+	return max(calmRenewal, c.Renewal.Wait())
+}
+
+func (c *child) renew(ctx context.Context) error {
+	if c.Renewal == nil {
+		return errors.New("this child does not know how")
+	}
+	err := c.tryRenew(ctx)
+	if ctx.Err() == nil {
+		c.Renewal.tried(err)
+	}
+	return err
+}
+
+func (c *child) tryRenew(ctx context.Context) error {
+	csr, err := c.Renewal.CSR()
+	if err != nil {
+		return err
+	}
+	if err := c.control.send(typeRequest, csr); err != nil {
+		return err
+	}
+	select {
+	case answer := <-c.answers:
+		if answer.Error != "" {
+			return errors.New(answer.Error)
+		}
+		if err := c.Renewal.Install(answer.Chain, answer.Bundle); err != nil {
+			return err
+		}
+		c.Log.Info("certificate renewed")
+		return c.sayHolds()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// trust carries a Bundle out. One that cannot be used is refused loudly and changes nothing; the session goes on.
+func (c *child) trust(b Bundle) error {
+	if c.Renewal == nil || c.Renewal.Trust == nil {
+		return nil
+	}
+	if err := c.Renewal.Trust(b.PEM); err != nil {
+		c.Log.Error("the authorities that the parent sent are not taken over", "err", err)
+		return nil
+	}
+	return c.sayHolds()
+}
+
+func (c *child) sayHolds() error {
+	if c.Renewal.Holding == nil {
+		return nil
+	}
+	return c.control.send(typeHolds, c.Renewal.Holding())
+}
