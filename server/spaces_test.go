@@ -238,6 +238,24 @@ func ownKinds(t *testing.T, c *center) {
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.targets.spred") {
 		t.Errorf("an unknown field: %v", err)
 	}
+	for _, wrong := range []struct {
+		sync map[string]any
+		says string
+	}{
+		{map[string]any{"whenDrifted": "Ignore"}, "spec.sync.whenDrifted"},
+		{map[string]any{"whenAlreadyExists": "Overwrite"}, "spec.sync.whenAlreadyExists"},
+		{map[string]any{"whenPlacementDeleted": "Keep"}, "spec.sync.whenPlacementDeleted"},
+		{map[string]any{"retainFields": []any{"spec.replicas"}}, "spec.sync.retainFields[0]"},
+		{map[string]any{"retainFields": []any{"/spec/replicas", "/status"}}, "status cannot be retained"},
+		{map[string]any{"retainFields": []any{"/metadata/name"}}, "only single labels and annotations"},
+		{map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "marks of skerry.dev"},
+	} {
+		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}}, "sync": wrong.sync}
+		if _, err = d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) ||
+			!strings.Contains(err.Error(), wrong.says) {
+			t.Errorf("%v: %v", wrong.sync, err)
+		}
+	}
 	for _, s := range []string{"team", "team-b"} {
 		good := object("skerry.dev/v1alpha1", "Placement", "", "p")
 		good.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{s}}}

@@ -17,6 +17,8 @@ type Origin struct {
 	Placement string
 	// UID of the source object.
 	UID string
+	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the object has from a parent.
+	Sync string
 }
 
 // Render returns the bytes of an object for its targets. The object is not changed.
@@ -65,6 +67,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID
+	if o.Sync != "" {
+		annotations[v1alpha1.AnnotationSync] = o.Sync
+	}
 	out["annotations"] = annotations
 	return out
 }

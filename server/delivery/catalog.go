@@ -25,7 +25,7 @@ type object struct {
 	revision   int64
 	generation int64
 	hash       store.Hash
-	origin     string // the Placement that the hash was rendered with
+	mark       *mark // what the hash was rendered with
 	labels     labelText
 	note       *set   // the annotation as last seen
 	source     *group // who decides; nil for kinds that follow others
@@ -52,6 +52,9 @@ func (o *object) demand() placement.Demand {
 	d := placement.Demand{UID: o.uid, Hash: o.hash}
 	if o.work != nil {
 		d.Replicas = o.work.replicas
+	}
+	if o.mark != nil && placement.Retains(o.mark.policy, "/spec/replicas") {
+		d.Replicas = 0 // how many there are is the target's business
 	}
 	return d
 }
@@ -96,8 +99,15 @@ type rulebook struct {
 	revision   int64
 	generation int64
 	group      group
+	mark       *mark
 	status     map[string]any
 	epoch      uint32
+}
+
+// mark is what a Placement writes on the objects that it decides about. Nil is that of what no Placement decides about.
+type mark struct {
+	placement, sync string
+	policy          v1alpha1.SyncPolicy
 }
 
 // target is one SyncTarget with its feed.

@@ -96,6 +96,7 @@ func (d *Delivery) look(r ref) *plan {
 	}
 	p.state = placement.State{Current: current.list(), Wanted: p.choice.Targets, Empty: empty,
 		Volumes: map[string][]string{}, NotReady: map[string]string{}}
+	p.state.Suspended = g.kind == ofPlacement && g.book.rule != nil && g.book.rule.Suspended
 	for _, t := range current.list() {
 		if d.targets[t] == nil {
 			p.state.Gone = append(p.state.Gone, t)

@@ -13,10 +13,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// deciders is how many decisions are written at a time, annotators how many derived annotations.
+// deciders is how many decisions are written at a time, annotators how many derived annotations, renderers how many objects are
+// rendered again.
 const (
 	deciders   = 4
 	annotators = 1
+	renderers  = 2
 )
 
 // API is what delivery does to the objects of spaces. Errors are those of the API, so that apierrors.IsConflict and IsNotFound tell.
@@ -49,6 +51,7 @@ type Delivery struct {
 	bodies bodies
 	groups workqueue.TypedRateLimitingInterface[ref]
 	notes  workqueue.TypedRateLimitingInterface[store.Key]
+	marks  workqueue.TypedRateLimitingInterface[store.Key]
 	status workqueue.TypedRateLimitingInterface[store.Key]
 
 	mu        sync.RWMutex
@@ -70,6 +73,7 @@ func New(cfg Config) *Delivery {
 		bodies:    bodies{items: map[store.Key]*body{}, limit: bodyBytes},
 		groups:    queue[ref](),
 		notes:     queue[store.Key](),
+		marks:     queue[store.Key](),
 		status:    queue[store.Key](),
 		spaces:    map[string]*space{},
 		kinds:     map[[2]string]*kind{},
@@ -95,10 +99,14 @@ func (d *Delivery) Run(ctx context.Context) error {
 	for range annotators {
 		running.Go(func() { run(ctx, d, d.notes, d.annotate) })
 	}
+	for range renderers {
+		running.Go(func() { run(ctx, d, d.marks, d.rerender) })
+	}
 	running.Go(func() { run(ctx, d, d.status, d.count) })
 	<-ctx.Done()
 	d.groups.ShutDown()
 	d.notes.ShutDown()
+	d.marks.ShutDown()
 	d.status.ShutDown()
 	running.Wait()
 	return nil

@@ -92,7 +92,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 		d.mu.RUnlock()
 		return nil, 0, store.ErrGone
 	}
-	hash, generation, origin, apiVersion, revision, uid := o.hash, o.generation, o.origin, o.kind.apiVersion, o.revision, o.uid
+	hash, generation, mark, apiVersion, revision, uid := o.hash, o.generation, o.mark, o.kind.apiVersion, o.revision, o.uid
 	d.mu.RUnlock()
 	if b := d.bodies.get(k, hash); b != nil {
 		return b, generation, nil
@@ -111,7 +111,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	if now := str(meta, "uid"); now != uid {
 		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
 	}
-	b, err := customize.Render(obj, customize.Origin{Space: k.Space, Placement: origin, UID: uid})
+	b, err := customize.Render(obj, mark.origin(k.Space, uid))
 	return b, number(meta["generation"]), err
 }
 

@@ -218,7 +218,7 @@ func TestNothingWishedAnyMoreStaysWhereItIs(t *testing.T) {
 
 func TestAPinnedStatefulSetStaysWhenItsNamespaceMoves(t *testing.T) {
 	c := shop(t)
-	c.namespace("app", nil)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 	m := meta("db")
 	m["namespace"], m["labels"] = "app", map[string]any{v1alpha1.LabelTarget: "a"}
 	db, svc := key("apps", "statefulsets", "db"), key("", "services", "db")

@@ -160,6 +160,7 @@ func still() *Delivery {
 func stop(d *Delivery) {
 	d.groups.ShutDown()
 	d.notes.ShutDown()
+	d.marks.ShutDown()
 	d.status.ShutDown()
 }
 

@@ -35,7 +35,10 @@ func (d *Delivery) Reset(revision int64, all iter.Seq[store.Write]) {
 		d.release(o)
 	})
 	s.bulk = false
-	d.eachObject(func(o *object) { s.settle(o, o.present) })
+	d.eachObject(func(o *object) {
+		s.settle(o, o.present)
+		d.remark(o)
+	})
 	s.finish()
 	d.wakeAll()
 }
@@ -69,23 +72,21 @@ func (d *Delivery) Progress(revision int64) {
 // to be placed.
 func (d *Delivery) render(w store.Write) ([]byte, store.Hash) {
 	d.mu.RLock()
-	o, origin := d.find(w.Key), ""
+	o := d.find(w.Key)
+	var m *mark
 	if o != nil {
-		origin = o.origin
-	}
-	if o != nil && o.source != nil {
-		origin = o.source.origin()
+		m = o.markNow()
 	}
 	d.mu.RUnlock()
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
 		return nil, store.Hash{}
 	}
-	return d.renderFor(w, origin)
+	return d.renderFor(w, m)
 }
 
-func (d *Delivery) renderFor(w store.Write, origin string) ([]byte, store.Hash) {
+func (d *Delivery) renderFor(w store.Write, m *mark) ([]byte, store.Hash) {
 	meta := sub(w.Object, "metadata")
-	b, err := customize.Render(w.Object, customize.Origin{Space: w.Key.Space, Placement: origin, UID: str(meta, "uid")})
+	b, err := customize.Render(w.Object, m.origin(w.Key.Space, str(meta, "uid")))
 	if err != nil {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 		return nil, store.Hash{}
@@ -93,13 +94,6 @@ func (d *Delivery) renderFor(w store.Write, origin string) ([]byte, store.Hash) 
 	h := store.HashBody(number(meta["generation"]), b)
 	d.bodies.put(w.Key, h, b)
 	return b, h
-}
-
-func (g *group) origin() string {
-	if g.kind == ofPlacement {
-		return g.book.name
-	}
-	return ""
 }
 
 // take sorts one write by what it is about.
@@ -137,9 +131,9 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 	d.attribute(o, s.first)
 	d.release(o)
 	before := o.hash
-	if origin := o.originNow(); hash == (store.Hash{}) || origin != o.origin {
-		o.origin = origin
-		_, hash = d.renderFor(w, origin)
+	if now := o.markNow(); hash == (store.Hash{}) || now != o.mark {
+		o.mark = now
+		_, hash = d.renderFor(w, now)
 	}
 	o.hash = hash
 	s.settle(o, o.hash != before)
@@ -156,14 +150,6 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 			d.enqueue(left) // what held its group back may have left it
 		}
 	}
-}
-
-// originNow is what the body says about who decided.
-func (o *object) originNow() string {
-	if o.source == nil {
-		return ""
-	}
-	return o.source.origin()
 }
 
 // recorded takes over what a Namespace or an object with a record of its own says, and tells whether others follow it.
@@ -202,6 +188,7 @@ func (s *step) moved(o *object) {
 	}
 	s.d.attribute(o, false)
 	s.d.release(o)
+	s.d.remark(o)
 	s.settle(o, false)
 	s.d.note(o)
 }

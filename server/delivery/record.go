@@ -106,6 +106,8 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 	switch {
 	case p.problem != "":
 		scheduled.Status, scheduled.Reason, scheduled.Message = false, "Invalid", p.problem
+	case step.Phase == placement.Suspended && len(step.Decision) == 0:
+		scheduled.Status, scheduled.Reason, scheduled.Message = false, string(step.Phase), step.Message
 	case p.nowhere:
 		scheduled.Status, scheduled.Reason = false, "Nowhere"
 		scheduled.Message = "nothing says where to: set the label " + v1alpha1.LabelTarget +

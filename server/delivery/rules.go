@@ -40,6 +40,7 @@ func (s *step) placementObject(w store.Write) {
 			b.problem = err.Error()
 		} else {
 			b.rule = rule
+			b.remark(o.Spec.Sync)
 		}
 		s.rulesChanged(sp)
 	} else if recorded {

@@ -12,6 +12,8 @@ type State struct {
 	Current []string
 	// Wanted is what Choose picks now. Empty means that no target fits, or that nothing is wished: the group stays where it is.
 	Wanted []string
+	// Suspended holds the decision as it is, whatever is wanted.
+	Suspended bool
 	// Empty: the group has no objects, so there is nothing to keep available.
 	Empty bool
 	// Gone are targets of Current that do not exist any more.
@@ -37,6 +39,8 @@ const (
 	Finishing Phase = "Finishing"
 	// VolumeWouldStay: nothing moves, because a volume would be left behind.
 	VolumeWouldStay Phase = "VolumeWouldStay"
+	// Suspended: a person holds the decision.
+	Suspended Phase = "Suspended"
 	// Staying: no target fits, and what is there stays.
 	Staying Phase = "Staying"
 )
@@ -52,6 +56,9 @@ type Step struct {
 // Next is the make-before-break machine. Recorded decisions go A -> (A,B) -> B; the second step is made only when NotReady
 // names no wanted target. It depends on the record and the state alone, so that a center that restarts in the middle goes on.
 func Next(s State) Step {
+	if s.Suspended {
+		return Step{Decision: s.Current, Phase: Suspended, Message: "spec.suspend holds the decision as it is"}
+	}
 	current := without(s.Current, s.Gone)
 	switch {
 	case len(s.Wanted) == 0:

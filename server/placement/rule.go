@@ -18,6 +18,10 @@ type Rule struct {
 	Created  string
 	Priority int32
 	Wish     Wish
+	// Sync is the annotation skerry.dev/sync of what it selects.
+	Sync string
+	// Suspended holds the decision as it is.
+	Suspended bool
 
 	clauses []clause
 }
@@ -38,7 +42,8 @@ type Subject struct {
 
 // Compile makes a Rule of a Placement. The error names the field that cannot be understood.
 func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
-	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names}}
+	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names},
+		Sync: SyncMark(spec.Sync), Suspended: spec.Suspend}
 	if spec.Targets.Count != nil {
 		r.Wish.Count = int(*spec.Targets.Count)
 	}

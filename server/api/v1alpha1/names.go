@@ -18,6 +18,9 @@ const (
 	AnnotationOrigin = "skerry.dev/origin"
 	// AnnotationOriginUID stands on every delivered object: the UID of the source object.
 	AnnotationOriginUID = "skerry.dev/origin-uid"
+	// AnnotationSync stands on delivered objects: the SyncPolicy of the Placement that decided, as JSON without what is the default.
+	// A relay hands on what its parent wrote, unless a Placement of its own says otherwise.
+	AnnotationSync = "skerry.dev/sync"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"

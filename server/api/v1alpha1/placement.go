@@ -32,6 +32,13 @@ type PlacementSpec struct {
 	Objects []ObjectClause `json:"objects"`
 	// Targets selects where to.
 	Targets TargetClause `json:"targets"`
+	// Sync says how the objects meet what a target already has.
+	// +optional
+	Sync SyncPolicy `json:"sync,omitzero"`
+	// Suspend holds the decision as it is: nothing moves, comes or goes on its behalf, and a move that has begun waits where it is. The
+	// objects themselves are still kept up to date on the targets of the decision.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
 }
 
 // ObjectClause matches objects; every field that is set must match.

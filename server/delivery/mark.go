@@ -1,0 +1,87 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// origin is what is rendered into a body.
+func (m *mark) origin(space, uid string) customize.Origin {
+	o := customize.Origin{Space: space, UID: uid}
+	if m != nil {
+		o.Placement, o.Sync = m.placement, m.sync
+	}
+	return o
+}
+
+// remark takes over what a Placement's policy says, as a new mark only when it says something else.
+func (b *rulebook) remark(p v1alpha1.SyncPolicy) {
+	sync := placement.SyncMark(p)
+	if b.mark == nil || b.mark.sync != sync {
+		b.mark = &mark{placement: b.name, sync: sync, policy: p}
+	}
+}
+
+// markNow is the mark of who decides about the object now.
+func (o *object) markNow() *mark {
+	if o.source == nil || o.source.kind != ofPlacement {
+		return nil
+	}
+	return o.source.book.mark
+}
+
+// remark has an object rendered again when another mark belongs on it. The caller holds the lock.
+func (d *Delivery) remark(o *object) {
+	if o.present && o.hash != (store.Hash{}) && o.mark != o.markNow() {
+		d.marks.Add(o.key())
+	}
+}
+
+// rerender puts the present mark on an object that was not written since that changed.
+func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
+	d.mu.RLock()
+	o := d.find(k)
+	if o == nil || o.mark == o.markNow() {
+		d.mu.RUnlock()
+		return nil
+	}
+	m, w := o.markNow(), store.Write{Key: k, APIVersion: o.kind.apiVersion, Kind: o.kind.name}
+	d.mu.RUnlock()
+	var err error
+	w.Object, err = d.cfg.API.Get(ctx, k, w.APIVersion)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read %s: %w", k, err)
+	}
+	w.Revision, _ = strconv.ParseInt(str(sub(w.Object, "metadata"), "resourceVersion"), 10, 64)
+	body, hash := d.renderFor(w, m)
+	if body == nil {
+		return nil // which is logged, and stays so until the object changes
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o = d.find(k)
+	switch {
+	case o == nil || o.mark == o.markNow() || w.Revision > o.revision:
+		return nil // a write that came or comes meanwhile renders with the mark of its time
+	case w.Revision < o.revision || o.markNow() != m:
+		return fmt.Errorf("render %s: %w", k, errBehind)
+	}
+	changed := hash != o.hash
+	o.mark, o.hash = m, hash
+	s := d.begin(0)
+	s.settle(o, changed)
+	s.finish()
+	return nil
+}
