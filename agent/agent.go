@@ -133,7 +133,7 @@ func (a *agent) wire() (err error) {
 		Vanished: func(k store.Key, uid string) bool { return a.applier.Vanished(k, uid) },
 	})
 	a.applier = apply.New(apply.Config{
-		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Absent: a.observer.Absent, Log: a.Log,
+		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Log: a.Log,
 	})
 	return nil
 }

@@ -116,14 +116,7 @@ func TestClusterKinds(t *testing.T) {
 	s := cluster(t)
 	ns := fmt.Sprintf("agent-kinds-%d", time.Now().UnixNano())
 	group := fmt.Sprintf("g%d.example.com", time.Now().UnixNano())
-	definition := live("apiextensions.k8s.io", "customresourcedefinitions", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group,
-		map[string]any{"spec": map[string]any{
-			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
-			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-			}},
-		}})
+	definition := widgetDefinition(group)
 	widget := live(group, "widgets", group+"/v1", "Widget", ns, "w", map[string]any{"spec": map[string]any{"size": 1}})
 	bad := live("apps", "deployments", "apps/v1", "Deployment", ns, "bad", map[string]any{"spec": map[string]any{"replicas": -1}})
 	secret := live("", "secrets", "v1", "Secret", ns, "s", map[string]any{"stringData": map[string]any{"password": "x"}})
@@ -177,7 +170,7 @@ func TestClusterFigures(t *testing.T) {
 	for i := range 100 {
 		e := configMap(ns, fmt.Sprint("floor-", i), "1")
 		began := time.Now()
-		if _, _, err := c.Apply(ctx, resource, ns, e.Key.Name, "", e.Body); err != nil {
+		if _, _, err := c.Apply(ctx, resource, ns, e.Key.Name, e.Body, target.Applying{}); err != nil {
 			t.Fatal(err)
 		}
 		wait(e.Key.Name)
@@ -195,7 +188,7 @@ func TestClusterFigures(t *testing.T) {
 	began := time.Now()
 	for i := range 100 {
 		e := configMap(ns, fmt.Sprint("burst-floor-", i), "1")
-		if _, _, err := c.Apply(ctx, resource, ns, e.Key.Name, "", e.Body); err != nil {
+		if _, _, err := c.Apply(ctx, resource, ns, e.Key.Name, e.Body, target.Applying{}); err != nil {
 			t.Fatal(err)
 		}
 		wait(e.Key.Name)
@@ -223,3 +216,52 @@ func TestClusterFigures(t *testing.T) {
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// What somebody else has made is never changed, whatever its kind and however close in time it was made.
+func TestClusterForeignObjects(t *testing.T) {
+	s := cluster(t)
+	ns := fmt.Sprintf("agent-foreign-%d", time.Now().UnixNano())
+	group := fmt.Sprintf("f%d.example.com", time.Now().UnixNano())
+	definition := widgetDefinition(group)
+	s.desire(namespace(ns), definition)
+	s.settled()
+	widget := live(group, "widgets", group+"/v1", "Widget", ns, "w", map[string]any{"spec": map[string]any{"size": 1}})
+	for _, e := range []store.Entry{configMap(ns, "c", "ours"), widget, webDeployment(1, ns, "web", 1, "example.com/web:1")} {
+		var body map[string]any
+		if err := json.Unmarshal(e.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		delete(body["metadata"].(map[string]any), "annotations")
+		theirs, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resource := target.Of(e.Key, body["apiVersion"].(string))
+		made, err := s.client().Create(t.Context(), resource, ns, theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.desire(e)
+		eventually(t, e.Key.Resource+" is reported", func() bool {
+			r := s.report(e.Key)
+			return r != nil && r.Error != nil && r.Error.Reason == "AlreadyExists"
+		})
+		now, err := s.client().Get(t.Context(), resource, ns, e.Key.Name, false)
+		if err != nil || now.OriginUID() != "" || now.Metadata.Generation != made.Metadata.Generation {
+			t.Errorf("%s of somebody else was changed: %+v, %v", e.Key.Resource, now, err)
+		}
+		s.desire(gone(e))
+	}
+	s.desire(gone(namespace(ns)), gone(definition))
+}
+
+func widgetDefinition(group string) store.Entry {
+	return live("apiextensions.k8s.io", "customresourcedefinitions", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group,
+		map[string]any{"spec": map[string]any{
+			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		}})
+}

@@ -42,9 +42,7 @@ type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
-	// Absent tells whether the target is known to have no object of this key; false means that it must be asked.
-	Absent func(k store.Key) bool
-	Log    *slog.Logger
+	Log       *slog.Logger
 }
 
 // Applier makes the target hold the desired state.

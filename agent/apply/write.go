@@ -43,48 +43,61 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	return nil
 }
 
-// write applies one object. The first write of an object reads before, unless it is known that there is none, so that nothing of anybody else
-// is changed; later ones are conditional on the UID that the inventory has, and need no read.
+// write applies one object in one request: on the condition that the object has the UID that the inventory knows, or that there is none of
+// this name yet. Nothing of anybody else is changed, also when it comes to be at the same moment.
 func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object, r inventory.Record) error {
 	client, err := a.client(ctx, e.Key)
 	if err != nil {
 		return err
 	}
 	resource := target.Of(e.Key, head.APIVersion)
-	uid, created := r.UID, r.Created
-	if uid == "" && !a.Absent(e.Key) {
-		found, err := a.find(ctx, client, resource, e.Key, true)
-		switch {
-		case err != nil:
-			return err
-		case found == nil:
-		case found.OriginUID() != "" && found.OriginUID() == head.OriginUID():
-			uid, created = found.Metadata.UID, true // a record that a crash lost, or an agent that joined anew
-		case e.Key.Class() == store.ClassNamespace:
-			a.record(e, head, found, false)
-			return nil
-		default:
-			return errNotOurs
-		}
-	} else if uid != "" && e.Key.Class() == store.ClassNamespace && !r.Created {
+	if r.UID != "" && e.Key.Class() == store.ClassNamespace && !r.Created {
 		return a.keepNamespace(ctx, client, resource, e, head)
 	}
-	live, made, err := client.Apply(ctx, resource, e.Key.Namespace, e.Key.Name, uid, e.Body)
+	live, made, err := client.Apply(ctx, resource, e.Key.Namespace, e.Key.Name, e.Body, target.Applying{UID: r.UID})
+	if r.UID == "" && apierrors.IsConflict(err) {
+		return a.meet(ctx, client, resource, e, head)
+	}
 	switch {
-	case uid != "" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err) && !missingNamespace(err)):
-		return a.recheck(ctx, client, resource, e, uid, err)
+	case apierrors.IsConflict(err), r.UID != "" && apierrors.IsNotFound(err) && !missingNamespace(err):
+		return a.recheck(ctx, client, resource, e, r.UID, err)
 	case apierrors.IsInvalid(err) && r.UID != "" && r.OriginUID != head.OriginUID() && runsOnce(e.Key):
 		return a.replace(ctx, client, resource, e.Key, r, err)
 	case err != nil:
 		return err
-	case uid == "" && !made:
-		return errNotOurs // somebody made it at the same moment; it is never taken for ours, so it is never deleted
 	}
-	a.record(e, head, live, created || made)
+	return a.written(ctx, client, resource, e, head, live, r.Created || made)
+}
+
+// written records what the target answered to a write.
+func (a *Applier) written(ctx context.Context, c *target.Client, r target.Resource, e store.Entry, head, live *target.Object, created bool) error {
+	a.record(e, head, live, created)
 	if e.Key.Class() == store.ClassCRD {
-		return a.established(ctx, client, resource, e.Key)
+		return a.established(ctx, c, r, e.Key)
 	}
 	return nil
+}
+
+// meet decides what to do with an object that is already there and is in no record.
+func (a *Applier) meet(ctx context.Context, c *target.Client, r target.Resource, e store.Entry, head *target.Object) error {
+	found, err := a.find(ctx, c, r, e.Key, false)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return &changedError{errors.New("the object that had the name is gone")}
+	case found.OriginUID() != "" && found.OriginUID() == head.OriginUID(): // a record that a crash lost, or an agent that joined anew
+		live, _, err := c.Apply(ctx, r, e.Key.Namespace, e.Key.Name, e.Body, target.Applying{UID: found.Metadata.UID})
+		if err != nil {
+			return err
+		}
+		return a.written(ctx, c, r, e, head, live, true)
+	case e.Key.Class() == store.ClassNamespace:
+		a.record(e, head, found, false)
+		return nil
+	default:
+		return errNotOurs
+	}
 }
 
 func (a *Applier) client(ctx context.Context, k store.Key) (*target.Client, error) {

@@ -20,7 +20,6 @@ type watcher struct {
 	listing target.Listing
 	stop    context.CancelFunc
 	nudged  chan struct{} // one slot
-	names   names         // guarded by o.mu
 }
 
 // Times of a watcher: how long one watch lasts, and the limits of the wait after a failure.
@@ -101,44 +100,30 @@ func (w *watcher) wait(ctx context.Context, failures int) {
 // list marks what the target has and sweeps what was known before and is not there any more.
 func (w *watcher) list(ctx context.Context) (string, error) {
 	missing := w.o.tracked(w.key)
-	w.known(func(n *names) { *n = names{taken: map[uint64]struct{}{}} })
 	from, err := w.client.List(ctx, w.listing, func(live *target.Object) error {
 		delete(missing, live.Metadata.UID)
-		w.known(func(n *names) { n.add(live) })
 		w.o.seen(w.key, live)
 		return ctx.Err()
 	})
 	if err != nil || ctx.Err() != nil {
 		return "", errors.Join(err, ctx.Err())
 	}
-	w.known(func(n *names) { n.complete = true })
 	for uid := range missing {
 		w.o.gone(uid)
 	}
 	return from, nil
 }
 
-// known changes what is known of names.
-func (w *watcher) known(change func(*names)) {
-	w.o.mu.Lock()
-	defer w.o.mu.Unlock()
-	change(&w.names)
-}
-
 func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 	limit := watchLimit + rand.N(watchLimit/4) // not all at the same moment
 	began := time.Now()
-	w.known(func(n *names) { n.since = began })
-	defer w.known(func(n *names) { n.since = time.Time{} })
 	from, err := w.client.Watch(ctx, w.listing, from, limit, func(kind target.EventType, live *target.Object) {
 		if ctx.Err() != nil {
 			return
 		}
 		if kind == target.Deleted {
-			w.known(func(n *names) { n.remove(live) })
 			w.o.gone(live.Metadata.UID)
 		} else {
-			w.known(func(n *names) { n.add(live) })
 			w.o.seen(w.key, live)
 		}
 	})

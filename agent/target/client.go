@@ -76,40 +76,6 @@ func (c *Client) Get(ctx context.Context, r Resource, namespace, name string, ca
 	return o, err
 }
 
-// Apply writes one object by server-side apply, with force. When uid is not empty the write happens only if the object exists
-// and has that UID; otherwise the answer is a conflict. It tells whether the object was created.
-func (c *Client) Apply(ctx context.Context, r Resource, namespace, name, uid string, body []byte) (*Object, bool, error) {
-	if uid != "" {
-		var err error
-		if body, err = withUID(body, uid); err != nil {
-			return nil, false, err
-		}
-	}
-	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}}
-	o := &Object{}
-	code, err := c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, o)
-	return o, code == http.StatusCreated, err
-}
-
-// withUID sets metadata.uid, which makes an apply conditional. It is never recorded as an owned field.
-func withUID(body []byte, uid string) ([]byte, error) {
-	var object, metadata map[string]json.RawMessage
-	if err := json.Unmarshal(body, &object); err != nil {
-		return nil, fmt.Errorf("decode desired object: %w", err)
-	}
-	if err := json.Unmarshal(object["metadata"], &metadata); err != nil {
-		return nil, fmt.Errorf("decode desired metadata: %w", err)
-	}
-	encoded, _ := json.Marshal(uid) // a string always encodes
-	metadata["uid"] = encoded
-	raw, err := json.Marshal(metadata)
-	if err != nil {
-		return nil, fmt.Errorf("encode desired metadata: %w", err)
-	}
-	object["metadata"] = raw
-	return json.Marshal(object)
-}
-
 // Create posts one object.
 func (c *Client) Create(ctx context.Context, r Resource, namespace string, body []byte) (*Object, error) {
 	o := &Object{}

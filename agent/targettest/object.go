@@ -194,7 +194,12 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []by
 		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+fmt.Sprint(uid), nil)
 		return
 	}
+	if version, ok := meta(desired)["resourceVersion"]; ok && old != nil && meta(old)["resourceVersion"] != version {
+		refusal(w, http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again", nil)
+		return
+	}
 	delete(meta(desired), "uid")
+	delete(meta(desired), "resourceVersion")
 	next, code := clone(desired), http.StatusCreated
 	if old != nil {
 		next, code = clone(old), http.StatusOK
