@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/testenv/drive"
+	"skerry.dev/skerry/testenv/figure"
 )
 
 // Options say what to measure.
@@ -21,6 +22,11 @@ type Options struct {
 	// Out gets the JSON lines, Log a line for each step.
 	Out, Log io.Writer
 }
+
+// report prints figures.
+type report struct{ out io.Writer }
+
+func (r report) print(f figure.Line) error { return figure.Print(r.out, f) }
 
 // The two simulated clusters of the benchmark: the floor's own upstream, and the edge that both write to.
 const (

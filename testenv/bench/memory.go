@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/testenv/drive"
+	"skerry.dev/skerry/testenv/figure"
 )
 
 // memory is what the kernel says of a process, in KiB.
@@ -71,7 +72,7 @@ func (b *bench) centerMemory(ctx context.Context) error {
 		starts = append(starts, float64(c.Ready.Milliseconds()))
 		c.Stop()
 	}
-	if err := b.print(figure{Figure: "center-start-to-ready", Value: median(starts), Unit: "ms", Goal: ptr(1000), N: len(starts)}); err != nil {
+	if err := b.print(figure.Line{Figure: "center-start-to-ready", Value: figure.Median(starts), Unit: "ms", Goal: figure.Of(1000), N: len(starts)}); err != nil {
 		return err
 	}
 	c, err := b.StartCenter(ctx, "memory", "")
@@ -87,7 +88,7 @@ func (b *bench) centerMemory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.print(figure{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: ptr(160), N: 1}); err != nil {
+	if err := b.print(figure.Line{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: figure.Of(160), N: 1}); err != nil {
 		return err
 	}
 	made := 0
@@ -111,7 +112,7 @@ func (b *bench) centerMemory(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.print(figure{Figure: fmt.Sprintf("center-rss-per-space-%d", n), Value: (m.rss - idle.rss) / float64(n), Unit: "KiB", Goal: ptr(40), N: n,
+		if err := b.print(figure.Line{Figure: fmt.Sprintf("center-rss-per-space-%d", n), Value: (m.rss - idle.rss) / float64(n), Unit: "KiB", Goal: figure.Of(40), N: n,
 			Note: fmt.Sprintf("RSS %.0f MiB; made in %.1f s", m.rss/1024, took.Seconds())}); err != nil {
 			return err
 		}
@@ -152,10 +153,10 @@ func (b *bench) agentMemory(ctx context.Context) error {
 }
 
 func (b *bench) printMemory(name, note string, m memory) error {
-	if err := b.print(figure{Figure: name + "-rss", Value: m.rss / 1024, Unit: "MiB", Goal: ptr(45), N: 1, Note: note}); err != nil {
+	if err := b.print(figure.Line{Figure: name + "-rss", Value: m.rss / 1024, Unit: "MiB", Goal: figure.Of(45), N: 1, Note: note}); err != nil {
 		return err
 	}
-	return b.print(figure{Figure: name + "-rss-anon", Value: m.anon / 1024, Unit: "MiB", Goal: ptr(15), N: 1, Note: note})
+	return b.print(figure.Line{Figure: name + "-rss-anon", Value: m.anon / 1024, Unit: "MiB", Goal: figure.Of(15), N: 1, Note: note})
 }
 
 // runningPods waits until the API shows at least n running pods in our namespace.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/testenv/drive"
+	"skerry.dev/skerry/testenv/figure"
 )
 
 // status measures from a status change at the edge to the upstream object showing it, on both ways, taking turns.
@@ -38,8 +39,8 @@ func (b *bench) status(ctx context.Context) error {
 			}
 		}
 	}
-	if err := b.print(figure{Figure: "status-back-p50", Value: percentile(ourTimes, 50), Unit: "ms", Floor: ptr(percentile(floorTimes, 50)),
-		Goal: ptr(15), N: len(ourTimes)}); err != nil {
+	if err := b.print(figure.Line{Figure: "status-back-p50", Value: figure.Percentile(ourTimes, 50), Unit: "ms", Floor: figure.Of(figure.Percentile(floorTimes, 50)),
+		Goal: figure.Of(15), N: len(ourTimes)}); err != nil {
 		return err
 	}
 	b.link.SetRTT(100 * time.Millisecond)
@@ -48,7 +49,7 @@ func (b *bench) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.print(figure{Figure: "status-back-rtt100-p50", Value: percentile(far, 50), Unit: "ms", Goal: ptr(70), N: len(far)})
+	return b.print(figure.Line{Figure: "status-back-rtt100-p50", Value: figure.Percentile(far, 50), Unit: "ms", Goal: figure.Of(70), N: len(far)})
 }
 
 // placeGauge writes the measured object into the space and waits until it is at the edge.

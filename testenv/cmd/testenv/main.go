@@ -61,6 +61,7 @@ func app() *cli.App {
 			installCommand(),
 			demoCommand(),
 			benchCommand(),
+			walkCommand(),
 		},
 		HideHelpCommand: true,
 		// Errors are printed once, by main.

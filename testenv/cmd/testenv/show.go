@@ -10,6 +10,7 @@ import (
 	"skerry.dev/skerry/testenv/artifact"
 	"skerry.dev/skerry/testenv/bench"
 	"skerry.dev/skerry/testenv/demo"
+	"skerry.dev/skerry/testenv/walk"
 )
 
 // programs finds what the demo and the benchmark run: the product's binary, this one and kubectl.
@@ -59,6 +60,29 @@ func benchCommand() *cli.Command {
 				return err
 			}
 			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Figures: c.StringSlice("figure"),
+				Out: c.App.Writer, Log: c.App.ErrWriter})
+		},
+	}
+}
+
+func walkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "walk", Usage: "let the product go through random faults and compare it with a model; needs root",
+		Flags: []cli.Flag{skerryFlag(),
+			&cli.Uint64Flag{Name: "seed", Usage: "what to do; it is printed, so that it can be done again (default: a new one)"},
+			&cli.IntFlag{Name: "sites", Value: 3, Usage: "how many sites"},
+			&cli.IntFlag{Name: "objects", Value: 1000, Usage: "how many objects"},
+			&cli.IntFlag{Name: "partitions", Value: 200, Usage: "how many links are cut"},
+			&cli.IntFlag{Name: "kills", Value: 200, Usage: "how many processes are killed"},
+			&cli.DurationFlag{Name: "limit", Usage: "end after this `DURATION` although faults are left"},
+		},
+		Action: func(c *cli.Context) error {
+			skerry, testenv, kubectl, err := programs(c)
+			if err != nil {
+				return err
+			}
+			return walk.Run(c.Context, walk.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Seed: c.Uint64("seed"), Sites: c.Int("sites"),
+				Objects: c.Int("objects"), Partitions: c.Int("partitions"), Kills: c.Int("kills"), Limit: c.Duration("limit"),
 				Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}

@@ -1,4 +1,5 @@
-package bench
+// Package figure is how what was measured is printed: one JSON line a figure.
+package figure
 
 import (
 	"encoding/json"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// figure is one line of output.
-type figure struct {
+// Line is one figure.
+type Line struct {
 	Figure string  `json:"figure"`
 	Value  float64 `json:"value"`
 	Unit   string  `json:"unit"`
@@ -22,16 +23,15 @@ type figure struct {
 	Note string   `json:"note,omitempty"`
 }
 
-type report struct{ out io.Writer }
-
-func (r report) print(f figure) error {
+// Print writes one line.
+func Print(w io.Writer, f Line) error {
 	f.Value = round(f.Value)
 	if f.Floor != nil {
 		floor := round(*f.Floor)
 		ratio := round(f.Value / *f.Floor)
 		f.Floor, f.Ratio = &floor, &ratio
 	}
-	return json.NewEncoder(r.out).Encode(f)
+	return json.NewEncoder(w).Encode(f)
 }
 
 func round(v float64) float64 {
@@ -41,10 +41,11 @@ func round(v float64) float64 {
 	return math.Round(v*100) / 100
 }
 
-func ptr(v float64) *float64 { return &v }
+// Of is a value where it may be absent: a goal, a floor.
+func Of(v float64) *float64 { return &v }
 
-// percentile returns the p-th percentile, in milliseconds.
-func percentile(d []time.Duration, p float64) float64 {
+// Percentile returns the p-th percentile, in milliseconds.
+func Percentile(d []time.Duration, p float64) float64 {
 	if len(d) == 0 {
 		return math.NaN()
 	}
@@ -54,7 +55,8 @@ func percentile(d []time.Duration, p float64) float64 {
 	return float64(s[max(0, i)].Microseconds()) / 1000
 }
 
-func median(v []float64) float64 {
+// Median returns the middle of v, NaN of nothing.
+func Median(v []float64) float64 {
 	s := slices.Clone(v)
 	slices.Sort(s)
 	if len(s) == 0 {
