@@ -110,6 +110,12 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s)
 bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run
 	bin/testenv bench --skerry bin/skerry $(if $(FIGURE),--figure $(FIGURE))
 
+# A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS and OBJECTS make it shorter or longer.
+.PHONY: walk
+walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS; needs root)
+	bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
+	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS))
+
 .PHONY: image
 image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
 	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }

@@ -121,6 +121,6 @@ func (w *walk) converge(ctx context.Context) (map[string]time.Time, error) {
 		}
 	}
 	w.judge.rest()
+	w.model.rest()
 	return as, nil
 }
-

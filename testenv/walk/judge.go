@@ -3,7 +3,6 @@ package walk
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,17 +52,18 @@ func newJudge(sites []string, tell func(key, format string, args ...any)) *judge
 	return j
 }
 
-// expect is told of a change before it is written: where the object may come, and from where it may go.
-func (j *judge) expect(key string, from, to []string) {
+// ways are where an object may come, and from where it may go.
+type ways struct{ come, leave []string }
+
+// expect is told of a change before it is written.
+func (j *judge) expect(key string, w ways) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, s := range from {
-		if !slices.Contains(to, s) {
-			j.sites[s].mayDelete[key] = true
-		}
-	}
-	for _, s := range to {
+	for _, s := range w.come {
 		j.sites[s].mayAdd[key] = true
+	}
+	for _, s := range w.leave {
+		j.sites[s].mayDelete[key] = true
 	}
 }
 

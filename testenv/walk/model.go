@@ -30,11 +30,13 @@ type shape struct {
 type model struct {
 	sites      []string
 	namespaces map[string]string // to the site that its label names
-	objects    []*object
+	// via are the sites that a namespace's label has named since the last rest: what is made meanwhile may pass through them.
+	via     map[string][]string
+	objects []*object
 }
 
 func newModel(sites []string, namespaces, objects int) *model {
-	m := &model{sites: sites, namespaces: map[string]string{}}
+	m := &model{sites: sites, namespaces: map[string]string{}, via: map[string][]string{}}
 	for i := range namespaces {
 		m.namespaces[fmt.Sprintf("walk-%d", i)] = sites[i%len(sites)]
 	}
@@ -43,6 +45,10 @@ func newModel(sites []string, namespaces, objects int) *model {
 	}
 	return m
 }
+
+// anchors are the first objects, one in each namespace: they are everywhere and never change, so that no namespace leaves a site. One that
+// did and came back at once would have to wait until Kubernetes has removed it, which takes more than 5 s.
+func (m *model) anchors() int { return len(m.namespaces) }
 
 // on returns where an object of this shape is to be: what its own label says goes before the Placement, that before the namespace.
 func (m *model) on(namespace string, s shape) []string {
@@ -56,6 +62,30 @@ func (m *model) on(namespace string, s shape) []string {
 	}
 	return []string{m.namespaces[namespace]}
 }
+
+// ways tells what a change of where an object is may lead to. Its namespace may be on its way from one of the sites of via, and a write that
+// has no answer may have been made or not.
+func (m *model) ways(o *object, before []string) ways {
+	outcomes := [][]string{m.on(o.namespace, o.shape)}
+	if o.unknown {
+		outcomes = append(outcomes, m.on(o.namespace, o.before))
+	}
+	via := m.via[o.namespace]
+	w := ways{come: slices.Concat(append(outcomes, via)...)}
+	for _, s := range slices.Concat(append(outcomes, before, via)...) {
+		sure := true
+		for _, on := range outcomes {
+			sure = sure && slices.Contains(on, s)
+		}
+		if !sure {
+			w.leave = append(w.leave, s)
+		}
+	}
+	return w
+}
+
+// rest forgets the ways that are finished.
+func (m *model) rest() { clear(m.via) }
 
 // wanted returns the version of every object that is to be on a site, by namespace and name.
 func (m *model) wanted(site string) map[string]int {

@@ -65,11 +65,11 @@ func (f fault) String() string {
 
 // planner makes cycles from a seed.
 type planner struct {
-	random *rand.Rand
-	sites  []string
-	spaces []string
-	count  int // of objects
-	number int
+	random   *rand.Rand
+	sites    []string
+	spaces   []string
+	from, to int // the objects that change
+	number   int
 	// left are the faults still to come.
 	partitions, kills int
 }
@@ -126,7 +126,7 @@ func (p *planner) fault(site string, window time.Duration) (fault, bool) {
 }
 
 func (p *planner) write() write {
-	w := write{object: p.random.IntN(p.count), site: p.sites[p.random.IntN(len(p.sites))]}
+	w := write{object: p.from + p.random.IntN(p.to-p.from), site: p.sites[p.random.IntN(len(p.sites))]}
 	switch r := p.random.IntN(100); {
 	case r < 72:
 		w.do = change

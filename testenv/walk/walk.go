@@ -113,7 +113,7 @@ func (w *walk) all(ctx context.Context) error {
 	if err := w.fill(ctx); err != nil {
 		return errors.Join(err, context.Cause(ctx))
 	}
-	p := &planner{random: rand.New(rand.NewPCG(w.Seed, 0)), sites: w.model.sites, spaces: w.model.namespaceNames(), count: w.Objects,
+	p := &planner{random: rand.New(rand.NewPCG(w.Seed, 0)), sites: w.model.sites, spaces: w.model.namespaceNames(), from: w.model.anchors(), to: w.Objects,
 		partitions: w.Partitions, kills: w.Kills}
 	began := time.Now()
 	for p.partitions+p.kills > 0 && (w.Limit == 0 || time.Since(began) < w.Limit) {
@@ -148,7 +148,11 @@ func (w *walk) fill(ctx context.Context) error {
 	}
 	all := cycle{}
 	for i := range w.model.objects {
-		all.writes = append(all.writes, write{object: i, do: change})
+		do := change
+		if i < w.model.anchors() {
+			do = spread
+		}
+		all.writes = append(all.writes, write{object: i, do: do})
 	}
 	if err := w.write(ctx, all); err != nil {
 		return err
@@ -156,4 +160,3 @@ func (w *walk) fill(ctx context.Context) error {
 	_, err := w.converge(ctx)
 	return err
 }
-

@@ -48,10 +48,10 @@ func (w *walk) one(ctx context.Context, one write) error {
 		return nil
 	}
 	w.history.object(o.key(), "space: %s %s, version %d", one.do, one.site, next.version)
-	w.changing.RLock() // a namespace does not move in between
-	w.judge.expect(o.key(), w.model.on(o.namespace, o.shape), w.model.on(o.namespace, next))
-	was := o.shape
+	w.changing.RLock() // nothing moves in between
+	was, on := o.shape, w.model.on(o.namespace, o.shape)
 	o.shape, o.before = next, was
+	w.judge.expect(o.key(), w.model.ways(o, on))
 	w.changing.RUnlock()
 	err := w.send(ctx, o, was)
 	w.wrote.Add(1)
@@ -62,7 +62,9 @@ func (w *walk) one(ctx context.Context, one write) error {
 	if errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests {
 		return fmt.Errorf("%s %s: %w", one.do, o.key(), err)
 	}
+	w.changing.RLock()
 	o.unknown = true
+	w.changing.RUnlock()
 	w.history.object(o.key(), "space: no answer: %v", err)
 	return nil
 }
@@ -123,16 +125,12 @@ func data(s shape) map[string]any {
 // move gives a namespace another site. It has no answer when the center dies, and is then asked again when that is back.
 func (w *walk) move(ctx context.Context, namespace, site string) error {
 	w.changing.Lock()
-	from := map[*object][]string{}
-	for _, o := range w.model.objects {
-		if o.namespace != namespace {
-			continue
-		}
-		from[o] = w.model.on(namespace, o.shape)
-	}
+	w.model.via[namespace] = append(w.model.via[namespace], w.model.namespaces[namespace])
 	w.model.namespaces[namespace] = site
-	for o, before := range from {
-		w.judge.expect(o.key(), before, w.model.on(namespace, o.shape))
+	for _, o := range w.model.objects {
+		if o.namespace == namespace {
+			w.judge.expect(o.key(), w.model.ways(o, nil))
+		}
 	}
 	w.changing.Unlock()
 	w.history.fault("namespace %s moves to %s", namespace, site)
@@ -185,4 +183,3 @@ func visible(s shape) shape {
 	}
 	return s
 }
-
