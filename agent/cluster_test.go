@@ -265,3 +265,48 @@ func widgetDefinition(group string) store.Entry {
 			}},
 		}})
 }
+
+// What is left on the target has nothing of us any more, and loses no field by that.
+func TestClusterOrphan(t *testing.T) {
+	s := cluster(t)
+	ns := fmt.Sprintf("agent-orphan-%d", time.Now().UnixNano())
+	d, c := webDeployment(1, ns, "web", 2, "example.com/web:1"), configMap(ns, "c", "1")
+	s.desire(namespace(ns), d, c)
+	eventually(t, "it runs", func() bool { n, _ := ready(s.report(d.Key)); return n == 2 })
+	get := func(e store.Entry, api string) *target.Object {
+		t.Helper()
+		o, err := s.client().Get(t.Context(), target.Of(e.Key, api), ns, e.Key.Name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	before := get(d, "apps/v1")
+	s.desire(removed(d, store.RemoveOrphan), removed(c, store.RemoveOrphan))
+	s.settled()
+	after := get(d, "apps/v1")
+	if string(after.Spec) != string(before.Spec) {
+		t.Errorf("its spec was %s, now it is %s", before.Spec, after.Spec)
+	}
+	for _, o := range []*target.Object{after, get(c, "v1")} {
+		if o.OriginUID() != "" || o.Owned() != nil || strings.Contains(dump(o.Metadata), "skerry") {
+			t.Errorf("something of us is left: %s", dump(o.Metadata))
+		}
+	}
+	keep := webDeployment(1, ns, "keep", 1, "example.com/web:1")
+	s.desire(keep)
+	eventually(t, "it runs", func() bool { n, _ := ready(s.report(keep.Key)); return n == 1 })
+	s.desire(removed(keep, store.RemoveKeepDependents))
+	eventually(t, "it is gone", func() bool { return s.applier.Pending() == 0 })
+	sets := 0
+	listing := target.Listing{Resource: target.Resource{Group: "apps", Version: "v1", Plural: "replicasets"}, Namespace: ns}
+	if _, err := s.client().List(t.Context(), listing, func(o *target.Object) error {
+		if strings.HasPrefix(o.Metadata.Name, "keep-") && len(o.Metadata.OwnerReferences) == 0 {
+			sets++
+		}
+		return nil
+	}); err != nil || sets != 1 {
+		t.Errorf("%d replica sets were kept: %v", sets, err)
+	}
+	s.desire(gone(namespace(ns))) // stays, because it holds what was left
+}

@@ -31,7 +31,7 @@ var errOwnLeft = errors.New("objects that were delivered into it are still being
 const enoughLeft = 4
 
 // leftovers returns an error while a container must stay: nothing of anybody else is deleted with it.
-func (a *Applier) leftovers(ctx context.Context, c *target.Client, k store.Key, r inventory.Record) error {
+func (a *Applier) leftovers(ctx context.Context, c *target.Client, k store.Key) error {
 	switch k.Class() {
 	case store.ClassNamespace:
 		if a.Inventory.Any(func(other store.Key, _ inventory.Record) bool {

@@ -138,24 +138,6 @@ func TestBackoffStaysInItsLimits(t *testing.T) {
 	}
 }
 
-func TestProtected(t *testing.T) {
-	cases := map[store.Key]bool{
-		key("namespaces", "", "default"):     true,
-		key("namespaces", "", "kube-system"): true,
-		key("namespaces", "", "kubernetes"):  false,
-		key("namespaces", "", "app"):         false,
-		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "system:node"}:          true,
-		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings", Name: "cluster-admin"}: true,
-		{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "admin-of-shop"}:        false,
-		key("configmaps", "app", "default"): false,
-	}
-	for k, want := range cases {
-		if protected(k) != want {
-			t.Errorf("protected(%s) is not %v", k, want)
-		}
-	}
-}
-
 func TestLossesSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := losses{last: map[store.Key]loss{}}

@@ -37,12 +37,16 @@ const (
 func classify(err error) failure {
 	var changed *changedError
 	var left *leftoverError
+	var awaited *deletingError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{base: slow, limit: slowLimit}
 	switch {
 	case errors.As(err, &changed):
 		return passing.says("Conflict", err)
-	case errors.Is(err, errDeleting), errors.Is(err, errOwnLeft):
+	case errors.As(err, &awaited) && len(awaited.finalizers) > 0:
+		passing.patience, passing.limit = 5, slowLimit // the watch tells when it is gone
+		return passing.says("WaitingForFinalizers", err)
+	case errors.As(err, &awaited), errors.Is(err, errOwnLeft):
 		passing.quiet = true
 		return passing.says("Deleting", err)
 	case errors.As(err, &left):

@@ -32,6 +32,7 @@ func TestClassify(t *testing.T) {
 		{status(401, metav1.StatusReasonUnauthorized, "who"), "Unauthorized", true},
 		{status(418, "", "teapot"), "Refused", true},
 		{&leftoverError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
+		{&deletingError{finalizers: []string{"example.com/slow"}}, "WaitingForFinalizers", false},
 		{fmt.Errorf("x: %w", target.ErrNotServed), "NotServed", false},
 		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"), "NamespaceMissing", false},
 		{apierrors.NewConflict(configMaps, "c", errors.New("x")), "Conflict", false},
@@ -48,7 +49,7 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%v: %+v", c.err, f)
 		}
 	}
-	if f := classify(errDeleting); !f.quiet {
+	if f := classify(&deletingError{}); !f.quiet {
 		t.Error("an ordinary deletion is reported as a failure")
 	}
 	long := classify(status(422, metav1.StatusReasonInvalid, strings.Repeat("ä", 5000)))

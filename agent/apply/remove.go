@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,72 +14,148 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// errDeleting is returned while the target still finishes a deletion.
-var errDeleting = errors.New("the target is still deleting the object")
-
-// protected tells names that are never deleted, whatever a tombstone says: the target's own namespaces and its administrators' rights.
-func protected(k store.Key) bool {
-	if k.Class() == store.ClassNamespace {
-		return k.Name == "default" || strings.HasPrefix(k.Name, "kube-")
-	}
-	return strings.HasPrefix(k.Name, "system:") || k.Name == "cluster-admin" && k.Group == "rbac.authorization.k8s.io"
+// deletingError is returned while the target still finishes a deletion. It waits for the finalizers, if there are any.
+type deletingError struct {
+	finalizers []string
+	detail     string
 }
 
-// remove obeys a tombstone. It deletes only the very object that the inventory says we wrote, and is done when that is gone.
+// Error says what is awaited.
+func (d *deletingError) Error() string {
+	if len(d.finalizers) == 0 {
+		return "the target is still deleting the object"
+	}
+	return "the target is deleting the object and waits for the finalizers " + strings.Join(d.finalizers, ", ") + d.detail +
+		"; they are never taken off from here: see to the controller that has set them"
+}
+
+// deleting returns the error for an object that is being deleted, nil for one that is not.
+func deleting(live *target.Object) error {
+	if live.Metadata.DeletionTimestamp == "" {
+		return nil
+	}
+	d := &deletingError{finalizers: live.Metadata.Finalizers}
+	if left := remaining(live.Status); len(left) > 0 {
+		d.finalizers, d.detail = append(d.finalizers, "kubernetes"), " ("+strings.Join(left, "; ")+")"
+	}
+	return d
+}
+
+// remaining is what a Namespace says is left in it.
+func remaining(status json.RawMessage) (left []string) {
+	var s struct {
+		Conditions []struct{ Type, Status, Message string } `json:"conditions"`
+	}
+	if json.Unmarshal(status, &s) != nil {
+		return nil
+	}
+	for _, c := range s.Conditions {
+		if c.Status == "True" && (c.Type == "NamespaceContentRemaining" || c.Type == "NamespaceFinalizersRemaining") {
+			left = append(left, c.Message)
+		}
+	}
+	return left
+}
+
+// remove obeys a tombstone. It deletes or releases only the very object that we wrote, and is done when that is gone or let go.
 func (a *Applier) remove(ctx context.Context, e store.Entry) error {
-	r, known := a.Inventory.Get(e.Key)
-	switch {
-	case !known || r.UID == "":
-		return a.finish(ctx, e, "nothing was applied")
-	case protected(e.Key):
-		return a.finish(ctx, e, "protected name")
-	case e.Key.Class() != store.ClassOther && !r.Created:
-		return a.finish(ctx, e, "not made by us")
+	was := target.Object{} // what the tombstone removes; unknown in a file from before tombstones kept it
+	if len(e.Body) > 0 {
+		if err := json.Unmarshal(e.Body, &was); err != nil {
+			return fmt.Errorf("decode the removed object: %w", err)
+		}
 	}
 	client, err := a.Clients.For(e.Key.Space)
 	if err != nil {
 		return err
 	}
+	r, known := a.Inventory.Get(e.Key)
+	if !known {
+		if r, err = a.lookUp(ctx, client, e.Key, &was); err != nil {
+			return err
+		}
+	}
+	how := removal(e, &was)
+	switch {
+	case r.UID == "":
+		return a.finish(ctx, e, "nothing is applied")
+	case e.Key.Class() != store.ClassOther && !r.Created:
+		return a.finish(ctx, e, "not made by us")
+	case how != store.RemoveOrphan && protected(e.Key):
+		return a.finish(ctx, e, "protected name")
+	}
+	return a.carryOut(ctx, client, e, r, how)
+}
+
+// lookUp looks whether the target has the object of a tombstone whose record a crash has lost. The zero Record means that it has not.
+func (a *Applier) lookUp(ctx context.Context, c *target.Client, k store.Key, was *target.Object) (inventory.Record, error) {
+	if was.OriginUID() == "" {
+		return inventory.Record{}, nil
+	}
+	live, err := a.find(ctx, c, target.Of(k, was.APIVersion), k, false)
+	if errors.Is(err, target.ErrNotServed) {
+		return inventory.Record{}, nil
+	}
+	if err != nil || live == nil || live.OriginUID() != was.OriginUID() || live.OriginSpace() != was.OriginSpace() {
+		return inventory.Record{}, err
+	}
+	return inventory.Record{UID: live.Metadata.UID, Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}, nil
+}
+
+// carryOut deletes or releases the object of a record.
+func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, r inventory.Record, how store.Removal) error {
 	resource := target.Of(e.Key, r.APIVersion)
-	done, err := a.removed(ctx, client, resource, e.Key, r)
-	if done != "" {
+	live, done, err := a.ours(ctx, c, resource, e.Key, r)
+	switch {
+	case done != "":
 		return a.finish(ctx, e, done)
+	case err != nil:
+		return err
+	case how == store.RemoveOrphan:
+		if _, err := c.Release(ctx, resource, live); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+		return a.finish(ctx, e, "left on the target")
 	}
-	if err != nil {
+	if err := deleting(live); err != nil {
 		return err
 	}
-	if err := a.leftovers(ctx, client, e.Key, r); err != nil {
+	if err := a.leftovers(ctx, c, e.Key); err != nil {
 		return err
 	}
-	err = client.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, r.UID)
+	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, r.UID, how == store.RemoveKeepDependents)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
-	if done, err = a.removed(ctx, client, resource, e.Key, r); done != "" {
+	live, done, err = a.ours(ctx, c, resource, e.Key, r)
+	if done != "" {
 		return a.finish(ctx, e, done)
+	}
+	if err == nil {
+		err = deleting(live)
+	}
+	if err == nil {
+		err = &changedError{errors.New("the object has changed while it was being deleted")}
 	}
 	return err
 }
 
-// removed looks at the object on the target. It returns why nothing is left to do, or errDeleting, or neither when a
-// deletion has to be asked for.
-func (a *Applier) removed(ctx context.Context, c *target.Client, res target.Resource, k store.Key, r inventory.Record) (string, error) {
+// ours reads the object of a record, or tells why nothing is left to do.
+func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, k store.Key, r inventory.Record) (*target.Object, string, error) {
 	live, err := a.find(ctx, c, res, k, false)
 	switch {
 	case errors.Is(err, target.ErrNotServed):
-		return "kind no longer served", nil
+		return nil, "kind no longer served", nil
 	case err != nil:
-		return "", err
+		return nil, "", err
 	case live == nil:
-		return "gone", nil
+		return nil, "gone", nil
 	case live.Metadata.UID != r.UID:
-		return "another object has the name", nil
+		return nil, "another object has the name", nil
 	case live.OriginUID() != r.OriginUID:
-		return "taken over by somebody else", nil
-	case live.Metadata.DeletionTimestamp != "":
-		return "", errDeleting
+		return nil, "taken over by somebody else", nil
 	default:
-		return "", nil
+		return live, "", nil
 	}
 }
 
@@ -103,8 +180,11 @@ func (a *Applier) Vanished(k store.Key, uid string) bool {
 		return false
 	}
 	e, ok, err := a.Desired.Get(k)
+	if err == nil && ok && e.Tombstone {
+		a.queue.kick(func(other store.Key) bool { return other == k }) // what it waits for has come
+	}
 	if err != nil || !ok || e.Tombstone {
-		return false // a tombstone's own worker sees that it is gone
+		return false
 	}
 	if k.Group == "batch" && k.Resource == "jobs" && strings.Contains(string(e.Body), `"ttlSecondsAfterFinished":`) {
 		return false

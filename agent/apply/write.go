@@ -174,7 +174,7 @@ func runsOnce(k store.Key) bool {
 
 // replace removes the object of a source that was deleted and made anew while its tombstone was overtaken.
 func (a *Applier) replace(ctx context.Context, c *target.Client, r target.Resource, k store.Key, old inventory.Record, cause error) error {
-	if err := c.Delete(ctx, r, k.Namespace, k.Name, old.UID); err != nil && !apierrors.IsNotFound(err) {
+	if err := c.Delete(ctx, r, k.Namespace, k.Name, old.UID, false); err != nil && !apierrors.IsNotFound(err) {
 		return errors.Join(cause, err)
 	}
 	a.Inventory.Delete(k)

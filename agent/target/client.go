@@ -14,7 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -30,6 +29,7 @@ const maxAnswerBytes = 80 << 20
 
 const (
 	jsonType  = "application/json"
+	mergeType = "application/merge-patch+json"
 	applyType = "application/apply-patch+yaml" // JSON is YAML; older servers know only this name
 	// A server refuses the one where the answer is the other.
 	metaOnly     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
@@ -81,22 +81,6 @@ func (c *Client) Create(ctx context.Context, r Resource, namespace string, body 
 	o := &Object{}
 	_, err := c.call(ctx, http.MethodPost, r.path(namespace, ""), url.Values{"fieldManager": {FieldManager}}, jsonType, body, o)
 	return o, err
-}
-
-// Delete asks for the deletion of the object with exactly this UID; its dependents follow in the background.
-func (c *Client) Delete(ctx context.Context, r Resource, namespace, name, uid string) error {
-	background := metav1.DeletePropagationBackground
-	options := metav1.DeleteOptions{
-		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions:     &metav1.Preconditions{UID: (*types.UID)(&uid)},
-		PropagationPolicy: &background,
-	}
-	body, err := json.Marshal(options)
-	if err != nil {
-		return fmt.Errorf("encode delete options: %w", err)
-	}
-	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, nil)
-	return err
 }
 
 // Version asks for the Kubernetes version of the target, "v1.36.3".

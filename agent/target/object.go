@@ -3,6 +3,7 @@ package target
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"skerry.dev/skerry/store"
 )
@@ -13,6 +14,10 @@ const (
 	AnnotationOrigin = "skerry.dev/origin"
 	// AnnotationOriginUID is the UID of the source object.
 	AnnotationOriginUID = "skerry.dev/origin-uid"
+	// AnnotationSync is how the object is kept: compact JSON with what differs from the default.
+	AnnotationSync = "skerry.dev/sync"
+	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered object.
+	MarkPrefix = "skerry.dev/"
 	// FieldManager is the field manager of every write.
 	FieldManager = "skerry"
 )
@@ -37,7 +42,9 @@ type Metadata struct {
 	DeletionTimestamp string            `json:"deletionTimestamp,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
+	Finalizers        []string          `json:"finalizers,omitempty"`
 	OwnerReferences   []Owner           `json:"ownerReferences,omitempty"`
+	ManagedFields     []Managed         `json:"managedFields,omitempty"`
 }
 
 // Owner is an owner reference.
@@ -47,6 +54,12 @@ type Owner struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	Controller bool   `json:"controller,omitempty"`
+}
+
+// OriginSpace is the space that the object was delivered from, empty when it is not a delivered one.
+func (o *Object) OriginSpace() string {
+	space, _, _ := strings.Cut(o.Metadata.Annotations[AnnotationOrigin], "/")
+	return space
 }
 
 // OriginUID is the UID of the source object, empty when the object is not a delivered one.

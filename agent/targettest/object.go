@@ -1,7 +1,6 @@
 package targettest
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,8 +10,16 @@ import (
 	"time"
 )
 
-// Put stores an object as somebody else would, and returns its UID. More is merged over the minimal object.
+// Somebody is the field manager of Put.
+const Somebody = "somebody"
+
+// Put stores an object as somebody else would, and returns its UID. More is merged over the minimal object, or the one that is there.
 func (s *Server) Put(apiVersion, kind, namespace, name string, more map[string]any) string {
+	return s.PutAs(Somebody, "", apiVersion, kind, namespace, name, more)
+}
+
+// PutAs is Put by one field manager, through a subresource when that is not empty.
+func (s *Server) PutAs(by, subresource, apiVersion, kind, namespace, name string, more map[string]any) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.byKind(apiVersion, kind)
@@ -25,6 +32,7 @@ func (s *Server) Put(apiVersion, kind, namespace, name string, more map[string]a
 		o = clone(old)
 	}
 	merge(o, clone(more))
+	s.owned[r] = updated(s.owned[r], manager{by, "Update", subresource}, s.objects[r], o)
 	s.store(r, o)
 	return meta(s.objects[r])["uid"].(string)
 }
@@ -83,6 +91,7 @@ func (s *Server) store(r ref, o map[string]any) {
 		}
 	}
 	m["resourceVersion"] = strconv.FormatInt(s.revision, 10)
+	m["managedFields"] = s.owned[r].render()
 	s.objects[r] = o
 	s.record(event{s.revision, kind, r, clone(o)})
 	if r.plural == "customresourcedefinitions" && o["status"] == nil {
@@ -119,7 +128,7 @@ func (s *Server) remove(r ref) {
 	}
 	s.revision++
 	delete(s.objects, r)
-	delete(s.applied, r)
+	delete(s.owned, r)
 	gone := clone(o)
 	meta(gone)["resourceVersion"] = strconv.FormatInt(s.revision, 10)
 	s.record(event{s.revision, "DELETED", r, gone})
@@ -143,6 +152,12 @@ func (s *Server) single(w http.ResponseWriter, r *http.Request, kind Kind, at re
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
+	}
+	s.mu.Lock()
+	before := s.before
+	s.mu.Unlock()
+	if before != nil && r.Method != http.MethodGet {
+		before(r.Method, at.plural, at.name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,6 +185,12 @@ func (s *Server) single(w http.ResponseWriter, r *http.Request, kind Kind, at re
 	case r.Method == http.MethodPatch && kind.Namespaced && s.objects[ref{"", "namespaces", "", at.namespace}] == nil:
 		refusal(w, http.StatusNotFound, "NotFound", fmt.Sprintf("namespaces %q not found", at.namespace),
 			map[string]any{"name": at.namespace, "kind": "namespaces"})
+	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") == "application/merge-patch+json":
+		if o == nil {
+			missing()
+		} else {
+			s.patch(w, r, at, body)
+		}
 	case r.Method == http.MethodPatch:
 		s.apply(w, r, at, body)
 	case r.Method == http.MethodDelete && o == nil:
@@ -178,117 +199,5 @@ func (s *Server) single(w http.ResponseWriter, r *http.Request, kind Kind, at re
 		s.delete(w, r, at, body)
 	default:
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-	}
-}
-
-// apply is server-side apply for one manager: fields that it applied before and does not any more go away. s.mu is held.
-func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
-	var desired map[string]any
-	if json.Unmarshal(body, &desired) != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" ||
-		r.URL.Query().Get("fieldManager") == "" {
-		refusal(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "not a server-side apply", nil)
-		return
-	}
-	old := s.objects[at]
-	if uid, ok := meta(desired)["uid"]; ok && (old == nil || meta(old)["uid"] != uid) {
-		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+fmt.Sprint(uid), nil)
-		return
-	}
-	if version, ok := meta(desired)["resourceVersion"]; ok && old != nil && meta(old)["resourceVersion"] != version {
-		refusal(w, http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again", nil)
-		return
-	}
-	delete(meta(desired), "uid")
-	delete(meta(desired), "resourceVersion")
-	next, code := clone(desired), http.StatusCreated
-	if old != nil {
-		next, code = clone(old), http.StatusOK
-		subtract(next, s.applied[at], desired)
-		merge(next, clone(desired))
-	}
-	s.applied[at] = desired
-	changed := old == nil || !reflect.DeepEqual(old, next)
-	if changed {
-		s.store(at, next)
-	}
-	s.writes = append(s.writes, Write{r.Method, r.URL.Path, changed})
-	answer(w, code, s.objects[at])
-}
-
-func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
-	var options struct {
-		Preconditions struct {
-			UID string `json:"uid"`
-		} `json:"preconditions"`
-	}
-	if err := json.Unmarshal(body, &options); err != nil {
-		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
-		return
-	}
-	o := s.objects[at]
-	if want := options.Preconditions.UID; want != "" && want != meta(o)["uid"] {
-		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+want, nil)
-		return
-	}
-	s.writes = append(s.writes, Write{r.Method, r.URL.Path, true})
-	if finalizers, _ := meta(o)["finalizers"].([]any); len(finalizers) > 0 {
-		next := clone(o)
-		meta(next)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-		s.store(at, next)
-		answer(w, http.StatusOK, next)
-		return
-	}
-	s.remove(at)
-	answer(w, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
-}
-
-func meta(o map[string]any) map[string]any {
-	m, _ := o["metadata"].(map[string]any)
-	if m == nil {
-		m = map[string]any{}
-		o["metadata"] = m
-	}
-	return m
-}
-
-func clone(o map[string]any) map[string]any {
-	b, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	out := map[string]any{}
-	if err := json.Unmarshal(b, &out); err != nil {
-		panic(err)
-	}
-	return out
-}
-
-// merge puts every field of from into into.
-func merge(into, from map[string]any) {
-	for k, v := range from {
-		if child, ok := v.(map[string]any); ok {
-			if have, ok := into[k].(map[string]any); ok {
-				merge(have, child)
-				continue
-			}
-		}
-		into[k] = v
-	}
-}
-
-// subtract takes the fields out of o that are in before and not in now.
-func subtract(o, before, now map[string]any) {
-	for k, v := range before {
-		kept, ok := now[k]
-		if !ok {
-			delete(o, k)
-			continue
-		}
-		a, isMap := v.(map[string]any)
-		b, stays := kept.(map[string]any)
-		c, there := o[k].(map[string]any)
-		if isMap && stays && there {
-			subtract(c, a, b)
-		}
 	}
 }

@@ -24,6 +24,8 @@ type Write struct {
 	Path string
 	// Changed is false for an apply that left the object as it was.
 	Changed bool
+	// Policy is the propagation policy of a deletion.
+	Policy string
 }
 
 // Server is the fake API.
@@ -33,7 +35,7 @@ type Server struct {
 	mu       sync.Mutex
 	kinds    []Kind
 	objects  map[ref]map[string]any
-	applied  map[ref]map[string]any // what the field manager applied last
+	owned    map[ref]ownership
 	history  []event
 	revision int64
 	floor    int64 // history up to here is forgotten
@@ -41,6 +43,7 @@ type Server struct {
 	writes   []Write
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
+	before   func(method, plural, name string)
 	changed  chan struct{}
 	paused   chan struct{} // nil: not paused
 	closing  chan struct{}
@@ -58,7 +61,7 @@ type Refusal struct {
 // New starts a server with the usual built-in kinds and the namespaces default and kube-system. It ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
-		objects: map[ref]map[string]any{}, applied: map[ref]map[string]any{},
+		objects: map[ref]map[string]any{}, owned: map[ref]ownership{},
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
@@ -66,6 +69,7 @@ func New(t testing.TB) *Server {
 			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
 			{"apps", "v1", "deployments", "Deployment", true}, {"apps", "v1", "replicasets", "ReplicaSet", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
+			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
 		},
@@ -90,6 +94,13 @@ func (s *Server) Refuse(f func(method, plural, name string) *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = f
+}
+
+// Before sets a function that is called at the beginning of every request that writes; it may change what the request will meet.
+func (s *Server) Before(f func(method, plural, name string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
 }
 
 // Writes returns the writes so far that came over HTTP.

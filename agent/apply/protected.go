@@ -1,0 +1,31 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/store"
+)
+
+// protected tells objects that are never deleted, whatever a tombstone says, because the target cannot live without them: its own
+// namespaces, its administrators' rights, and what its API server makes for itself.
+func protected(k store.Key) bool {
+	switch k.Group + "/" + k.Resource {
+	case "/namespaces":
+		return k.Name == "default" || strings.HasPrefix(k.Name, "kube-")
+	case "/services", "/endpoints":
+		return k.Namespace == "default" && k.Name == "kubernetes"
+	case "/serviceaccounts":
+		return k.Name == "default"
+	case "/configmaps":
+		return k.Name == "kube-root-ca.crt"
+	case "rbac.authorization.k8s.io/clusterroles", "rbac.authorization.k8s.io/clusterrolebindings":
+		return strings.HasPrefix(k.Name, "system:") || slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, k.Name)
+	case "scheduling.k8s.io/priorityclasses":
+		return strings.HasPrefix(k.Name, "system-")
+	case "flowcontrol.apiserver.k8s.io/flowschemas", "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations":
+		return k.Name == "exempt" || k.Name == "catch-all" || strings.HasPrefix(k.Name, "system")
+	default:
+		return strings.HasPrefix(k.Name, "system:")
+	}
+}

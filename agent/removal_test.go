@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// with returns the entry with the annotation skerry.dev/sync.
+func with(e store.Entry, sync string) store.Entry {
+	var o map[string]any
+	if err := json.Unmarshal(e.Body, &o); err != nil {
+		panic(err)
+	}
+	o["metadata"].(map[string]any)["annotations"].(map[string]any)[target.AnnotationSync] = sync
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	e.Body, e.Hash = body, store.HashBody(e.Generation, body)
+	return e
+}
+
+// removed is a tombstone that removes in a certain way.
+func removed(e store.Entry, how store.Removal) store.Entry {
+	return store.Entry{Key: e.Key, Tombstone: true, Removal: how}
+}
+
+func metadata(o map[string]any) map[string]any { return o["metadata"].(map[string]any) }
+
+func TestOrphanStaysWithoutATrace(t *testing.T) {
+	s := newSite(t)
+	d := deployment(1, "app", "web", 3)
+	s.desire(namespace("app"), d, with(configMap("app", "c", "1"), `{"retainFields":["/data/x"]}`))
+	s.settled()
+	s.api.PutAs("kubectl", "", "apps/v1", "Deployment", "app", "web", map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/theirs": "x"}}, "spec": map[string]any{"paused": true}})
+	before := s.api.Object("apps", "deployments", "app", "web")
+	s.desire(removed(d, store.RemoveOrphan), removed(configMap("app", "c", "1"), store.RemoveOrphan), removed(namespace("app"), store.RemoveOrphan))
+	s.settled()
+	web := s.api.Object("apps", "deployments", "app", "web")
+	if web == nil || metadata(web)["uid"] != metadata(before)["uid"] || dump(web["spec"]) != dump(before["spec"]) {
+		t.Errorf("before %v, after %v", before, web)
+	}
+	for name, o := range map[string]map[string]any{
+		"deployment": web, "config map": s.api.Object("", "configmaps", "app", "c"), "namespace": s.api.Object("", "namespaces", "", "app"),
+	} {
+		if text := dump(o); o == nil || strings.Contains(text, "skerry.dev/origin") || strings.Contains(text, "skerry.dev/sync") || strings.Contains(text, "manager:skerry") {
+			t.Errorf("the %s still has something of us: %s", name, text)
+		}
+	}
+	if a := metadata(web)["annotations"].(map[string]any); a["skerry.dev/theirs"] != "x" {
+		t.Errorf("somebody else's annotation is gone: %v", a)
+	}
+	if n := s.observer.Feed().Len(); n != 0 {
+		t.Errorf("%d reports of what is not ours any more", n)
+	}
+	changes := s.api.Changes()
+	s.restart(true)
+	s.settled()
+	if s.api.Changes() != changes || !s.exists(d) {
+		t.Error("a restart touched what was left")
+	}
+}
+
+func TestDependentsAreKeptOrGo(t *testing.T) {
+	s := newSite(t)
+	keep, drop := deployment(1, "default", "keep", 1), deployment(1, "default", "drop", 1)
+	s.desire(keep, drop)
+	s.settled()
+	for _, name := range []string{"keep", "drop"} {
+		s.api.Put("apps/v1", "ReplicaSet", "default", name+"-1", owned(s.uid("apps", "deployments", "default", name)))
+	}
+	s.desire(removed(keep, store.RemoveKeepDependents), gone(drop))
+	s.settled()
+	if s.exists(keep) || s.exists(drop) {
+		t.Error("a deployment was not deleted")
+	}
+	kept := s.api.Object("apps", "replicasets", "default", "keep-1")
+	if kept == nil || metadata(kept)["ownerReferences"] != nil || s.api.Object("apps", "replicasets", "default", "drop-1") != nil {
+		t.Errorf("kept %v, dropped %v", kept, s.api.Object("apps", "replicasets", "default", "drop-1"))
+	}
+	for _, w := range s.api.Writes() {
+		if w.Method == "DELETE" && (w.Policy == "Orphan") != strings.HasSuffix(w.Path, "/keep") {
+			t.Errorf("%s was deleted with policy %s", w.Path, w.Policy)
+		}
+	}
+}
+
+// Where the parent does not know any more why a key is gone, the object's own policy says what becomes of it, and doubt deletes nothing.
+func TestRemovalByPolicy(t *testing.T) {
+	s := newSite(t)
+	cases := map[string]bool{"": false, `{"whenPlacementDeleted":"Clean"}`: false, `{"whenPlacementDeleted":"Orphan"}`: true,
+		`{"whenPlacementDeleted":"SomethingNewer"}`: true, `{`: true}
+	var entries, tombstones []store.Entry
+	stays := map[string]bool{}
+	for sync, stay := range cases {
+		e := configMap("default", "c"+string(rune('a'+len(entries))), "1")
+		if sync != "" {
+			e = with(e, sync)
+		}
+		stays[e.Key.Name] = stay
+		entries, tombstones = append(entries, e), append(tombstones, removed(e, store.RemoveByPolicy))
+	}
+	s.desire(entries...)
+	eventually(t, "all are there", func() bool { return !slices.ContainsFunc(entries, func(e store.Entry) bool { return !s.exists(e) }) })
+	s.desire(tombstones...)
+	s.settled()
+	for _, e := range entries {
+		if s.exists(e) != stays[e.Key.Name] {
+			t.Errorf("%s: exists is %v", e.Body, s.exists(e))
+		}
+	}
+}
+
+// A crash between the write and its record, and then a tombstone while the record is missing: what is ours goes, and only that.
+func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
+	s := newSite(t)
+	ours, theirs, other := configMap("default", "ours", "1"), configMap("default", "theirs", "1"), configMap("default", "other", "1")
+	s.desire(ours, theirs, other)
+	s.settled()
+	for _, e := range []store.Entry{ours, theirs, other} {
+		s.inventory.Delete(e.Key)
+	}
+	s.api.Put("v1", "ConfigMap", "default", "theirs", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOriginUID: "another"}}})
+	s.api.Put("v1", "ConfigMap", "default", "other", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}}})
+	s.desire(gone(ours), gone(theirs), gone(other))
+	s.settled()
+	if s.exists(ours) || !s.exists(theirs) || !s.exists(other) {
+		t.Errorf("ours %v, theirs %v, of another space %v", s.exists(ours), s.exists(theirs), s.exists(other))
+	}
+}
+
+func TestFinalizersAreAwaitedAndNamed(t *testing.T) {
+	s := newSite(t)
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/slow"}}})
+	s.desire(gone(c))
+	eventually(t, "the finalizer is named", func() bool {
+		r := s.report(c.Key)
+		return r != nil && r.Error != nil && r.Error.Reason == "WaitingForFinalizers" && strings.Contains(r.Error.Message, "example.com/slow")
+	})
+	if o := s.api.Object("", "configmaps", "default", "c"); len(metadata(o)["finalizers"].([]any)) != 1 {
+		t.Errorf("the finalizer was taken off: %v", o)
+	}
+	deletions := 0
+	for _, w := range s.api.Writes() {
+		if w.Method == "DELETE" {
+			deletions++
+		}
+	}
+	if deletions != 1 {
+		t.Errorf("deletion was asked for %d times", deletions)
+	}
+	s.api.Remove("", "configmaps", "default", "c")
+	s.settled()
+	if r := s.report(c.Key); r != nil {
+		t.Errorf("still reported: %s", dump(r))
+	}
+}

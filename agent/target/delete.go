@@ -1,0 +1,80 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Delete asks for the deletion of the object with exactly this UID. What it owns follows in the background, or stays when keep is true.
+func (c *Client) Delete(ctx context.Context, r Resource, namespace, name, uid string, keep bool) error {
+	policy := metav1.DeletePropagationBackground
+	if keep {
+		policy = metav1.DeletePropagationOrphan
+	}
+	options := metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions:     &metav1.Preconditions{UID: (*types.UID)(&uid)},
+		PropagationPolicy: &policy,
+	}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("encode delete options: %w", err)
+	}
+	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, nil)
+	return err
+}
+
+// Release lets go of an object: our marks and our ownership of fields are taken off it, and every field stays as it is. It tells false when
+// there was nothing to take off. Where the object has changed since it was read the answer is a conflict.
+func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, error) {
+	m := live.Metadata
+	others := []any{}
+	for i := range m.ManagedFields {
+		if m.ManagedFields[i].Manager != FieldManager {
+			others = append(others, m.ManagedFields[i])
+		}
+	}
+	change := map[string]any{"resourceVersion": m.ResourceVersion}
+	owned := live.owned().below("metadata")
+	if marks := marksOf(m.Annotations, owned.below("annotations")); len(marks) > 0 {
+		change["annotations"] = marks
+	}
+	if marks := marksOf(m.Labels, owned.below("labels")); len(marks) > 0 {
+		change["labels"] = marks
+	}
+	if len(others) < len(m.ManagedFields) {
+		if len(others) == 0 {
+			others = append(others, struct{}{}) // [{}] empties the list, where [] would leave it as it is
+		}
+		change["managedFields"] = others
+	}
+	if len(change) == 1 {
+		return false, nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": change})
+	if err != nil {
+		return false, fmt.Errorf("encode release: %w", err)
+	}
+	query := url.Values{"fieldManager": {FieldManager}}
+	_, err = c.call(ctx, http.MethodPatch, r.path(m.Namespace, m.Name), query, mergeType, body, nil)
+	return err == nil, err
+}
+
+// marksOf returns a merge patch that removes our marks: those that we own, and those of the origin in any case. In a relay the same object
+// has marks of the relay itself, which stay.
+func marksOf(all map[string]string, owned fields) map[string]any {
+	out := map[string]any{}
+	for name := range all {
+		if strings.HasPrefix(name, MarkPrefix) && owned["f:"+name] != nil || name == AnnotationOrigin || name == AnnotationOriginUID {
+			out[name] = nil
+		}
+	}
+	return out
+}

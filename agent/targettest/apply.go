@@ -1,0 +1,137 @@
+package targettest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// apply is server-side apply: fields that the manager applied before and does not any more go away unless another one owns them; fields
+// that others own are a conflict unless force is given. s.mu is held.
+func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+	var desired map[string]any
+	query := r.URL.Query()
+	if json.Unmarshal(body, &desired) != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" || query.Get("fieldManager") == "" {
+		refusal(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "not a server-side apply", nil)
+		return
+	}
+	old := s.objects[at]
+	if uid, ok := meta(desired)["uid"]; ok && (old == nil || meta(old)["uid"] != uid) {
+		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+fmt.Sprint(uid), nil)
+		return
+	}
+	if s.modified(w, old, desired) {
+		return
+	}
+	delete(meta(desired), "uid")
+	delete(meta(desired), "resourceVersion")
+	by, want := manager{query.Get("fieldManager"), "Apply", ""}, fieldsOf(desired)
+	owned := s.owned[at].clone()
+	who, paths := owned.conflicts(by, want, fieldsOf(old))
+	if len(who) > 0 && query.Get("force") != "true" {
+		conflict(w, at, who, paths)
+		return
+	}
+	for _, p := range paths {
+		owned.take(p)
+	}
+	next, code := clone(desired), http.StatusCreated
+	if old != nil {
+		next, code = clone(old), http.StatusOK
+		merge(next, clone(desired))
+		dropped := owned[by]
+		delete(owned, by)
+		for path := range dropped {
+			if _, kept := want[path]; !kept && !owned.has(path) {
+				unset(next, path)
+			}
+		}
+	}
+	owned[by] = want
+	s.finish(w, r, at, next, owned, code)
+}
+
+func (o ownership) has(path string) bool {
+	for _, f := range o {
+		if _, ok := f[path]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// patch is a JSON merge patch. s.mu is held.
+func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+	var change map[string]any
+	if json.Unmarshal(body, &change) != nil {
+		refusal(w, http.StatusBadRequest, "BadRequest", "no JSON", nil)
+		return
+	}
+	old := s.objects[at]
+	if s.modified(w, old, change) {
+		return
+	}
+	next := clone(old)
+	patch(next, change)
+	owned := s.owned[at]
+	if set, ok := meta(change)["managedFields"].([]any); ok && len(set) > 0 {
+		owned = parse(set, old)
+	}
+	s.finish(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
+}
+
+// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu is held.
+func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool {
+	version, ok := meta(given)["resourceVersion"]
+	if !ok || old == nil || meta(old)["resourceVersion"] == version {
+		return false
+	}
+	refusal(w, http.StatusConflict, "Conflict",
+		"Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again", nil)
+	return true
+}
+
+// finish stores and answers, or only answers when the request is a dry run. s.mu is held.
+func (s *Server) finish(w http.ResponseWriter, r *http.Request, at ref, next map[string]any, owned ownership, code int) {
+	meta(next)["managedFields"] = owned.render()
+	old := s.objects[at]
+	changed := old == nil || !reflect.DeepEqual(clone(old), clone(next))
+	if r.URL.Query().Get("dryRun") == "All" {
+		answer(w, code, next)
+		return
+	}
+	if s.owned[at] = owned; changed {
+		s.store(at, next)
+	}
+	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: changed})
+	answer(w, code, s.objects[at])
+}
+
+// conflict answers as an API server does when fields belong to others.
+func conflict(w http.ResponseWriter, at ref, who []manager, paths []string) {
+	var causes []any
+	for i, m := range who {
+		causes = append(causes, map[string]any{
+			"reason": "FieldManagerConflict", "message": fmt.Sprintf("conflict with %q using v1", m.name), "field": dotted(paths[i]),
+		})
+	}
+	slices.SortFunc(causes, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	refusal(w, http.StatusConflict, "Conflict", fmt.Sprintf("Apply failed with %d conflicts", len(causes)),
+		map[string]any{"name": at.name, "kind": at.plural, "group": at.group, "causes": causes})
+}
+
+// dotted is a field path as an API server writes it: .spec.containers[name="c"].image
+func dotted(path string) string {
+	var out strings.Builder
+	for _, segment := range strings.Split(path, separator) {
+		if name, element := member(segment); element {
+			fmt.Fprintf(&out, "[name=%q]", name)
+		} else if segment != "." {
+			out.WriteString("." + name)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,53 @@
+package targettest
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+	var options struct {
+		Preconditions struct {
+			UID string `json:"uid"`
+		} `json:"preconditions"`
+		PropagationPolicy string `json:"propagationPolicy"`
+	}
+	if err := json.Unmarshal(body, &options); err != nil {
+		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
+		return
+	}
+	o := s.objects[at]
+	if want := options.Preconditions.UID; want != "" && want != meta(o)["uid"] {
+		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+want, nil)
+		return
+	}
+	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: meta(o)["deletionTimestamp"] == nil, Policy: options.PropagationPolicy})
+	if finalizers, _ := meta(o)["finalizers"].([]any); len(finalizers) > 0 {
+		next := clone(o)
+		meta(next)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		s.store(at, next)
+		answer(w, http.StatusOK, next)
+		return
+	}
+	s.cascade(meta(o)["uid"], options.PropagationPolicy == "Orphan")
+	s.remove(at)
+	answer(w, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
+}
+
+// cascade does with what an object owns as the target's garbage collector would. s.mu is held.
+func (s *Server) cascade(uid any, orphan bool) {
+	for at, o := range s.objects {
+		owners, _ := meta(o)["ownerReferences"].([]any)
+		if len(owners) == 0 || owners[0].(map[string]any)["uid"] != uid {
+			continue
+		}
+		if !orphan {
+			s.remove(at)
+			continue
+		}
+		next := clone(o)
+		delete(meta(next), "ownerReferences")
+		s.store(at, next)
+	}
+}
