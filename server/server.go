@@ -100,7 +100,7 @@ func (s *Server) wire(keys *pki.PKI, certificate certificate, tcp net.Listener, 
 	set := space.NewSet()
 	writer := newWriter(func(space string) *rest.Config { return s.api.Loopback(space) })
 	s.delivery = delivery.New(delivery.Config{
-		Incarnation: s.store.Incarnation(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
+		Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
 		// The summary is made after the delivery that it asks; nothing calls these before both run.
 		Progress:  func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },

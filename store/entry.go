@@ -86,9 +86,10 @@ func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
 // IsZero tells whether no incarnation is known yet.
 func (i Incarnation) IsZero() bool { return i == Incarnation{} }
 
-// Position is how far a receiver has durably got in a sender's feed.
+// Position is how far a receiver has durably got in a sender's feed, and in which era of the sender it got there.
 type Position struct {
 	Incarnation Incarnation
+	Era         Era
 	Revision    int64
 }
 

@@ -23,6 +23,7 @@ type Change struct {
 // changed, not with how long it was away. All methods may be called concurrently.
 type Feed struct {
 	incarnation Incarnation
+	eras        Eras
 	body        BodyFunc
 
 	mu    sync.Mutex
@@ -64,6 +65,25 @@ const MaxTombstones = 100_000
 // hold keys from before, must compare digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
 	return &Feed{incarnation: incarnation, body: body, items: map[Key]*item{}, head: floor, floor: floor, wake: make(chan struct{})}
+}
+
+// In tells the feed the eras of its sender's data; it is called before anything else. It returns the feed.
+func (f *Feed) In(eras Eras) *Feed {
+	f.eras = eras
+	return f
+}
+
+// Shared tells up to which revision the history of a receiver at p is that of this feed, NotShared when nothing of it is known.
+func (f *Feed) Shared(p Position) int64 {
+	head := f.Head()
+	if p.Incarnation != head.Incarnation {
+		return NotShared
+	}
+	return f.eras.Shared(p.Era, head.Revision)
+}
+
+func (f *Feed) at(revision int64) Position {
+	return Position{f.incarnation, f.eras.current(), revision}
 }
 
 // Apply records the changes of one revision as one step that no reader sees half of. A revision below the head counts as the

@@ -36,16 +36,16 @@ func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 	start := sort.Search(len(f.log), func(i int) bool { return f.log[i].seq > int64(c) })
 	out, next := f.read(start, limit)
 	if next == len(f.log) {
-		return out, Cursor(f.seq), Position{f.incarnation, f.head}
+		return out, Cursor(f.seq), f.at(f.head)
 	}
-	return out, Cursor(f.log[next].seq - 1), Position{f.incarnation, out[len(out)-1].Revision}
+	return out, Cursor(f.log[next].seq - 1), f.at(out[len(out)-1].Revision)
 }
 
 // Snapshot returns the newest position, the digest at it and the cursor behind it, as one step.
 func (f *Feed) Snapshot() (Position, Digest, Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Position{f.incarnation, f.head}, f.root(), Cursor(f.seq)
+	return f.at(f.head), f.root(), Cursor(f.seq)
 }
 
 // All returns every live entry, without bodies and in the order of their last change.
@@ -103,7 +103,7 @@ func (f *Feed) Changed() <-chan struct{} {
 func (f *Feed) Head() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Position{f.incarnation, f.head}
+	return f.at(f.head)
 }
 
 // Floor is the oldest revision from which Since is complete, deletions included.

@@ -24,6 +24,9 @@ type Sink interface {
 	// Admit tells whether a sender whose newest position is head may continue this copy: nil, or ErrRegressed. It is called
 	// at the start of every exchange, before anything is stored.
 	Admit(head Position) error
+	// Accept makes the copy go on with a sender that Admit refuses, from the next comparison on: a person decided so, or there is nothing to
+	// lose. Nothing but the position changes: it is head with the revision Comparing.
+	Accept(head Position) error
 	// Commit stores the entries and the position in one transaction and returns when both are durable. An entry that is older
 	// than what is stored under its key, or equal to it, changes nothing. Commit returns ErrRegressed where Admit would.
 	Commit(ctx context.Context, b Batch) error

@@ -28,6 +28,8 @@ type ChildConfig struct {
 	// OnWelcome and Renewal may be nil.
 	OnWelcome func(Welcome)
 	Renewal   *Renewal
+	// OnAccept carries out what an admin has confirmed; when it tells true, the session ends with ErrAgain. Nil ignores it.
+	OnAccept func(Accept) (again bool, err error)
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
 	Log        *slog.Logger
@@ -171,6 +173,10 @@ func (c *child) read(ctx context.Context) error {
 			default:
 			}
 			c.bundles <- b
+		case typeAccept:
+			if err := c.accept(payload); err != nil {
+				return err
+			}
 		case typeRefused:
 			r, err := decode[Refused](payload)
 			if err != nil {
@@ -216,13 +222,20 @@ func (c *child) receive(ctx context.Context) error {
 	followed := func() {
 		c.Conditions.Set(Condition{Type: CenterTrusted, Status: True, Reason: "Followed", Message: "what the center wants is done"})
 	}
-	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, Log: c.Log})
-	if !errors.Is(err, store.ErrRegressed) {
+	held := func(why error) {
+		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
+		c.Conditions.Set(Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed, Message: why.Error() +
+			"; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"})
+	}
+	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Log: c.Log})
+	switch {
+	case errors.Is(err, delta.ErrReleased):
+		return ErrAgain
+	case errors.Is(err, store.ErrRegressed):
+		return nil // the parent has let go of the stream; reports go on
+	default:
 		return fmt.Errorf("receive the desired state: %w", err)
 	}
-	c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it", "err", err)
-	c.Conditions.Set(Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed, Message: err.Error()})
-	return nil
 }
 
 // report sends the reports.

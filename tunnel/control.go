@@ -26,6 +26,7 @@ const (
 
 // Orders of the parent, and what the child says to them.
 const (
+	typeAccept wire.Type = 39
 	typeBundle wire.Type = 40
 	typeHolds  wire.Type = 44
 )

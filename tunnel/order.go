@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -18,6 +19,36 @@ type Bundle struct {
 }
 
 func (Bundle) frame() wire.Type { return typeBundle }
+
+// Accept is an admin's word that a child may do what it holds back. It names exactly what was shown; for anything else it means nothing.
+type Accept struct {
+	// Center is the position of the parent's data that is to be followed, At that of the child's copy, which holds. Both are zero where no
+	// center is accepted. Deletions is how many objects may be deleted for it.
+	Center    store.Position `json:"center,omitzero"`
+	At        store.Position `json:"at,omitzero"`
+	Deletions int            `json:"deletions,omitempty"`
+	// DeletionsUpTo is the revision of the newest deletion that may be carried out; 0 where none was held.
+	DeletionsUpTo int64 `json:"deletionsUpTo,omitempty"`
+}
+
+func (Accept) frame() wire.Type { return typeAccept }
+
+// accept lets the child carry out what an admin has confirmed.
+func (c *child) accept(payload []byte) error {
+	a, err := decode[Accept](payload)
+	if err != nil || c.OnAccept == nil {
+		return err
+	}
+	again, err := c.OnAccept(a)
+	if err != nil {
+		c.Log.Error("what the admin accepted could not be noted; it stays held", "err", err)
+		return nil
+	}
+	if again {
+		return ErrAgain
+	}
+	return nil
+}
 
 // Holding is what a child durably holds of its credentials. It is information, like all of Hello.
 type Holding struct {

@@ -44,6 +44,8 @@ type ParentConfig struct {
 	OnAck        func(store.Position)
 	OnConditions func(list []Condition, dropped int)
 	OnHolds      func(Holding)
+	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
+	OnHeld func(delta.Held)
 	// Orders are sent to the child as they come.
 	Orders <-chan Order
 	// SendOptions of Feed; the zero value means delta.Down.
@@ -274,7 +276,7 @@ func (p *parent) send(ctx context.Context) error {
 	if p.Send != nil {
 		o = *p.Send
 	}
-	o.OnAck, o.Log = p.OnAck, p.Log
+	o.OnAck, o.OnHeld, o.Log = p.OnAck, p.OnHeld, p.Log
 	err := delta.Send(ctx, p.desired, p.admission.Feed, o)
 	if errors.Is(err, delta.ErrHeld) {
 		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)

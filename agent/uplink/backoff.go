@@ -23,7 +23,7 @@ func fullJitter(failures int) time.Duration {
 func waitAfter(err error, failures int) time.Duration {
 	var refused *tunnel.Refused
 	switch {
-	case errors.Is(err, tunnel.ErrRenewed):
+	case errors.Is(err, tunnel.ErrRenewed), errors.Is(err, tunnel.ErrAgain):
 		return 0
 	case errors.As(err, &refused):
 		if refused.RetryAfter > 0 {

@@ -34,7 +34,9 @@ type API interface {
 type Config struct {
 	// Incarnation of the center's data; it is that of every feed.
 	Incarnation store.Incarnation
-	API         API
+	// Eras of the center's data, see store.Eras.
+	Eras store.Eras
+	API  API
 	// Progress tells what a target last reported of an object.
 	Progress func(target string, key store.Key) (placement.Progress, bool)
 	// Condition puts a condition on a placed object. It must not block.

@@ -143,33 +143,6 @@ func TestOnCommitTellsWhatChanged(t *testing.T) {
 	}
 }
 
-func TestAcceptGoesOnWithAnotherCenter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	f := open(t, path, bolt.Options{})
-	s := sink(t, f, bolt.SinkOptions{})
-	old, next := store.NewIncarnation(), store.NewIncarnation()
-	commit := func(i store.Incarnation, e store.Entry) error {
-		return s.Commit(context.Background(), store.Batch{Entries: []store.Entry{e}, Through: store.Position{Incarnation: i, Revision: e.Revision}})
-	}
-	if err := commit(old, storetest.Value(1, 100, `{"a":1}`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := commit(next, storetest.Value(1, 5, `{"a":2}`)); !errors.Is(err, store.ErrRegressed) {
-		t.Fatalf("before it is accepted: %v", err)
-	}
-	if err := s.Accept(next); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	s = sink(t, open(t, path, bolt.Options{}), bolt.SinkOptions{})
-	if err := commit(next, storetest.Value(1, 5, `{"a":2}`)); err != nil {
-		t.Fatal(err)
-	}
-	if e, _, _ := s.Get(storetest.Key(1)); e.Revision != 5 {
-		t.Errorf("revision %d, want 5", e.Revision)
-	}
-}
-
 func TestInventoryAndMeta(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	f := open(t, path, bolt.Options{})

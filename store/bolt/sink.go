@@ -74,13 +74,12 @@ func (s *Sink) Admit(head store.Position) error {
 	return nil
 }
 
-// Accept makes the copy go on with another incarnation, or with one whose revision went back: a person decided so. What differs is
-// found by the next comparison.
-func (s *Sink) Accept(incarnation store.Incarnation) error {
+// Accept implements store.Sink.
+func (s *Sink) Accept(head store.Position) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	next := s.snapshot()
-	next.position = store.Position{Incarnation: incarnation, Revision: store.Comparing}
+	next.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
 	next.epoch++
 	return s.update(next, func(*bbolt.Bucket, *state) error { return nil })
 }

@@ -3,6 +3,7 @@ package bolt
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -19,7 +20,7 @@ type state struct {
 }
 
 const (
-	stateBytes  = 16 + 8 + 8 + 8
+	stateBytes  = 16 + 8 + 8 + 8 + 8 // files from before there were eras lack the last 8
 	digestBytes = store.Fanout * 16
 )
 
@@ -48,6 +49,7 @@ func (st *state) save(tx *bbolt.Tx, name []byte) error {
 	b = binary.BigEndian.AppendUint64(b, uint64(st.position.Revision))
 	b = binary.BigEndian.AppendUint64(b, st.epoch)
 	b = binary.BigEndian.AppendUint64(b, uint64(st.live))
+	b = binary.BigEndian.AppendUint64(b, uint64(st.position.Era))
 	d := make([]byte, 0, digestBytes)
 	for _, o := range st.outer {
 		d = binary.BigEndian.AppendUint64(d, o.Hi)
@@ -70,6 +72,9 @@ func (s *Sink) load(tx *bbolt.Tx) error {
 	if b == nil && d == nil {
 		return nil
 	}
+	if len(b) == stateBytes-8 {
+		b = append(slices.Clip(b), make([]byte, 8)...)
+	}
 	if len(b) != stateBytes || len(d) != digestBytes {
 		return fmt.Errorf("%w: the state of %s", ErrCorrupt, s.bucket)
 	}
@@ -77,6 +82,7 @@ func (s *Sink) load(tx *bbolt.Tx) error {
 	s.state.position.Revision = int64(binary.BigEndian.Uint64(b[16:]))
 	s.state.epoch = binary.BigEndian.Uint64(b[24:])
 	s.state.live = int64(binary.BigEndian.Uint64(b[32:]))
+	s.state.position.Era = store.Era(binary.BigEndian.Uint64(b[40:]))
 	for i := range s.state.outer {
 		s.state.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]), Lo: binary.BigEndian.Uint64(d[16*i+8:])}
 	}

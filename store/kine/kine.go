@@ -49,6 +49,7 @@ type Config struct {
 type Store struct {
 	client      *kubernetes.Client
 	incarnation store.Incarnation
+	eras        store.Eras
 	backend     *serialBackend
 	grpc        *grpc.Server
 	cancel      context.CancelFunc
@@ -66,12 +67,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		c.CompactInterval = 5 * time.Minute
 	}
 	path := filepath.Join(c.Dir, FileName)
-	incarnation, err := prepare(ctx, path)
+	incarnation, eras, err := prepare(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &Store{incarnation: incarnation, cancel: cancel, served: make(chan struct{}), log: c.Log}
+	s := &Store{incarnation: incarnation, eras: eras, cancel: cancel, served: make(chan struct{}), log: c.Log}
 	if err := s.start(run, path, c.CompactInterval); err != nil {
 		cancel()
 		s.drivers.Wait()
@@ -140,6 +141,9 @@ func (s *Store) Client() *kubernetes.Client { return s.client }
 
 // Incarnation identifies this life of the data. It is made with the database and stands in it.
 func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
+
+// Eras are the runs on this data, this one last. They stand in the database, so that a restored backup does not know the later ones.
+func (s *Store) Eras() store.Eras { return s.eras }
 
 // Revision is the revision of the newest write.
 func (s *Store) Revision(ctx context.Context) (int64, error) {

@@ -19,30 +19,78 @@ var prepareSQL = []string{
 	`CREATE TABLE IF NOT EXISTS key_value (id INTEGER PRIMARY KEY, name TEXT, value BLOB, ttl INTEGER)`,
 	`INSERT INTO key_value (id, name, value, ttl) SELECT 1, '/skerry/none', x'', 0 WHERE NOT EXISTS (SELECT 1 FROM key_value)`,
 	`CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS skerry_era (number INTEGER PRIMARY KEY AUTOINCREMENT, era INTEGER NOT NULL, revision INTEGER NOT NULL)`,
 }
 
-// prepare creates the file with mode 0600 and returns the incarnation that stands in it.
-func prepare(ctx context.Context, path string) (store.Incarnation, error) {
+// prepare creates the file with mode 0600, begins an era and returns what the data says of its past.
+func prepare(ctx context.Context, path string) (inc store.Incarnation, eras store.Eras, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return store.Incarnation{}, fmt.Errorf("create store: %w", err)
+		return inc, nil, fmt.Errorf("create store: %w", err)
 	}
 	f.Close()
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)")
+	db, err := openSQL(path)
 	if err != nil {
-		return store.Incarnation{}, fmt.Errorf("open %s: %w", path, err)
+		return inc, nil, err
 	}
 	defer db.Close()
 	for _, q := range prepareSQL {
 		if _, err := db.ExecContext(ctx, q); err != nil {
-			return store.Incarnation{}, fmt.Errorf("prepare %s: %w", path, err)
+			return inc, nil, fmt.Errorf("prepare %s: %w", path, err)
 		}
 	}
-	inc, err := loadIncarnation(ctx, db)
-	if err != nil {
-		return store.Incarnation{}, fmt.Errorf("read incarnation in %s: %w", path, err)
+	if inc, err = loadIncarnation(ctx, db); err != nil {
+		return inc, nil, fmt.Errorf("read incarnation in %s: %w", path, err)
 	}
-	return inc, nil
+	if eras, err = beginEra(ctx, db); err != nil {
+		return inc, nil, fmt.Errorf("begin an era in %s: %w", path, err)
+	}
+	return inc, eras, nil
+}
+
+func openSQL(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// maxEras is how many eras are remembered. A receiver that was away for more starts of its center has to be accepted anew.
+const maxEras = 10_000
+
+// beginEra notes, durably and before anybody can have seen a revision of it, that another run on the data begins: a backup that was taken
+// before does not know it.
+func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
+	var tables int
+	var revision int64
+	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'kine'`).Scan(&tables)
+	if err == nil && tables > 0 {
+		err = db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := db.ExecContext(ctx, `INSERT INTO skerry_era (era, revision) VALUES (?, ?)`, int64(store.NewEra()), revision); err != nil {
+		return nil, err
+	}
+	if _, err := db.ExecContext(ctx, `DELETE FROM skerry_era WHERE number <= (SELECT MAX(number) FROM skerry_era) - ?`, maxEras); err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT era, revision FROM skerry_era ORDER BY number`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var eras store.Eras
+	for rows.Next() {
+		var era, from int64
+		if err := rows.Scan(&era, &from); err != nil {
+			return nil, err
+		}
+		eras = append(eras, store.EraStart{Era: store.Era(era), From: from})
+	}
+	return eras, rows.Err()
 }
 
 func loadIncarnation(ctx context.Context, db *sql.DB) (store.Incarnation, error) {

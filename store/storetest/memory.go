@@ -55,6 +55,15 @@ func (m *Memory) admit(head store.Position) error {
 	return nil
 }
 
+// Accept implements store.Sink.
+func (m *Memory) Accept(head store.Position) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
+	m.fresh = map[store.Key]bool{}
+	return nil
+}
+
 // Commit implements store.Sink.
 func (m *Memory) Commit(ctx context.Context, b store.Batch) error {
 	if err := ctx.Err(); err != nil {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) (sink Sink, reopen fun
 	t.Run("older changes nothing", func(t *testing.T) { olderChangesNothing(t, open) })
 	t.Run("regression is refused", func(t *testing.T) { regressionIsRefused(t, open) })
 	t.Run("new incarnation accepted", func(t *testing.T) { newIncarnationAccepted(t, open) })
+	t.Run("accepted", func(t *testing.T) { accepted(t, open) })
 	t.Run("random", func(t *testing.T) { random(t, open) })
 }
 
@@ -223,11 +224,32 @@ func newIncarnationAccepted(t *testing.T, open opener) {
 	want(t, s, Value(1, 3, `{"a":2}`))
 }
 
+// accepted: what a person has accepted goes on from the next comparison, and older revisions count again.
+func accepted(t *testing.T, open opener) {
+	s, reopen := open(t, Options{})
+	commit(t, s, store.Position{Incarnation: store.NewIncarnation(), Era: 1, Revision: 100}, Value(1, 100, `{"a":1}`), Value(2, 90, `{}`))
+	for _, next := range []store.Position{{Incarnation: store.NewIncarnation(), Era: 2, Revision: 40}, {Incarnation: s.Position().Incarnation, Era: 3, Revision: 5}} {
+		if err := s.Accept(next); err != nil {
+			t.Fatal(err)
+		}
+		s = reopen()
+		if at := (store.Position{Incarnation: next.Incarnation, Era: next.Era, Revision: store.Comparing}); s.Position() != at {
+			t.Fatalf("position %+v after an accept, want %+v", s.Position(), at)
+		}
+		if err := s.Admit(next); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, next, Value(1, next.Revision, `{"a":2}`))
+		want(t, s, Value(1, next.Revision, `{"a":2}`))
+		want(t, s, Value(2, 90, `{}`))
+	}
+}
+
 // random compares a Sink with a plain map over many commits: values, positions and digests at all three levels.
 func random(t *testing.T, open opener) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s, reopen := open(t, Options{})
-	at := store.Position{Incarnation: store.NewIncarnation()}
+	at := store.Position{Incarnation: store.NewIncarnation(), Era: store.NewEra()}
 	live := map[store.Key]store.Hash{}
 	for range 60 {
 		at.Revision++

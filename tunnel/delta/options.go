@@ -22,6 +22,8 @@ type SendOptions struct {
 	PatchBytes int
 	// OnAck is called from the stream's reader whenever the receiver has durably reached a position.
 	OnAck func(store.Position)
+	// OnHeld is called from Send's goroutine when the receiver holds, and again when what it would lose has changed. It may be nil.
+	OnHeld func(Held)
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -38,8 +40,10 @@ func Up() SendOptions {
 
 // ReceiveOptions are those of a receiver.
 type ReceiveOptions struct {
-	// OnAdmit is called once the sender is known to be the one that the copy came from. It may be nil.
+	// OnAdmit is called once the sender is known to be the one that the copy came from, OnHold when it is not: the error is
+	// store.ErrRegressed and says what was seen. They may be nil.
 	OnAdmit func()
+	OnHold  func(error)
 	// Log may be nil.
 	Log *slog.Logger
 }

@@ -3,10 +3,9 @@ package delta
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
@@ -22,14 +21,15 @@ type bodies interface {
 }
 
 // Receive keeps the sink equal to the feed of the sender at the other end of the stream until ctx ends or the stream breaks; it always
-// returns an error: store.ErrRegressed when the sink does not take this sender for the one that it knows, and then nothing has changed.
+// returns an error: store.ErrRegressed when the sink does not take this sender for the one that it knows. Then nothing has changed; until the
+// stream ends the sender is only told how the two differ, and ErrReleased is returned as soon as they do not.
 // What it acknowledges is durable. The stream is cancelled when it returns.
 func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, stream.Cancel)
 	defer stop()
-	r := &receiver{stream: stream, sink: sink, log: logger(o.Log), frames: newInbound(commitBytes)}
+	r := &receiver{stream: stream, sink: sink, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -65,6 +65,7 @@ type receiver struct {
 	sink    store.Sink
 	bodies  bodies
 	log     *slog.Logger
+	onHold  func(error)
 	decoder *wire.Decoder
 	frames  *inbound
 
@@ -91,26 +92,11 @@ func (r *receiver) start(in *bufio.Reader) error {
 		return err
 	}
 	r.head, r.root = m.Head, m.Root
-	if err := r.sink.Admit(m.Head); err != nil {
-		r.hold(in, err)
+	err = r.admit(m)
+	if !errors.Is(err, store.ErrRegressed) {
 		return err
 	}
-	return nil
-}
-
-// holdTime is how long a sender may take to notice that it is held, before it is cut off.
-const holdTime = 5 * time.Second
-
-// hold tells the sender why it is not obeyed and waits until it lets go of the stream. What it sends meanwhile is thrown away.
-func (r *receiver) hold(in io.Reader, why error) {
-	if err := wire.WriteFrame(r.stream, wire.TypeHold, []byte(why.Error())); err != nil {
-		r.log.Debug("the sender could not be told that it is held", "err", err)
-		return
-	}
-	timer := time.AfterFunc(holdTime, r.stream.Cancel)
-	defer timer.Stop()
-	_, err := io.Copy(io.Discard, in)
-	r.log.Debug("the sender has let go", "err", err)
+	return r.hold(in, err)
 }
 
 func (r *receiver) run(ctx context.Context) error {
@@ -156,7 +142,7 @@ func (r *receiver) decode(payload []byte) error {
 		r.pending[e.Key] = e
 	}
 	r.batch.Entries = append(r.batch.Entries, entries...)
-	r.batch.Through = store.Position{Incarnation: r.head.Incarnation, Revision: revision}
+	r.batch.Through = store.Position{Incarnation: r.head.Incarnation, Era: r.head.Era, Revision: revision}
 	r.count++
 	return nil
 }

@@ -1,7 +1,6 @@
 package delta_test
 
 import (
-	"errors"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -62,28 +61,6 @@ func differ(n int) map[store.Key]string {
 	}
 	out[key(0)] = ""
 	return out
-}
-
-func TestOtherCenterIsHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
-		src.set(differ(20))
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{Latency: time.Millisecond})
-		time.Sleep(time.Second)
-		s.end()
-		before := sink.Live()
-		for name, other := range map[string]*source{"empty": newSource(store.NewIncarnation(), 0), "went back": newSource(src.Head().Incarnation, 0)} {
-			s := connect(t, other.Feed, sink, delta.Down(), pipe.Options{Latency: time.Millisecond})
-			sent, got := <-s.sent, <-s.got
-			if !errors.Is(sent, delta.ErrHeld) || !errors.Is(got, store.ErrRegressed) {
-				t.Errorf("%s: Send: %v; Receive: %v", name, sent, got)
-			}
-			s.stop()
-			if !maps.Equal(before, sink.Live()) {
-				t.Errorf("%s: the copy has changed", name)
-			}
-		}
-	})
 }
 
 // Reports of a new process are compared, and what it does not have any more is taken back.

@@ -21,15 +21,18 @@ const (
 	batchBytes   = 256 << 10
 )
 
-// Send keeps the receiver at the other end of the stream equal to the feed until ctx ends or the stream breaks; it always returns an error:
-// ErrHeld when the receiver does not obey this feed. The stream is cancelled when it returns.
+// Send keeps the receiver at the other end of the stream equal to the feed until ctx ends or the stream breaks; it always returns an error.
+// While the receiver does not obey this feed it is only asked how it differs; the error is ErrHeld then. The stream is cancelled when it
+// returns.
 func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, stream.Cancel)
 	defer stop()
 	codec := compress.Default()
-	s := &sender{stream: stream, feed: feed, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
+	running, pause := context.WithCancelCause(ctx)
+	defer pause(nil)
+	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
 		flight: newFlight(o), pace: pace{window: o.Window}, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	in := bufio.NewReaderSize(stream, 4<<10)
 	resume, err := readResume(in)
@@ -44,7 +47,10 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 		defer close(read)
 		cancel(s.read(ctx, in))
 	}()
-	err = s.run(ctx, resume)
+	err = s.run(running, resume)
+	if why := context.Cause(running); errors.Is(why, ErrHeld) && ctx.Err() == nil {
+		err = errors.Join(why, s.held(ctx, resume.Position, why))
+	}
 	cancel(err)
 	stream.Cancel()
 	<-read
@@ -69,7 +75,9 @@ type sender struct {
 	flight  *flight
 	pace    pace
 	answers chan wire.Answer
-	compare chan struct{} // one slot: the receiver wants to compare
+	compare chan struct{}           // one slot: the receiver wants to compare
+	pause   context.CancelCauseFunc // of run, when the receiver holds
+	onHeld  func(Held)
 	warned  bool
 }
 
@@ -116,7 +124,10 @@ func (s *sender) read(ctx context.Context, in *bufio.Reader) error {
 			default:
 			}
 		case wire.TypeHold:
-			return fmt.Errorf("%w: %s", ErrHeld, payload)
+			if len(payload) > maxWhy {
+				return fmt.Errorf("%w: %d bytes of why it holds", wire.ErrMalformed, len(payload))
+			}
+			s.pause(fmt.Errorf("%w: %s", ErrHeld, payload))
 		default:
 			return fmt.Errorf("%w: frame type %d from a receiver", wire.ErrMalformed, t)
 		}
@@ -127,15 +138,17 @@ func (s *sender) read(ctx context.Context, in *bufio.Reader) error {
 func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 	head, root, cursor := s.feed.Snapshot()
 	same := resume.Position.Incarnation == head.Incarnation
-	current := same && resume.Position == head
-	compare := !same || resume.Position.Revision < s.feed.Floor() || resume.Position.Revision > head.Revision || current && root != resume.Root
-	start := wire.Start{Head: head, Root: root, Compare: compare}
+	current := same && resume.Position.Revision == head.Revision
+	shared := s.feed.Shared(resume.Position)
+	ours := same && resume.Position.Revision <= shared
+	compare := !ours || resume.Position.Revision < s.feed.Floor() || current && root != resume.Root
+	start := wire.Start{Head: head, Root: root, Compare: compare, Shared: shared}
 	if err := wire.WriteFrame(s.stream, wire.TypeStart, start.Encode()); err != nil {
 		return err
 	}
 	at := resume.Position
 	if compare {
-		if !same {
+		if !ours {
 			at = store.Position{Incarnation: head.Incarnation, Revision: store.Comparing}
 		}
 		var err error

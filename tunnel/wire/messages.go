@@ -21,21 +21,14 @@ func (m Resume) Encode() []byte {
 	if m.Bases {
 		b[1] = 1
 	}
-	b = append(b, m.Position.Incarnation[:]...)
-	b = binary.AppendVarint(b, m.Position.Revision)
-	return appendDigest(b, m.Root)
+	return appendDigest(appendPosition(b, m.Position), m.Root)
 }
 
 // DecodeResume is the inverse of Resume.Encode.
 func DecodeResume(b []byte) (Resume, error) {
 	c := cursor{rest: b}
-	if v := c.byte(); c.err == nil && v != Version {
-		return Resume{}, fmt.Errorf("%w: protocol version %d, this side speaks %d", ErrMalformed, v, Version)
-	}
-	m := Resume{Bases: c.byte()&1 != 0}
-	copy(m.Position.Incarnation[:], c.bytes(16, "the incarnation"))
-	m.Position.Revision = c.int("the revision")
-	m.Root = c.digest()
+	m := Resume{Bases: c.opening()}
+	m.Position, m.Root = c.position(), c.digest()
 	return m, c.end()
 }
 
@@ -44,6 +37,8 @@ type Start struct {
 	Head    store.Position
 	Root    store.Digest
 	Compare bool
+	// Shared is how far the receiver's history is the sender's, see store.Feed.
+	Shared int64
 }
 
 // Encode returns the payload.
@@ -52,15 +47,38 @@ func (m Start) Encode() []byte {
 	if m.Compare {
 		b[1] = 1
 	}
-	b = append(b, m.Head.Incarnation[:]...)
-	b = binary.AppendVarint(b, m.Head.Revision)
-	return appendDigest(b, m.Root)
+	return binary.AppendVarint(appendDigest(appendPosition(b, m.Head), m.Root), m.Shared)
 }
 
 // DecodeStart is the inverse of Start.Encode.
 func DecodeStart(b []byte) (Start, error) {
-	m, err := DecodeResume(b)
-	return Start{Head: m.Position, Root: m.Root, Compare: m.Bases}, err
+	c := cursor{rest: b}
+	m := Start{Compare: c.opening()}
+	m.Head, m.Root, m.Shared = c.position(), c.digest(), c.int("the shared revision")
+	return m, c.end()
+}
+
+// opening reads the version and the one flag that Resume and Start begin with.
+func (c *cursor) opening() bool {
+	if v := c.byte(); c.err == nil && v != Version {
+		c.fail(fmt.Sprintf("protocol version %d, this side speaks %d", v, Version))
+	}
+	return c.byte()&1 != 0
+}
+
+func appendPosition(b []byte, p store.Position) []byte {
+	b = append(b, p.Incarnation[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Era))
+	return binary.AppendVarint(b, p.Revision)
+}
+
+func (c *cursor) position() (p store.Position) {
+	copy(p.Incarnation[:], c.bytes(16, "the incarnation"))
+	if era := c.bytes(8, "the era"); c.err == nil {
+		p.Era = store.Era(binary.BigEndian.Uint64(era))
+	}
+	p.Revision = c.int("the revision")
+	return p
 }
 
 // Ack says that the receiver has stored the next Frames batches durably and is at Revision.

@@ -1,0 +1,144 @@
+package delta
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// Held tells how a receiver that holds differs from the feed that it does not obey.
+type Held struct {
+	// Why is what the receiver says.
+	Why string
+	// At is the position of its copy, Head that of the feed.
+	At, Head store.Position
+	// Objects is how many objects the receiver has.
+	Objects int
+	// Delete, Change and Add count what obeying would do to them.
+	Delete, Change, Add int
+	// First are the first keys that it would delete, at most HeldKeys, and Deletions is a digest of all of them.
+	First     []store.Key
+	Deletions store.Digest
+}
+
+// HeldKeys is how many keys Held names at most.
+const HeldKeys = 10
+
+const (
+	// maxWhy is the longest reason of a receiver.
+	maxWhy = 1 << 10
+	// heldPause is the shortest time between two looks at how a holding receiver differs.
+	heldPause = 30 * time.Second
+)
+
+// admit tells whether the sender is the one that the copy came from. One whose data is another, but which wants for this receiver exactly what
+// is here, is followed: nothing can be lost.
+func (r *receiver) admit(m wire.Start) error {
+	err := r.sink.Admit(m.Head)
+	at := r.sink.Position()
+	if err == nil && at.Incarnation == m.Head.Incarnation && at.Revision > m.Shared {
+		err = fmt.Errorf("%w: it is at revision %d and does not know how this copy got to %d", store.ErrRegressed, m.Head.Revision, at.Revision)
+	}
+	if !errors.Is(err, store.ErrRegressed) || m.Root != r.sink.Root() {
+		return err
+	}
+	r.log.Info("the sender's data is another, but it wants what is here: it is followed", "was", at.String(), "is", m.Head.String())
+	return r.sink.Accept(m.Head)
+}
+
+// hold tells the sender why it is not obeyed, and answers how the copy differs from its feed, as often as the sender begins anew. What it
+// sent before it knew is thrown away.
+func (r *receiver) hold(in *bufio.Reader, why error) error {
+	if r.onHold != nil {
+		r.onHold(why)
+	}
+	text := why.Error()
+	if err := wire.WriteFrame(r.stream, wire.TypeHold, []byte(text[:min(len(text), maxWhy)])); err != nil {
+		return errors.Join(why, err)
+	}
+	for begun := false; ; {
+		t, payload, err := wire.ReadFrame(in, wire.MaxFrame)
+		switch {
+		case err != nil:
+		case t == wire.TypeStart:
+			begun = true
+			var m wire.Start
+			if m, err = wire.DecodeStart(payload); err == nil && r.admit(m) == nil {
+				return ErrReleased
+			}
+		case t == wire.TypeAsk && begun:
+			err = r.answer(payload)
+		}
+		if err != nil {
+			return errors.Join(why, err)
+		}
+	}
+}
+
+// held is what Send does while the receiver holds: it looks how the two differ, and looks again when the feed has changed.
+func (s *sender) held(ctx context.Context, at store.Position, why error) error {
+	for {
+		changed := s.feed.Changed()
+		if err := s.look(ctx, at, why); err != nil {
+			return err
+		}
+		timer := time.NewTimer(heldPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// look begins anew, so that the receiver can see whether it is equal by now, and asks how it differs.
+func (s *sender) look(ctx context.Context, at store.Position, why error) error {
+	head, root, _ := s.feed.Snapshot()
+	live := s.feed.All()
+	start := wire.Start{Head: head, Root: root, Compare: true, Shared: s.feed.Shared(at)}
+	if err := wire.WriteFrame(s.stream, wire.TypeStart, start.Encode()); err != nil {
+		return err
+	}
+	have, err := s.ask(ctx, live)
+	if err != nil {
+		return fmt.Errorf("ask a receiver that holds how it differs: %w", err)
+	}
+	if s.onHeld == nil {
+		return nil
+	}
+	h := Held{Why: strings.TrimPrefix(why.Error(), ErrHeld.Error()+": "), At: at, Head: head}
+	known := map[store.Key]bool{}
+	for k := range have.hashes {
+		known[k] = true
+	}
+	for _, e := range have.differences(s.feed, live, head.Revision) {
+		switch {
+		case e.Tombstone:
+			h.Delete++
+			h.Deletions.Add(e.Key, store.Hash{})
+			h.First = append(h.First, e.Key)
+		case known[e.Key]:
+			h.Change++
+		default:
+			h.Add++
+		}
+	}
+	h.Objects = len(live) + h.Delete - h.Add
+	slices.SortFunc(h.First, func(a, b store.Key) int { return strings.Compare(a.Encode(), b.Encode()) })
+	h.First = slices.Clip(h.First[:min(len(h.First), HeldKeys)])
+	s.onHeld(h)
+	return nil
+}
