@@ -187,14 +187,14 @@ func TestCertificateIsRenewedInTheSession(t *testing.T) {
 	w := c.agent(dir, api, c.token.String())
 	var first time.Time
 	eventually(t, "joined", func() bool {
-		credentials, err := enroll.Load(dir)
+		credentials, err := enroll.Load(dir, enroll.NewClock(enroll.ClockState{}))
 		if err == nil {
 			first = credentials.NotAfter()
 		}
 		return err == nil
 	})
 	eventually(t, "renewed before it ends", func() bool {
-		credentials, err := enroll.Load(dir)
+		credentials, err := enroll.Load(dir, enroll.NewClock(enroll.ClockState{}))
 		return err == nil && credentials.NotAfter().After(first)
 	})
 	if time.Now().After(first) {

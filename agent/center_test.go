@@ -63,7 +63,7 @@ func newCenter(t testing.TB) *center {
 	c.token = enroll.NewToken(hex.EncodeToString(pin[:]))
 	c.reset(store.NewIncarnation(), 1)
 
-	handler := enroll.Handler(enroll.HandlerConfig{Redeem: c.redeem, Bundle: c.bundle(), Log: discard()})
+	handler := enroll.Handler(enroll.HandlerConfig{Redeem: c.redeem, Bundle: c.bundle, Log: discard()})
 	c.web = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(c.clock).UTC().Format(http.TimeFormat))
 		handler.ServeHTTP(w, r)

@@ -100,7 +100,7 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
 	set := space.NewSet()
 	c.api, err = apiserver.New(apiserver.Config{
-		Store: st, Listener: l, TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool(),
+		Store: st, Listener: l, TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
 		Routes: map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
 	})

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -11,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/pki"
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
@@ -37,8 +37,5 @@ func (s *Server) writeAdminKubeconfig(keys *pki.PKI) error {
 	if err != nil {
 		return fmt.Errorf("encode the admin's kubeconfig: %w", err)
 	}
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return fmt.Errorf("write the admin's kubeconfig: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return keyfile.Replace(path, data)
 }

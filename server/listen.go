@@ -2,15 +2,14 @@ package server
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
-)
 
-type certificate = tls.Certificate
+	"skerry.dev/skerry/server/pki"
+)
 
 // listen opens the same port for TCP and UDP. Port 0 takes one that is free for both.
 func listen(address string) (net.Listener, net.PacketConn, error) {
@@ -66,16 +65,8 @@ func withoutPorts(addresses []string) []string {
 	return out
 }
 
-func serverTLS(c certificate) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{c}}
-}
-
-func pool(certs ...*x509.Certificate) *x509.CertPool {
-	p := x509.NewCertPool()
-	for _, c := range certs {
-		p.AddCert(c)
-	}
-	return p
+func serverTLS(c *pki.Serving) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.Certificate}
 }
 
 // quietly is for sockets that their users close too.

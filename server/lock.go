@@ -7,10 +7,18 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"skerry.dev/skerry/store/kine"
 )
 
 // ErrDataDirInUse is returned by New when another center runs on the same data directory.
 var ErrDataDirInUse = errors.New("another center runs on this data directory; stop it first, or give each its own --data-dir")
+
+// isNew tells whether a data directory holds no center's data yet.
+func isNew(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, kine.FileName))
+	return errors.Is(err, os.ErrNotExist)
+}
 
 // lock takes the data directory for this process. The kernel lets it go when the process ends, however it ends.
 func lock(dir string) (unlock func() error, err error) {

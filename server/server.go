@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -25,6 +26,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // Config is what a center needs.
@@ -35,8 +37,10 @@ type Config struct {
 	Listen string
 	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
 	Advertise []string
-	Version   string
-	Log       *slog.Logger
+	// AgentCertificateLife is how long agents' certificates live; 0 means pki.DefaultAgentLife.
+	AgentCertificateLife time.Duration
+	Version              string
+	Log                  *slog.Logger
 }
 
 // Server is a center. Open one with New, then call Run once.
@@ -70,7 +74,10 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.closers = append(s.closers, unlock)
-	keys, err := pki.Load(filepath.Join(cfg.DataDir, "pki"))
+	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
+		return nil, err
+	}
+	keys, err := pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.AgentCertificateLife, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +88,7 @@ func New(cfg Config) (_ *Server, err error) {
 	s.closers = append(s.closers, quietly(tcp.Close), quietly(udp.Close))
 	hosts := reachedBy(tcp.Addr(), cfg)
 	s.url = "https://" + hosts[0]
-	certificate, err := keys.ServerCertificate(withoutPorts(hosts)...)
+	certificate, err := keys.Serving(withoutPorts(hosts)...)
 	if err != nil {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
@@ -96,7 +103,7 @@ func New(cfg Config) (_ *Server, err error) {
 }
 
 // wire makes the parts and tells each of the others what it needs of them.
-func (s *Server) wire(keys *pki.PKI, certificate certificate, tcp net.Listener, udp net.PacketConn) (err error) {
+func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener, udp net.PacketConn) (err error) {
 	set := space.NewSet()
 	writer := newWriter(func(space string) *rest.Config { return s.api.Loopback(space) })
 	s.delivery = delivery.New(delivery.Config{
@@ -114,12 +121,12 @@ func (s *Server) wire(keys *pki.PKI, certificate certificate, tcp net.Listener, 
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Certificate: certificate, AgentCA: keys.AgentCA(), ResetKey: keys.ResetKey(), Bundle: keys.Bundle(),
+		Packet: udp, Certificate: certificate.Certificate, Authorities: keys, ResetKey: keys.ResetKey(),
 		Sign: func(csr []byte, name string) ([]byte, error) { return keys.SignAgent(csr, name, s.store.Incarnation()) },
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Log: s.cfg.Log.With("part", "door"),
 	})
 	s.api, err = apiserver.New(apiserver.Config{
-		Store: s.store, Listener: tcp, TLS: serverTLS(certificate), ClientCAs: pool(keys.ClientCA()),
+		Store: s.store, Listener: tcp, TLS: serverTLS(certificate), ClientCAs: keys.ClientCAs,
 		ServiceAccountKey: keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)

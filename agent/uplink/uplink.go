@@ -34,6 +34,8 @@ type Config struct {
 	Desired       store.Sink
 	Reported      *store.Feed
 	ReportedReady <-chan struct{}
+	// Clock judges the parent's certificate and learns from the parent. It is made anew when nil.
+	Clock *enroll.Clock
 	// Conditions are what the site says of itself.
 	Conditions *tunnel.Conditions
 	Log        *slog.Logger
@@ -52,6 +54,9 @@ func Run(ctx context.Context, cfg Config) error {
 	parent, err := url.Parse(cfg.Parent)
 	if err != nil || parent.Host == "" {
 		return fmt.Errorf("%w: parent %q: write https://HOST:PORT", ErrRefused, cfg.Parent)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = enroll.NewClock(enroll.ClockState{})
 	}
 	u := &uplink{Config: cfg, addr: parent.Host}
 	if parent.Port() == "" {
@@ -78,7 +83,7 @@ type uplink struct {
 
 // join returns the credentials of this site. It tries for ever while the parent cannot be reached.
 func (u *uplink) join(ctx context.Context) (*enroll.Credentials, error) {
-	credentials, err := enroll.Load(u.Dir)
+	credentials, err := enroll.Load(u.Dir, u.Clock)
 	if err == nil {
 		return credentials, nil
 	}
@@ -90,7 +95,7 @@ func (u *uplink) join(ctx context.Context) (*enroll.Credentials, error) {
 	}
 	for failures := 1; ; failures++ {
 		credentials, err = enroll.Join(ctx, enroll.JoinConfig{
-			Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Log: u.Log,
+			Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Log: u.Log,
 		})
 		switch {
 		case err == nil:

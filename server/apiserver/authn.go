@@ -16,14 +16,17 @@ import (
 // loopbackUser is who the center's own parts are.
 const loopbackUser = "system:skerry:center"
 
-// newAuthenticator tries, in this order: the loopback, a client certificate of the given pool, a ServiceAccount token of the
+// newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the moment, a ServiceAccount token of the
 // request's space. Whoever shows nothing is anonymous; whoever shows something wrong is refused.
-func newAuthenticator(clientCAs *x509.CertPool, tokens authenticator.Token) authenticator.Request {
+func newAuthenticator(clientCAs func() *x509.CertPool, tokens authenticator.Token) authenticator.Request {
 	known := []authenticator.Request{bearertoken.New(tokens)}
 	if clientCAs != nil {
-		opts := x509request.DefaultVerifyOptions()
-		opts.Roots = clientCAs
-		known = append([]authenticator.Request{x509request.New(opts, x509request.CommonNameUserConversion)}, known...)
+		options := func() (x509.VerifyOptions, bool) {
+			o := x509request.DefaultVerifyOptions()
+			o.Roots = clientCAs()
+			return o, true
+		}
+		known = append([]authenticator.Request{x509request.NewDynamic(options, x509request.CommonNameUserConversion)}, known...)
 	}
 	outer := union.NewFailOnError(group.NewAuthenticatedGroupAdder(union.New(known...)), anonymous.NewAuthenticator(nil))
 	inner := &authenticator.Response{User: &user.DefaultInfo{

@@ -28,7 +28,8 @@ type Config struct {
 	Listener net.Listener
 	TLS      *tls.Config
 	// ClientCAs signs the certificates of people: the common name is the user, the organizations are the groups.
-	ClientCAs *x509.CertPool
+	// It is asked for each connection: authorities are rotated while the server runs.
+	ClientCAs func() *x509.CertPool
 	// ServiceAccountKey signs the tokens of ServiceAccounts.
 	ServiceAccountKey crypto.Signer
 	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
@@ -183,7 +184,14 @@ func (s *Server) tlsConfig() *tls.Config {
 	c := s.config.TLS.Clone()
 	c.MinVersion = tls.VersionTLS12
 	// Certificates are asked for, and checked by the authenticator: a wrong one is a Status, not a broken handshake.
-	c.ClientAuth, c.ClientCAs = tls.RequestClientCert, s.config.ClientCAs
+	c.ClientAuth = tls.RequestClientCert
 	c.NextProtos = []string{"h2", "http/1.1"}
+	if s.config.ClientCAs != nil {
+		c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			one := c.Clone()
+			one.GetConfigForClient, one.ClientCAs = nil, s.config.ClientCAs()
+			return one, nil
+		}
+	}
 	return c
 }

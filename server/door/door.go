@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -28,13 +28,11 @@ type Config struct {
 	Version     string
 	// Packet is the UDP socket for QUIC.
 	Packet net.PacketConn
-	// Certificate proves the center; AgentCA is the authority of agents' certificates.
-	Certificate tls.Certificate
-	AgentCA     *x509.Certificate
+	// Certificate proves the center.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Authorities Authorities
 	// ResetKey outlives a restart, so that agents notice one at once.
 	ResetKey [32]byte
-	// Bundle is the PEM of the authorities that agents are to trust.
-	Bundle []byte
 	// Sign issues a certificate for a request and a name.
 	Sign func(csr []byte, name string) (chainPEM []byte, err error)
 	// Feed is the desired feed of a target, nil while the center does not know the target yet.
@@ -44,6 +42,18 @@ type Config struct {
 	// Objects counts what is placed on a target.
 	Objects func(target string) int
 	Log     *slog.Logger
+}
+
+// Authorities are the center's certificate authorities, which a rotation replaces step by step.
+type Authorities interface {
+	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each durable when it returns.
+	Authorities() v1alpha1.AuthoritiesStatus
+	Announce() error
+	Switch() error
+	Retire() error
+	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their certificates.
+	Bundle() []byte
+	AgentCAs() *x509.CertPool
 }
 
 // Door lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from the writes it is handed.
@@ -65,7 +75,7 @@ func New(cfg Config) *Door {
 
 // Handler serves enrolment, at enroll.Path and before authentication.
 func (d *Door) Handler() http.Handler {
-	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Bundle, Log: d.cfg.Log})
+	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle, Log: d.cfg.Log})
 }
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
@@ -92,26 +102,14 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// tls asks for an agent's certificate and compares the whole of it: authority, subject, center. One that has expired is let in too: its session
-// can do nothing but renew it, so that a site that was cut off for long comes back by itself.
+// tls asks for an agent's certificate, which one of this center's authorities must have signed; whether its holder still belongs here is asked
+// when the session begins, so that it can be told. One that has expired is let in too: its session can do nothing but renew it, so that a site
+// that was cut off for long comes back by itself.
 func (d *Door) tls() *tls.Config {
-	agents := x509.NewCertPool()
-	agents.AddCert(d.cfg.AgentCA)
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, Certificates: []tls.Certificate{d.cfg.Certificate},
-		ClientAuth: tls.RequireAnyClientCert, ClientCAs: agents,
+		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: func(s tls.ConnectionState) error {
-			leaf := s.PeerCertificates[0]
-			if err := enroll.VerifyAgent(leaf, agents); err != nil {
-				return err
-			}
-			if _, err := enroll.IdentityOf(leaf); err != nil {
-				return err
-			}
-			if enroll.CenterOf(leaf) != d.cfg.Incarnation.String() {
-				return errors.New("the certificate belongs to another center")
-			}
-			return nil
+			return enroll.VerifyAgent(s.PeerCertificates[0], d.cfg.Authorities.AgentCAs())
 		},
 	}
 }

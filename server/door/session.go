@@ -111,7 +111,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 				return nil, nil, err
 			}
 			log.Info("the target renewed its certificate")
-			return chainPEM, d.cfg.Bundle, nil
+			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
 		Log: log,
 	})

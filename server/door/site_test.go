@@ -47,11 +47,13 @@ type center struct {
 	objects     atomic.Int32
 	packet      net.PacketConn
 	door        *Door
+	authorities *fakeAuthorities
 }
 
 func newCenter(t testing.TB) *center {
 	t.Helper()
 	c := &center{t: t, api: newFakeAPI(), incarnation: store.NewIncarnation(), server: newAuthority(t), agents: newAuthority(t), life: time.Hour}
+	c.authorities = newFakeAuthorities(c)
 	c.config = c.api.serve(t)
 	c.feed = store.NewFeed(c.incarnation, 1, func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil })
 	c.inbox = storetest.NewMemory()
@@ -70,11 +72,12 @@ func (c *center) place(i int) {
 
 // restart makes a new door on the same API, as a restart of the center would.
 func (c *center) restart() *Door {
+	own := c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, newKey(c.t), time.Hour)
 	c.door = New(Config{
 		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet,
-		Certificate: c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, newKey(c.t), time.Hour),
-		AgentCA: c.agents.cert, ResetKey: [32]byte{1}, Bundle: c.server.pem(), Sign: c.sign,
+		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
+		ResetKey: [32]byte{1}, Sign: c.sign,
 		Feed:    func(string) *store.Feed { return c.feed },
 		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
 		Objects: func(string) int { return int(c.objects.Load()) },

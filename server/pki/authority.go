@@ -2,16 +2,16 @@ package pki
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"math/big"
-	"os"
 	"time"
+
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // authorityLife is how long an authority is valid.
@@ -26,106 +26,91 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// sign issues a certificate for a public key. Serial number and beginning are set here.
-func (a *authority) sign(template *x509.Certificate, public any, life time.Duration) ([]byte, error) {
+// sign issues a certificate for a public key. Serial number, beginning and end are set here; it ends with the authority at the latest.
+func (a *authority) sign(template *x509.Certificate, public any, life time.Duration) (*x509.Certificate, error) {
 	var err error
 	if template.SerialNumber, err = serial(); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	template.NotBefore, template.NotAfter = now.Add(-skew), now.Add(life)
+	if template.NotAfter.After(a.cert.NotAfter) {
+		template.NotAfter = a.cert.NotAfter
+	}
 	template.BasicConstraintsValid = true
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, public, a.key)
 	if err != nil {
 		return nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	return x509.ParseCertificate(der)
+}
+
+// cross signs another authority's key, so that whoever trusts this authority trusts the other one too.
+func (a *authority) cross(other *x509.Certificate) (*x509.Certificate, error) {
+	return a.sign(&x509.Certificate{Subject: other.Subject, SubjectKeyId: other.SubjectKeyId, IsCA: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign}, other.PublicKey, authorityLife)
 }
 
 func serial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }
 
-func makeAuthority(path, name string) error {
-	key, err := makeKey(path + ".key")
+// makeAuthority makes path.key and path.crt. Below the authority there may be one more, its successor.
+func makeAuthority(path, name string) (*authority, error) {
+	key, err := keyfile.MakeKey(path + ".key")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	spki, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	id, err := hex.DecodeString(enroll.Fingerprint(spki)[:40])
+	if err != nil {
+		return nil, err
 	}
 	number, err := serial()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: number, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		SerialNumber: number, Subject: pkix.Name{CommonName: name}, SubjectKeyId: id, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(path+".crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &authority{cert, key}, keyfile.Replace(path+".crt", keyfile.EncodeCertificates(cert))
 }
 
 func readAuthority(path string) (*authority, error) {
-	data, err := os.ReadFile(path + ".crt")
+	cert, err := readCertificate(path + ".crt")
 	if err != nil {
 		return nil, err
 	}
-	block, rest := pem.Decode(data)
-	if block == nil || block.Type != "CERTIFICATE" || len(rest) > 0 {
-		return nil, errors.New("not one PEM certificate")
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	key, err := readKey(path + ".key")
+	key, err := keyfile.ReadKey(path + ".key")
 	if err != nil {
 		return nil, err
 	}
 	if !key.PublicKey.Equal(cert.PublicKey) {
-		return nil, errors.New("key and certificate do not belong together")
+		return nil, errors.New(path + ": .key and .crt do not belong together")
 	}
 	return &authority{cert, key}, nil
 }
 
-func makeKey(path string) (*ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func readCertificate(path string) (*x509.Certificate, error) {
+	certs, err := keyfile.ReadCertificates(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := keyPEM(key)
-	if err != nil {
-		return nil, err
+	if len(certs) != 1 || !certs[0].IsCA {
+		return nil, errors.New(path + ": not one certificate of an authority")
 	}
-	return key, os.WriteFile(path, data, 0o600)
-}
-
-func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
-
-func readKey(path string) (*ecdsa.PrivateKey, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(data)
-	if block == nil {
-		return nil, errors.New("not a PEM key")
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	ec, ok := key.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("a key of type %T instead of ECDSA", key)
-	}
-	return ec, nil
+	return certs[0], nil
 }

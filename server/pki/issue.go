@@ -1,102 +1,90 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// How long certificates live. An agent renews at two thirds of its life.
-const (
-	serverLife = 365 * 24 * time.Hour
-	clientLife = 365 * 24 * time.Hour
-	agentLife  = 30 * 24 * time.Hour
-)
+// clientLife is how long the certificate in the admin's kubeconfig lives.
+const clientLife = 365 * 24 * time.Hour
 
 // ErrRequest is returned when a certificate request is not one that an agent may make.
 var ErrRequest = errors.New("certificate request refused")
 
 var targetName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// ServerCertificate issues a certificate for the host names and IP addresses, with a new key that is kept nowhere.
-func (p *PKI) ServerCertificate(hosts ...string) (tls.Certificate, error) {
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "skerry center"}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	for _, h := range hosts {
-		if ip := net.ParseIP(h); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, h)
-		}
-	}
-	cert, key, err := p.server.issue(template, serverLife)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	// The CA goes along: a joining agent knows only its pin.
-	return tls.X509KeyPair(append(cert, p.Bundle()...), key)
-}
-
 // ClientCertificate issues a client certificate for a person: cn is the user's name, orgs are the groups.
 func (p *PKI) ClientCertificate(cn string, orgs ...string) (certPEM, keyPEM []byte, err error) {
-	return p.client.issue(&x509.Certificate{Subject: pkix.Name{CommonName: cn, Organization: orgs}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, clientLife)
+	cert, key, err := p.signs().client.issue(&x509.Certificate{Subject: pkix.Name{CommonName: cn, Organization: orgs},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, clientLife)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyPEM, err = keyfile.EncodeKey(key)
+	return keyfile.EncodeCertificates(cert), keyPEM, err
 }
 
-func (a *authority) issue(template *x509.Certificate, life time.Duration) (certPEM, privatePEM []byte, err error) {
+func (a *authority) issue(template *x509.Certificate, life time.Duration) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	if certPEM, err = a.sign(template, key.Public(), life); err != nil {
-		return nil, nil, err
-	}
-	privatePEM, err = keyPEM(key)
-	return certPEM, privatePEM, err
+	cert, err := a.sign(template, key.Public(), life)
+	return cert, key, err
 }
 
 // SignAgent issues a client certificate for the target name to the holder of the request's key. Of the request only the key counts: it
-// must be signed by it (proof of possession), be ECDSA P-256, and ask for exactly the subject that it gets and for nothing else.
+// must be signed by it (proof of possession), be ECDSA P-256, and be, byte for byte, the request that an agent of that name makes for it.
 func (p *PKI) SignAgent(csr []byte, name string, center store.Incarnation) (chainPEM []byte, err error) {
 	if !targetName.MatchString(name) {
 		return nil, fmt.Errorf("%w: %q is not the name of a target: lower-case letters, digits and '-', at most 63", ErrRequest, name)
 	}
-	block, rest := pem.Decode(csr)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(rest) > 0 {
-		return nil, fmt.Errorf("%w: not one PEM certificate request", ErrRequest)
-	}
-	req, err := x509.ParseCertificateRequest(block.Bytes)
+	req, err := keyfile.Request(csr)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
-	if err := req.CheckSignature(); err != nil {
-		return nil, fmt.Errorf("%w: no proof that the key is held: %w", ErrRequest, err)
+	if err := checkRequest(req, name); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
+	cert, err := p.signs().agent.sign(&x509.Certificate{Subject: enroll.Subject(name), URIs: []*url.URL{AgentURI(name, center)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, req.PublicKey, p.agentLife)
+	if err != nil {
+		return nil, err
+	}
+	return keyfile.EncodeCertificates(cert), nil
+}
+
+func checkRequest(req *x509.CertificateRequest, name string) error {
 	if key, ok := req.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
-		return nil, fmt.Errorf("%w: the key is not ECDSA P-256", ErrRequest)
+		return errors.New("the key is not ECDSA P-256")
 	}
-	subject := pkix.Name{CommonName: name, Organization: []string{enroll.Organization}}
-	if req.Subject.String() != subject.String() {
-		return nil, fmt.Errorf("%w: it asks for %q instead of %q", ErrRequest, req.Subject, subject)
+	if err := req.CheckSignature(); err != nil {
+		return fmt.Errorf("no proof that the key is held: %w", err)
 	}
-	if len(req.DNSNames)+len(req.EmailAddresses)+len(req.IPAddresses)+len(req.URIs) > 0 {
-		return nil, fmt.Errorf("%w: it asks for further names", ErrRequest)
+	if want := enroll.Subject(name); req.Subject.String() != want.String() {
+		return fmt.Errorf("it asks for %q instead of %q", req.Subject, want)
 	}
-	return p.agent.sign(&x509.Certificate{Subject: subject, URIs: []*url.URL{AgentURI(name, center)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, req.PublicKey, agentLife)
+	want, err := enroll.RequestInfo(name, req.RawSubjectPublicKeyInfo)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(req.RawTBSCertificateRequest, want) {
+		return errors.New("it asks for more than a name, or in another form")
+	}
+	return nil
 }
 
 // AgentURI is the name in an agent's certificate that is compared whole: the target and the center that it belongs to.

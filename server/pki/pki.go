@@ -5,65 +5,107 @@ import (
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// ErrDamaged is returned when the directory holds some of its files but not all, or one that cannot be read. A center does not serve
-// then: new keys would lock out everybody who trusts the old ones.
-var ErrDamaged = errors.New("the center's keys are damaged; restore the pki directory from a backup")
+// ErrDamaged is returned when the directory is not there although the center's data is, holds some of its files but not all, or one that
+// cannot be read. A center does not serve then: new keys would lock out everybody who trusts the old ones.
+var ErrDamaged = errors.New("the center's keys are damaged; restore this directory from a backup (to give up the center instead and begin anew, " +
+	"with which every site has to join again, move its whole data directory away)")
+
+// DefaultAgentLife is how long an agent's certificate lives. It is renewed at two thirds of that.
+const DefaultAgentLife = 30 * 24 * time.Hour
+
+// Options say where the keys are and how they are used.
+type Options struct {
+	Dir string
+	// New allows to make the keys when there are none: the center has no data yet.
+	New bool
+	// AgentLife is how long agents' certificates live; 0 means DefaultAgentLife.
+	AgentLife time.Duration
+	Log       *slog.Logger
+}
 
 // PKI is a center's keys. Its methods may be called concurrently.
 type PKI struct {
-	server, client, agent *authority
-	serviceAccount        *ecdsa.PrivateKey
-	reset                 [32]byte
+	dir            string
+	agentLife      time.Duration
+	serviceAccount *ecdsa.PrivateKey
+	reset          [32]byte
+
+	mu      sync.Mutex
+	state   state
+	trusted trusted
 }
 
-// The files of the directory. Each authority is NAME.crt and NAME.key.
+// trusted are the generations that count. Next and old may be nil, and one of them is.
+type trusted struct{ current, next, old *generation }
+
+// Files of the directory beside the generations.
 const (
-	serverFile         = "server-ca"
-	clientFile         = "client-ca"
-	agentFile          = "agent-ca"
 	serviceAccountFile = "service-account.key"
 	resetFile          = "reset.key"
 )
 
-// Load reads the keys of dir, or makes them when dir does not exist or is empty. The directory gets mode 0700, the files 0600. Keys are
-// made in a directory beside it that is renamed at the end, so that a crash leaves all or nothing.
-func Load(dir string) (*PKI, error) {
-	entries, err := os.ReadDir(dir)
+// Load reads the keys, or makes those of a new center. The directory gets mode 0700, the files 0600. Keys are made in a directory beside it
+// that is renamed at the end, so that a crash leaves all or nothing.
+func Load(o Options) (*PKI, error) {
+	if o.AgentLife == 0 {
+		o.AgentLife = DefaultAgentLife
+	}
+	entries, err := os.ReadDir(o.Dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read the center's keys: %w", err)
 	}
+	if len(entries) == 0 && !o.New {
+		return nil, fmt.Errorf("%w: %s is missing or empty", ErrDamaged, o.Dir)
+	}
 	if len(entries) == 0 {
-		if err := makeAll(dir); err != nil {
+		if err := makeAll(o.Dir); err != nil {
 			return nil, fmt.Errorf("make the center's keys: %w", err)
 		}
 	}
-	p := &PKI{}
-	for file, into := range map[string]**authority{serverFile: &p.server, clientFile: &p.client, agentFile: &p.agent} {
-		if *into, err = readAuthority(filepath.Join(dir, file)); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
+	if err := keyfile.Protect(o.Log, o.Dir); err != nil {
+		return nil, err
+	}
+	p := &PKI{dir: o.Dir, agentLife: o.AgentLife}
+	if err := p.read(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return p, p.sweep()
+}
+
+func (p *PKI) read() (err error) {
+	if p.state, err = readState(p.dir); err != nil {
+		return err
+	}
+	for number, into := range map[int64]**generation{p.state.Current: &p.trusted.current, p.state.Next: &p.trusted.next, p.state.Old: &p.trusted.old} {
+		if number == 0 {
+			continue
+		}
+		if *into, err = readGeneration(p.dir, number); err != nil {
+			return err
 		}
 	}
-	if p.serviceAccount, err = readKey(filepath.Join(dir, serviceAccountFile)); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, serviceAccountFile, err)
+	if p.serviceAccount, err = keyfile.ReadKey(filepath.Join(p.dir, serviceAccountFile)); err != nil {
+		return err
 	}
-	reset, err := os.ReadFile(filepath.Join(dir, resetFile))
+	reset, err := os.ReadFile(filepath.Join(p.dir, resetFile))
 	if err == nil && len(reset) != len(p.reset) {
-		err = fmt.Errorf("%d bytes instead of %d", len(reset), len(p.reset))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, resetFile, err)
+		err = fmt.Errorf("%s: %d bytes instead of %d", filepath.Join(p.dir, resetFile), len(reset), len(p.reset))
 	}
 	copy(p.reset[:], reset)
-	return p, nil
+	return err
 }
 
 func makeAll(dir string) error {
@@ -75,43 +117,69 @@ func makeAll(dir string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	for file, name := range map[string]string{serverFile: "skerry server CA", clientFile: "skerry client CA", agentFile: "skerry agent CA"} {
-		if err := makeAuthority(filepath.Join(tmp, file), name); err != nil {
-			return err
-		}
+	if _, err := makeGeneration(tmp, 1, nil); err != nil {
+		return err
 	}
-	if _, err := makeKey(filepath.Join(tmp, serviceAccountFile)); err != nil {
+	if err := (state{Current: 1, Since: time.Now()}).write(tmp); err != nil {
+		return err
+	}
+	if _, err := keyfile.MakeKey(filepath.Join(tmp, serviceAccountFile)); err != nil {
 		return err
 	}
 	reset := make([]byte, 32)
 	rand.Read(reset) // never fails, see crypto/rand
-	if err := os.WriteFile(filepath.Join(tmp, resetFile), reset, 0o600); err != nil {
+	if err := keyfile.Replace(filepath.Join(tmp, resetFile), reset); err != nil {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	return keyfile.Rename(tmp, dir)
 }
 
-// ServerCA, ClientCA and AgentCA are the certificates of the three authorities.
-func (p *PKI) ServerCA() *x509.Certificate { return p.server.cert }
+func (p *PKI) trusts() trusted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trusted
+}
 
-// ClientCA signs the client certificates of people.
-func (p *PKI) ClientCA() *x509.Certificate { return p.client.cert }
+// signs is the generation that signs.
+func (p *PKI) signs() *generation { return p.trusts().current }
 
-// AgentCA signs the client certificates of agents.
-func (p *PKI) AgentCA() *x509.Certificate { return p.agent.cert }
+// all are the generations that are trusted, the one that signs first.
+func (t trusted) all() []*generation {
+	return slices.DeleteFunc([]*generation{t.current, t.next, t.old}, func(g *generation) bool { return g == nil })
+}
 
-// Bundle is the PEM of what a client of this center is to trust.
+// ClientCAs are the authorities of people's certificates.
+func (p *PKI) ClientCAs() *x509.CertPool {
+	return p.pool(func(g *generation) *authority { return g.client })
+}
+
+// AgentCAs are the authorities of agents' certificates.
+func (p *PKI) AgentCAs() *x509.CertPool {
+	return p.pool(func(g *generation) *authority { return g.agent })
+}
+
+func (p *PKI) pool(of func(*generation) *authority) *x509.CertPool {
+	pool := x509.NewCertPool()
+	for _, g := range p.trusts().all() {
+		pool.AddCert(of(g).cert)
+	}
+	return pool
+}
+
+// Bundle is the PEM of what a client of this center is to trust, the authority that signs first.
 func (p *PKI) Bundle() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.cert.Raw})
+	var certs []*x509.Certificate
+	for _, g := range p.trusts().all() {
+		certs = append(certs, g.server.cert)
+	}
+	return keyfile.EncodeCertificates(certs...)
 }
 
 // Pin is the SHA-256, in hex, of the server CA's public key (SubjectPublicKeyInfo). It stands in every join token.
-func (p *PKI) Pin() string {
-	return enroll.Fingerprint(p.server.cert.RawSubjectPublicKeyInfo)
-}
+func (p *PKI) Pin() string { return enroll.Fingerprint(p.signs().server.cert.RawSubjectPublicKeyInfo) }
 
 // ServiceAccountKey signs the tokens of ServiceAccounts.
 func (p *PKI) ServiceAccountKey() crypto.Signer { return p.serviceAccount }

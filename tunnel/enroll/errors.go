@@ -17,7 +17,13 @@ var (
 	// ErrWrongCA is returned when the server at the parent's address cannot prove to be the center that the token, or the earlier
 	// enrolment, names. Nothing secret was sent to it.
 	ErrWrongCA = errors.New("the server at the parent's address is not the center that was joined (its CA is another one); " +
-		"check --parent, and whether something stands in between that opens TLS")
+		"check --parent, and whether something stands in between that opens TLS. If the center's CA was rotated while this site was away: " +
+		"join again with a new token")
+	// ErrEnded is returned when the center's certificate is not valid at any time that it may be here.
+	ErrEnded = errors.New("the center's certificate is not valid now; check this machine's clock (timedatectl set-ntp true) and the center's")
+	// ErrRevoked is returned when the center has revoked the site's key. Another key and a new token may join, once the name is released.
+	ErrRevoked = errors.New("the center has revoked this site; to let it back, at the center: skerry target release NAME; skerry token create; " +
+		"then start the agent once with --token")
 	// ErrClock is matched by *ClockError.
 	ErrClock = errors.New("the clock is wrong")
 	// ErrName is returned when the center does not accept the site's name.
@@ -26,7 +32,7 @@ var (
 	ErrLabels = errors.New("the center does not accept the site's labels; correct them with --labels")
 	// ErrNameInUse is returned when a site of this name has joined with another key: a token alone does not take over a site's place.
 	ErrNameInUse = errors.New("a site of this name has joined the center already; choose another with --name, or, to replace that site, " +
-		"let it go at the center first: kubectl annotate synctarget NAME skerry.dev/key-")
+		"let it go at the center first: skerry target release NAME")
 	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
 	ErrNotEnrolled = errors.New("this site has not joined yet: a join token is needed once; make one at the center with: skerry token create")
 )
@@ -56,7 +62,8 @@ func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
 // Refused tells whether the error is one that trying again does not mend.
 func Refused(err error) bool {
-	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrLabels, ErrNameInUse, ErrNotEnrolled} {
+	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrLabels, ErrNameInUse,
+		ErrRevoked, ErrNotEnrolled} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -67,7 +74,7 @@ func Refused(err error) bool {
 // codes are the errors of the center's answers on the wire.
 var codes = map[string]error{
 	"token-unknown": ErrTokenUnknown, "token-used": ErrTokenUsed, "token-expired": ErrTokenExpired, "name": ErrName,
-	"name-in-use": ErrNameInUse, "labels": ErrLabels,
+	"name-in-use": ErrNameInUse, "labels": ErrLabels, "revoked": ErrRevoked,
 }
 
 func codeOf(err error) string {

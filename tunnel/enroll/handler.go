@@ -54,7 +54,7 @@ type HandlerConfig struct {
 	// ErrTokenUsed, ErrTokenExpired, ErrName, ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
-	Bundle []byte
+	Bundle func() []byte
 	Log    *slog.Logger
 }
 
@@ -71,7 +71,7 @@ func Handler(cfg HandlerConfig) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 		defer cancel()
 		chain, status, err := join(ctx, cfg, http.MaxBytesReader(w, r.Body, maxRequestBytes))
-		out := answer{Chain: chain, Bundle: cfg.Bundle}
+		out := answer{Chain: chain, Bundle: cfg.Bundle()}
 		if err != nil {
 			out = answer{Code: codeOf(err), Message: err.Error()}
 			if status == http.StatusInternalServerError {

@@ -12,8 +12,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // JoinConfig is what a site needs to join.
@@ -26,11 +30,14 @@ type JoinConfig struct {
 	Token  string
 	Name   string
 	Labels map[string]string
-	Log    *slog.Logger
+	// Clock is what the credentials judge the parent's certificate by from then on.
+	Clock *Clock
+	Log   *slog.Logger
 }
 
 // Join uses a token to get a certificate, and keeps it in Dir. The key is made first and never leaves the machine; it is kept when the
-// answer is lost, so that the center can recognize the same site when it tries again.
+// answer is lost, so that the center can recognize the same site when it tries again. A site that joins again keeps its key, unless
+// that was revoked: then it gets another one.
 func Join(ctx context.Context, cfg JoinConfig) (*Credentials, error) {
 	token, err := ParseToken(cfg.Token)
 	if err != nil {
@@ -40,26 +47,69 @@ func Join(ctx context.Context, cfg JoinConfig) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := loadOrMakeKey(cfg.Dir)
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	j := joining{cfg, token, endpoint}
+	credentials, err := j.with(ctx, keyFile)
+	if errors.Is(err, ErrRevoked) {
+		credentials, err = j.with(ctx, newKeyFile)
+	}
 	if err != nil {
 		return nil, err
 	}
-	csr, err := requestFor(key, cfg.Name)
+	return credentials, keyfile.Replace(filepath.Join(cfg.Dir, tokenFile), []byte(token.ID))
+}
+
+// JoinedWith tells whether a site joined with this token, as far as it remembers.
+func JoinedWith(dir, text string) bool {
+	token, err := ParseToken(text)
+	if err != nil {
+		return false
+	}
+	id, err := os.ReadFile(filepath.Join(dir, tokenFile))
+	return err == nil && string(id) == token.ID
+}
+
+// joining is one use of a token.
+type joining struct {
+	JoinConfig
+	token    Token
+	endpoint string
+}
+
+// with joins with the key of a file of the directory, which is made when it is missing.
+func (j joining) with(ctx context.Context, file string) (*Credentials, error) {
+	key, err := keyfile.ReadKey(filepath.Join(j.Dir, file))
+	if errors.Is(err, os.ErrNotExist) {
+		key, err = keyfile.MakeKey(filepath.Join(j.Dir, file))
+	}
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{TokenID: token.ID, Secret: token.Secret, Name: cfg.Name, Labels: cfg.Labels, CSR: csr})
+	csr, err := requestFor(key, j.Name)
 	if err != nil {
 		return nil, err
 	}
-	out, err := post(ctx, endpoint, token.Pin, body)
+	body, err := json.Marshal(request{TokenID: j.token.ID, Secret: j.token.Secret, Name: j.Name, Labels: j.Labels, CSR: csr})
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBundle(out.Bundle, token.Pin); err != nil {
+	out, err := post(ctx, j.endpoint, j.token.Pin, body)
+	if err != nil {
 		return nil, err
 	}
-	return install(cfg.Dir, key, cfg.Name, out.Chain, out.Bundle)
+	if err := checkBundle(out.Bundle, j.token.Pin); err != nil {
+		return nil, err
+	}
+	c := &Credentials{dir: j.Dir, key: key, name: j.Name, clock: j.Clock}
+	if err := c.Install(out.Chain, out.Bundle); err != nil {
+		return nil, err
+	}
+	if file == keyFile {
+		return c, nil
+	}
+	return c, keyfile.Rename(filepath.Join(j.Dir, file), filepath.Join(j.Dir, keyFile))
 }
 
 func joinURL(parent string) (string, error) {
@@ -84,43 +134,13 @@ func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 	}
 }
 
-// verifying is a client configuration that verifies the server's chain against the roots that it is told for the connection, and not its
-// name. Without time, a certificate counts whenever it is or was valid: that is only for asking the center what time it is.
-func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), withTime bool) *tls.Config {
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // VerifyConnection verifies: a center is reached by many names, its authority says who it is
-		VerifyConnection: func(s tls.ConnectionState) error {
-			roots, err := rootsOf(s)
-			if err != nil {
-				return err
-			}
-			leaf := s.PeerCertificates[0]
-			at := time.Now()
-			if !withTime {
-				at = leaf.NotBefore.Add(time.Minute)
-			}
-			_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-			var invalid x509.CertificateInvalidError
-			if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-				return fmt.Errorf("the center's certificate is not valid at this machine's time: %w", err)
-			} else if err != nil {
-				return fmt.Errorf("%w: %w", ErrWrongCA, err)
-			}
-			return nil
-		},
-	}
-}
-
-func spkiPin(c *x509.Certificate) string { return Fingerprint(c.RawSubjectPublicKeyInfo) }
-
 // post sends the request and tells the center's refusals and a wrong clock apart. The clock is compared before the token is sent, because
 // a token is good for one try.
 func post(ctx context.Context, endpoint, pin string, body []byte) (*answer, error) {
-	if err := compareClocks(ctx, verifying(pinned(pin), false), endpoint); err != nil {
+	if err := compareClocks(ctx, verifying(pinned(pin), whenever), endpoint); err != nil {
 		return nil, err
 	}
-	client, done := clientFor(verifying(pinned(pin), true))
+	client, done := clientFor(verifying(pinned(pin), byMachine))
 	defer done()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -161,19 +181,11 @@ func clientFor(config *tls.Config) (*http.Client, func()) {
 
 // compareClocks asks the center for its time. It returns a *ClockError when the clocks are too far apart.
 func compareClocks(ctx context.Context, config *tls.Config, endpoint string) error {
-	client, done := clientFor(config)
-	defer done()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+	theirs, err := dateOf(ctx, config, endpoint)
 	if err != nil {
 		return err
 	}
-	res, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("reach the center at %s: %w", endpoint, err)
-	}
-	res.Body.Close()
-	theirs, err := http.ParseTime(res.Header.Get("Date"))
-	if err != nil {
+	if theirs.IsZero() {
 		return nil // it does not tell its time; TLS will say if ours is impossible
 	}
 	if offset := time.Since(theirs); offset > MaxClockOffset || offset < -MaxClockOffset {
@@ -182,8 +194,28 @@ func compareClocks(ctx context.Context, config *tls.Config, endpoint string) err
 	return nil
 }
 
+// dateOf returns the time in the center's answer, zero when there is none.
+func dateOf(ctx context.Context, config *tls.Config, endpoint string) (time.Time, error) {
+	client, done := clientFor(config)
+	defer done()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reach the center at %s: %w", endpoint, err)
+	}
+	res.Body.Close()
+	theirs, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}, nil
+	}
+	return theirs, nil
+}
+
 func checkBundle(bundle []byte, pin string) error {
-	certs, err := parseCertificates(bundle)
+	certs, err := keyfile.Certificates(bundle)
 	if err != nil {
 		return fmt.Errorf("the center's bundle: %w", err)
 	}
@@ -195,20 +227,20 @@ func checkBundle(bundle []byte, pin string) error {
 	return fmt.Errorf("%w: the bundle that it sent lacks the pinned CA", ErrWrongCA)
 }
 
-// Explain says what is really wrong when a dial to the parent failed: it asks the center's HTTPS port, which tells a wrong CA and a wrong
-// clock apart from a network that does not let UDP through. It returns err, wrapped, when it learns nothing.
+// Explain says what is really wrong when a dial to the parent failed: it asks the center's HTTPS port, which tells a wrong CA and a
+// certificate that has ended apart from a network that does not let UDP through. It returns err, wrapped, when it learns nothing.
 func (c *Credentials) Explain(ctx context.Context, parent string, err error) error {
 	endpoint, uerr := joinURL(parent)
 	if uerr != nil {
 		return uerr
 	}
-	config := verifying(c.rootsOf, false)
+	config := verifying(c.rootsOf, c.clock.within)
 	config.GetClientCertificate = c.certificate
-	probe := compareClocks(ctx, config, endpoint)
+	_, probe := dateOf(ctx, config, endpoint)
 	switch {
 	case probe == nil:
 		return fmt.Errorf("%w (the center answers HTTPS at %s, so UDP to the same port seems to be blocked)", err, endpoint)
-	case errors.Is(probe, ErrWrongCA) || errors.Is(probe, ErrClock):
+	case errors.Is(probe, ErrWrongCA) || errors.Is(probe, ErrEnded):
 		return probe
 	default:
 		return fmt.Errorf("%w; %w", err, probe)

@@ -54,7 +54,7 @@ func newCenter(t *testing.T, clock time.Duration) *center {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, c.ca, &leafKey.PublicKey)
 	c.token = NewToken(spkiPin(c.ca))
 	handler := Handler(HandlerConfig{Redeem: func(_ context.Context, r JoinRequest) ([]byte, error) { return c.redeem(t, r) },
-		Bundle: certPEM(c.ca), Log: slog.New(slog.DiscardHandler)})
+		Bundle: func() []byte { return certPEM(c.ca) }, Log: slog.New(slog.DiscardHandler)})
 	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 		handler.ServeHTTP(w, r)
@@ -104,20 +104,20 @@ func certPEM(c *x509.Certificate) []byte {
 func (c *center) join(t *testing.T, token string) (*Credentials, string, error) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "agent")
-	creds, err := Join(t.Context(), JoinConfig{Dir: dir, Parent: c.URL, Token: token, Name: "paris", Log: slog.New(slog.DiscardHandler)})
+	creds, err := Join(t.Context(), JoinConfig{Dir: dir, Parent: c.URL, Token: token, Name: "paris", Clock: NewClock(ClockState{}), Log: slog.New(slog.DiscardHandler)})
 	return creds, dir, err
 }
 
 func TestJoinAndLoad(t *testing.T) {
 	c := newCenter(t, 0)
-	if _, err := Load(t.TempDir()); !errors.Is(err, ErrNotEnrolled) {
+	if _, err := Load(t.TempDir(), NewClock(ClockState{})); !errors.Is(err, ErrNotEnrolled) {
 		t.Errorf("Load of nothing: %v", err)
 	}
 	creds, dir, err := c.join(t, c.token.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(dir)
+	again, err := Load(dir, NewClock(ClockState{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,14 +142,14 @@ func TestJoinAndLoad(t *testing.T) {
 }
 
 func TestRefusalsAreToldApart(t *testing.T) {
-	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrLabels, ErrNameInUse} {
+	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrLabels, ErrNameInUse, ErrRevoked} {
 		c := newCenter(t, 0)
 		c.refuse = fmt.Errorf("%w: and why", want)
 		_, dir, err := c.join(t, c.token.String())
 		if !errors.Is(err, want) || !Refused(err) || !strings.HasSuffix(err.Error(), ": and why") {
 			t.Errorf("%v arrived as %v", want, err)
 		}
-		if _, err := Load(dir); !errors.Is(err, ErrNotEnrolled) {
+		if _, err := Load(dir, NewClock(ClockState{})); !errors.Is(err, ErrNotEnrolled) {
 			t.Errorf("after %v the site thinks it has joined: %v", want, err)
 		}
 	}

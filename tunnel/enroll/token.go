@@ -66,10 +66,3 @@ func HashSecret(secret string) string {
 
 // SameHash compares two hashes in constant time.
 func SameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// Fingerprint is the SHA-256, in hex, of a public key (SubjectPublicKeyInfo, DER): what a token pins of the center's CA, and what a site is
-// known by.
-func Fingerprint(spki []byte) string {
-	sum := sha256.Sum256(spki)
-	return hex.EncodeToString(sum[:])
-}

@@ -1,17 +1,21 @@
 package enroll
 
 import (
+	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 )
 
 // VerifyAgent checks that a certificate is an authority's for an agent, whatever the time is: an expired one may still renew itself, and
-// the session holds it to that (tunnel.Welcome.RenewOnly). One whose time has not come is refused.
+// the session holds it to that (tunnel.Welcome.RenewOnly). One from the future was signed here before this clock was set back.
 func VerifyAgent(leaf *x509.Certificate, authorities *x509.CertPool) error {
 	at := time.Now()
 	if at.After(leaf.NotAfter) {
 		at = leaf.NotAfter
+	} else if at.Before(leaf.NotBefore) {
+		at = leaf.NotBefore
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: authorities, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
@@ -19,4 +23,44 @@ func VerifyAgent(leaf *x509.Certificate, authorities *x509.CertPool) error {
 	}
 	_, err = IdentityOf(leaf)
 	return err
+}
+
+// whenever judges a certificate at a time when it is valid. That is only for asking the center what time it is.
+func whenever(notBefore time.Time) []time.Time { return []time.Time{notBefore.Add(time.Minute)} }
+
+// byMachine judges a certificate by the machine's clock.
+func byMachine(time.Time) []time.Time { return []time.Time{time.Now()} }
+
+// verifying is a client configuration that verifies the server's chain against the roots that it is told for the connection, and not its
+// name: a center is reached by many names, its authority says who it is. The chain must be valid at one of the times that it is told for
+// the certificate's beginning.
+func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), timesOf func(notBefore time.Time) []time.Time) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, // VerifyConnection verifies
+		VerifyConnection: func(s tls.ConnectionState) error {
+			roots, err := rootsOf(s)
+			if err != nil {
+				return err
+			}
+			leaf, between := s.PeerCertificates[0], x509.NewCertPool()
+			for _, c := range s.PeerCertificates[1:] {
+				between.AddCert(c)
+			}
+			for _, at := range timesOf(leaf.NotBefore) {
+				_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: at,
+					KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+				var invalid x509.CertificateInvalidError
+				if !errors.As(err, &invalid) || invalid.Reason != x509.Expired {
+					break
+				}
+				err = fmt.Errorf("%w: it is valid from %s to %s, and here it is %s: %w", ErrEnded,
+					leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), err)
+			}
+			if err != nil && !errors.Is(err, ErrEnded) {
+				return fmt.Errorf("%w: %w", ErrWrongCA, err)
+			}
+			return err
+		},
+	}
 }

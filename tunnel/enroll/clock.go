@@ -1,0 +1,103 @@
+package enroll
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is what a site knows of the time. The machine's own clock may be wrong by any amount: what the parent said over a verified
+// connection counts more. The rule is explained in tunnel/README.md, "Time".
+type Clock struct {
+	mu    sync.Mutex
+	least time.Time // it is not earlier than this: authenticated, and not contradicted by the machine
+	// The machine's clock minus the parent's, as it was when the two were last compared, maybe by an earlier process.
+	offset time.Duration
+	known  bool
+	// When this process last heard the parent's time. At has a monotonic reading, so setting the machine's clock does not change the time since.
+	parent, at time.Time
+}
+
+// ClockState is what of a Clock survives a restart.
+type ClockState struct {
+	Least  time.Time     `json:"least"`
+	Offset time.Duration `json:"offset,omitempty"`
+}
+
+// NewClock goes on from what was known. The zero ClockState knows nothing.
+func NewClock(s ClockState) *Clock {
+	return &Clock{least: s.Least.Round(0), offset: s.Offset, known: s.Offset != 0}
+}
+
+// State is what should survive a restart.
+func (c *Clock) State() ClockState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ClockState{Least: c.least, Offset: c.offset}
+}
+
+// Learn takes the time that a verified parent has just told.
+func (c *Clock) Learn(parent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := time.Now()
+	machine := at.Round(0)
+	proven := parent
+	if !machine.Before(c.least) && machine.Before(parent) {
+		proven = machine // one of the two is wrong, and it need not be this one
+	}
+	if proven.After(c.least) {
+		c.least = proven.Round(0)
+	}
+	c.parent, c.at = parent.Round(0), at
+	c.offset, c.known = machine.Sub(c.parent), true
+}
+
+// Offset is the machine's clock minus the parent's, now; ok is false while they have not been compared by this process.
+func (c *Clock) Offset() (offset time.Duration, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at.IsZero() {
+		return 0, false
+	}
+	return time.Now().Round(0).Sub(c.parent.Add(time.Since(c.at))), true
+}
+
+// Now is the most likely time.
+func (c *Clock) Now() time.Time { return c.candidates()[0] }
+
+// candidates are the times that it may be, the most likely one first. None is earlier than what is proven.
+func (c *Clock) candidates() []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	machine := time.Now().Round(0)
+	var out []time.Time
+	if !c.at.IsZero() {
+		out = append(out, c.parent.Add(time.Since(c.at)))
+	}
+	out = append(out, machine)
+	if c.at.IsZero() && c.known {
+		out = append(out, machine.Add(-c.offset))
+	}
+	kept := out[:0]
+	for _, t := range out {
+		if !t.Before(c.least) {
+			kept = append(kept, t)
+		}
+	}
+	if len(kept) == 0 {
+		return []time.Time{c.least}
+	}
+	return kept
+}
+
+// within are the times at which a certificate may be judged. The authority that signed it says that its time has come, so that a machine
+// whose clock is behind learns at least this.
+func (c *Clock) within(notBefore time.Time) []time.Time {
+	times := c.candidates()
+	for i, t := range times {
+		if t.Before(notBefore) {
+			times[i] = notBefore
+		}
+	}
+	return times
+}
