@@ -22,6 +22,7 @@ LDFLAGS      := -s -w \
 # Tools, pinned. Lint is gofmt, go vet for everything, and staticcheck's default checks (bugs, dead code, deprecated calls) for all
 # packages but those that link Kubernetes' server: it would read all of that from source, which takes minutes and gigabytes.
 STATICCHECK    := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFAIL         := go.etcd.io/gofail@v0.2.0
 CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 
 # Packages that link Kubernetes' own server are tested without -race in `make test` (it needs cgo and would compile all of it a
@@ -44,6 +45,16 @@ bin/skerry:
 .PHONY: bin/testenv
 bin/testenv:
 	cd testenv && go build -p $(JOBS) -o ../$@ ./cmd/testenv
+
+# The binary in which the places named by `// gofail:` comments are real, for tests that kill there. It is built from a copy of the
+# sources, because gofail rewrites them; everything else of it is in the build cache already.
+.PHONY: bin/skerry-failpoints
+bin/skerry-failpoints:
+	rm -rf bin/failpoints && mkdir -p bin/failpoints
+	tar c main.go go.mod go.sum agent server store tunnel | tar x -C bin/failpoints
+	cd bin/failpoints && go get $(GOFAIL) && go run $(GOFAIL) enable $$(grep -rl '// gofail:' --include='*.go' . | xargs -n1 dirname | sort -u)
+	cd bin/failpoints && go build -p $(JOBS) -ldflags '$(LDFLAGS)' -o ../skerry-failpoints .
+	rm -rf bin/failpoints
 
 .PHONY: testenv
 testenv: bin/testenv ## install and build what the test clusters need
@@ -77,9 +88,10 @@ race: c-compiler ## unit tests with -race of everything (compiles Kubernetes a s
 	CGO_ENABLED=1 go test -race -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
 
 .PHONY: scenarios
-scenarios: build testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
+scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./scenarios
+	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
+	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
 .PHONY: lint
 lint: ## formatting, go vet, staticcheck

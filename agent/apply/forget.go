@@ -53,8 +53,10 @@ func (a *Applier) forgetAll(done []store.Entry) bool {
 	if len(done) == 0 {
 		return true
 	}
+	// gofail: var beforeForget struct{}
 	err := a.Inventory.Flush()
 	if err == nil {
+		// gofail: var inventoryBeforeForget struct{}
 		err = a.Desired.Forget(done...)
 	}
 	if err != nil {

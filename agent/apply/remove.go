@@ -123,10 +123,12 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	if err := a.leftovers(ctx, c, e.Key); err != nil {
 		return err
 	}
+	// gofail: var beforeTargetDelete struct{}
 	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, r.UID, how == store.RemoveKeepDependents)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
+	// gofail: var deletedBeforeRecord struct{}
 	live, done, err = a.ours(ctx, c, resource, e.Key, r)
 	if done != "" {
 		return a.finish(ctx, e, done)

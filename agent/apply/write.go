@@ -54,6 +54,7 @@ func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object,
 	if r.UID != "" && e.Key.Class() == store.ClassNamespace && !r.Created {
 		return a.keepNamespace(ctx, client, resource, e, head)
 	}
+	// gofail: var beforeTargetWrite struct{}
 	live, made, err := client.Apply(ctx, resource, e.Key.Namespace, e.Key.Name, e.Body, target.Applying{UID: r.UID})
 	if r.UID == "" && apierrors.IsConflict(err) {
 		return a.meet(ctx, client, resource, e, head)
@@ -71,6 +72,7 @@ func (a *Applier) write(ctx context.Context, e store.Entry, head *target.Object,
 
 // written records what the target answered to a write.
 func (a *Applier) written(ctx context.Context, c *target.Client, r target.Resource, e store.Entry, head, live *target.Object, created bool) error {
+	// gofail: var writtenBeforeRecord struct{}
 	a.record(e, head, live, created)
 	if e.Key.Class() == store.ClassCRD {
 		return a.established(ctx, c, r, e.Key)

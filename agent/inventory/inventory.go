@@ -117,6 +117,7 @@ func (i *Inventory) Flush() error {
 	if len(puts) == 0 && len(deletes) == 0 {
 		return nil
 	}
+	// gofail: var beforeInventoryWrite struct{}
 	if err := i.disk.Write(puts, deletes...); err != nil {
 		i.mu.Lock()
 		for k := range puts {

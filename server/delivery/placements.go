@@ -62,6 +62,7 @@ func (d *Delivery) writeStatus(ctx context.Context, k store.Key, version string,
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
+	// gofail: var beforePlacementDecision struct{}
 	if _, err := d.cfg.API.Patch(ctx, k, v1alpha1.GroupVersion.String(), "status", patch); err != nil {
 		return unlessGone(fmt.Errorf("write status of %s: %w", k, err))
 	}

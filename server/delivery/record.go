@@ -36,10 +36,12 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 		if err != nil {
 			return fmt.Errorf("encode decision: %w", err)
 		}
+		// gofail: var beforeDecision struct{}
 		now, err := d.cfg.API.Patch(ctx, p.key, p.apiVersion, "", patch)
 		if err != nil {
 			return unlessGone(fmt.Errorf("record decision %q on %s: %w", next, p.key, err))
 		}
+		// gofail: var decidedBeforeFeed struct{}
 		p.version = str(sub(now, "metadata"), "resourceVersion")
 		d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", was, "to", next)
 	}

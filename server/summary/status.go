@@ -88,6 +88,7 @@ func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid string,
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
+	// gofail: var beforeStatusWrite struct{}
 	obj, err := s.cfg.API.Patch(ctx, k, apiVersion, "status", patch)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -31,10 +31,10 @@ type Process struct {
 // ErrExited is returned when a process ended although it was to go on.
 var ErrExited = errors.New("the process ended")
 
-// Start runs a program with its output in dir/name.log. The process gets a group of its own, so that a Ctrl-C in the terminal
-// reaches only the driver, which then stops things in order. env is added to the environment.
+// Start runs a program with its output in dir/name.log; one that starts again goes on in the same log. The process gets a group of
+// its own, so that a Ctrl-C in the terminal reaches only the driver, which then stops things in order. env is added to the environment.
 func Start(dir, name string, env []string, program string, args ...string) (*Process, error) {
-	log, err := os.Create(filepath.Join(dir, name+".log"))
+	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}

@@ -167,15 +167,18 @@ func (r *receiver) commit(ctx context.Context) error {
 	if r.count == 0 {
 		return nil
 	}
+	// gofail: var receivedBeforeCommit struct{}
 	if err := r.sink.Commit(ctx, r.batch); err != nil {
 		return fmt.Errorf("store a batch: %w", err)
 	}
+	// gofail: var committedBeforeAck struct{}
 	ack := wire.Ack{Frames: r.count, Revision: r.batch.Through.Revision}
 	through := r.batch.Through
 	r.batch, r.pending, r.count = store.Batch{}, nil, 0
 	if err := wire.WriteFrame(r.stream, wire.TypeAck, ack.Encode()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
+	// gofail: var acknowledged struct{}
 	return r.check(through)
 }
 

@@ -276,6 +276,7 @@ func (s *sender) write(ctx context.Context, items []wire.Item, through store.Pos
 		s.bases.put(it.Entry.Key, it.Entry.Body)
 	}
 	s.flight.sent(inFlight{len(payload), through, partial})
+	// gofail: var encodedBeforeSend struct{}
 	if err := wire.WriteFrame(s.stream, wire.TypeBatch, payload); err != nil {
 		return fmt.Errorf("send a batch: %w", err)
 	}
