@@ -117,6 +117,7 @@ func daemonFlags(mode string) []cli.Flag {
 		text("token", "", "join token, needed the first time only"),
 		text("name", "", "name of this site at its parent (default: the host's name)"),
 		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
+		text("metrics-listen", "", "HOST:PORT for Prometheus metrics over plain HTTP, such as 127.0.0.1:7444; empty means off"),
 		text("log-level", "info", "debug, info, warn or error"),
 		text("log-format", "text", "text or json"),
 	}
@@ -162,7 +163,7 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Listen: c.String("listen"),
-				Advertise: c.StringSlice("advertise"), Version: version, Log: log})
+				Advertise: c.StringSlice("advertise"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log})
 			if err != nil {
 				return err
 			}
@@ -174,6 +175,7 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			child.DataDir, child.Relay, child.Target = filepath.Join(child.DataDir, "uplink"), true, agent.Relay(s)
+			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},
 	}
@@ -243,7 +245,7 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	}
 	l, err := labels(c)
 	return agent.Config{DataDir: c.String("data-dir"), Parent: c.String("parent"), Token: c.String("token"), Name: name,
-		Labels: l, Version: version, Log: log}, err
+		Labels: l, MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
 }
 
 func tokenCommand() *cli.Command {

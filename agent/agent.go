@@ -26,6 +26,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/quic"
 )
 
@@ -47,6 +48,10 @@ type Config struct {
 	Target target.Access
 	// Relay tells the parent that this is a center with targets of its own.
 	Relay bool
+	// MetricsListen is HOST:PORT for metrics over plain HTTP. Empty means none.
+	MetricsListen string
+	// Metrics is what this agent adds its figures to; a registry of its own when nil.
+	Metrics *metrics.Registry
 	// Version of this binary.
 	Version string
 	// Log is where it logs; nothing is logged when nil.
@@ -86,7 +91,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.run(ctx), a.file.Close())
+	return errors.Join(a.run(ctx), a.close())
 }
 
 type agent struct {
@@ -99,11 +104,16 @@ type agent struct {
 	observer  *observe.Observer
 	// conditions are what the site says of itself; parts set theirs.
 	conditions tunnel.Conditions
+	figures    *figures
+	scrape     *metrics.Listener // nil without MetricsListen
 }
 
 func open(cfg Config) (*agent, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = metrics.New()
 	}
 	seal, err := sealKey(filepath.Join(cfg.DataDir, "seal.key"))
 	if err != nil {
@@ -115,9 +125,17 @@ func open(cfg Config) (*agent, error) {
 	}
 	a := &agent{Config: cfg, file: file, clients: target.NewClients(cfg.Target)}
 	if err := a.wire(); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+func (a *agent) close() error {
+	err := a.file.Close()
+	if a.scrape != nil {
+		err = errors.Join(err, a.scrape.Close())
+	}
+	return err
 }
 
 func (a *agent) wire() (err error) {
@@ -134,8 +152,13 @@ func (a *agent) wire() (err error) {
 	})
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Log: a.Log,
+		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
-	return nil
+	a.figures = newFigures(a)
+	if a.MetricsListen != "" {
+		a.scrape, err = metrics.Listen(a.MetricsListen, a.Log)
+	}
+	return err
 }
 
 // run starts the parts and ends all of them with the first that ends. The inventory ends last, so that it has what apply did.
@@ -151,6 +174,9 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	if !a.Config.Relay {
 		parts.Go(func() { trim(ctx, func() int64 { return a.observer.Feed().Head().Revision }) })
+	}
+	if a.scrape != nil {
+		parts.Go(func() { cancel(a.scrape.Run(ctx, a.Metrics.Handler())) })
 	}
 	parts.Wait()
 	closeBooks()
@@ -179,7 +205,7 @@ func (a *agent) uplink(ctx context.Context) error {
 	return uplink.Run(ctx, uplink.Config{
 		Dir: a.DataDir, Parent: a.Parent, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
-		Conditions: &a.conditions,
+		Conditions: &a.conditions, Meter: a.figures.meter,
 		Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
 			return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: a.Log})
 		},

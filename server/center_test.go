@@ -28,6 +28,7 @@ import (
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/tunnel/metrics"
 )
 
 var (
@@ -102,7 +103,8 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	c.api, err = apiserver.New(apiserver.Config{
 		Store: st, Listener: l, TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
-		Routes: map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
+		Metrics: metrics.New().Handler(apiserver.Gatherer()),
+		Routes:  map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
 	})
 	must(t, err)
 	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,

@@ -27,6 +27,7 @@ import (
 	"skerry.dev/skerry/store/kine"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
+	"skerry.dev/skerry/tunnel/metrics"
 )
 
 // Config is what a center needs.
@@ -39,8 +40,10 @@ type Config struct {
 	Advertise []string
 	// AgentCertificateLife is how long agents' certificates live; 0 means pki.DefaultAgentLife.
 	AgentCertificateLife time.Duration
-	Version              string
-	Log                  *slog.Logger
+	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its admins. Empty means none.
+	MetricsListen string
+	Version       string
+	Log           *slog.Logger
 }
 
 // Server is a center. Open one with New, then call Run once.
@@ -54,13 +57,15 @@ type Server struct {
 	summary  *summary.Summary
 	door     *door.Door
 	inboxes  *inboxes
+	metrics  *metrics.Registry
+	scrape   *metrics.Listener // nil without MetricsListen
 	ready    chan struct{}
 	closers  []func() error
 }
 
 // New opens the center's data and its sockets. Everything that can be refused for a wrong configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg, ready: make(chan struct{})}
+	s := &Server{cfg: cfg, metrics: metrics.New(), ready: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -86,6 +91,12 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.closers = append(s.closers, quietly(tcp.Close), quietly(udp.Close))
+	if cfg.MetricsListen != "" {
+		if s.scrape, err = metrics.Listen(cfg.MetricsListen, cfg.Log.With("part", "metrics")); err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, s.scrape.Close)
+	}
 	hosts := reachedBy(tcp.Addr(), cfg)
 	s.url = "https://" + hosts[0]
 	certificate, err := keys.Serving(withoutPorts(hosts)...)
@@ -123,8 +134,9 @@ func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener,
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
 		Packet: udp, Certificate: certificate.Certificate, Authorities: keys, ResetKey: keys.ResetKey(),
 		Sign: func(csr []byte, name string) ([]byte, error) { return keys.SignAgent(csr, name, s.store.Incarnation()) },
-		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Log: s.cfg.Log.With("part", "door"),
+		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
+	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Listener: tcp, TLS: serverTLS(certificate), ClientCAs: keys.ClientCAs,
 		ServiceAccountKey: keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
@@ -132,6 +144,7 @@ func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener,
 			return s.delivery.Targets(space, key, obj)
 		},
 		Routes:      map[string]http.Handler{enroll.Path: s.door.Handler()},
+		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: map[string]func() error{"center": s.checkReady},
 		Log:         s.cfg.Log.With("part", "apiserver"),
 	})
@@ -166,6 +179,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	}
 	caughtUp, memory := make(chan struct{}), &footprint{}
 	start("kube API", s.api.Run)
+	if s.scrape != nil {
+		start("metrics", func(ctx context.Context) error { return s.scrape.Run(ctx, s.metrics.Handler(apiserver.Gatherer())) })
+	}
 	if started(s.api.Ready()) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
@@ -211,6 +227,9 @@ func (s *Server) checkReady() error {
 
 // URL is the address of the center's root.
 func (s *Server) URL() string { return s.url }
+
+// Metrics are the figures of this process. A relay's agent adds its own.
+func (s *Server) Metrics() *metrics.Registry { return s.metrics }
 
 // Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }

@@ -324,6 +324,11 @@ func front(t *testing.T, c *center) {
 		{nobody, "/readyz?verbose", 200, "[+]spaces ok", ""},
 		{nobody, "/version", 200, "gitVersion", ""},
 		{nobody, "/metrics", 403, "", ""},
+		{user, "/metrics", 403, "", ""},
+		{client, "/metrics", 200, "apiserver_request_total", ""},
+		{client, "/metrics", 200, "go_goroutines", ""},
+		{client, "/clusters/team/metrics", 404, "", "apiserver"}, // they are about all spaces
+		{client, "/clusters/team/metrics/slis", 404, "", "kubernetes"},
 		{nobody, "/api/v1/secrets", 403, "", ""},
 		{nobody, "/enroll/v1", http.StatusTeapot, "", ""},
 	} {

@@ -51,6 +51,24 @@ func withoutTime(body []byte) []byte {
 	return append(slices.Clone(body[:i]), '}')
 }
 
+// Priority tells which entries go first where a link is narrow, and which may wait where it is dear: the smaller, the more urgent.
+// The zero value is what most entries have.
+type Priority int8
+
+// The priorities.
+const (
+	// PriorityError is a refusal, a failure or a conflict at the target, the end of one, and every tombstone.
+	PriorityError Priority = iota - 2
+	// PriorityCondition is a status whose conditions say something else than before.
+	PriorityCondition
+	// PriorityState is a desired object, or the status of one.
+	PriorityState
+	// PriorityAssociated is an object that belongs to a placed one: a Pod.
+	PriorityAssociated
+	// PriorityEvent is what happened at the target.
+	PriorityEvent
+)
+
 // Entry is the last value of one key in a feed, or the order to remove it.
 type Entry struct {
 	Key Key
@@ -60,6 +78,8 @@ type Entry struct {
 	Hash Hash
 	// Generation is metadata.generation of the source object, 0 where the kind has none.
 	Generation int64
+	// Priority is the sender's; of a received entry only its class is known: PriorityCondition comes as PriorityState.
+	Priority Priority
 	// Tombstone is the explicit order to delete. Nothing else deletes.
 	Tombstone bool
 	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a live entry.

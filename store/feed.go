@@ -16,6 +16,8 @@ type Change struct {
 	Generation int64
 	// Removal is how a tombstone removes; it is ignored in a live value.
 	Removal Removal
+	// Priority of the value; that of a tombstone is PriorityError.
+	Priority Priority
 }
 
 // Feed is what a sender publishes: an ordered set of keys, the last value of a key wins. It holds keys, hashes and
@@ -44,6 +46,7 @@ type item struct {
 	revision   int64
 	seq        int64
 	removal    Removal
+	priority   Priority
 }
 
 type logged struct {
@@ -136,7 +139,7 @@ func (f *Feed) put(revision int64, c Change) bool {
 		f.items[c.Key] = old
 	}
 	f.seq++
-	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal}
+	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, priority: c.Priority}
 	f.log = append(f.log, logged{f.seq, revision, c.Key})
 	return true
 }

@@ -75,7 +75,11 @@ func (f *Feed) read(start, limit int) ([]Entry, int) {
 }
 
 func (it *item) entry(k Key) Entry {
-	return Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Tombstone: it.hash == (Hash{}), Removal: it.removal}
+	e := Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Priority: it.priority}
+	if e.Tombstone = it.hash == (Hash{}); e.Tombstone {
+		e.Priority = PriorityError
+	}
+	return e
 }
 
 // Get returns the entry of a key, without its body.
@@ -118,6 +122,13 @@ func (f *Feed) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live
+}
+
+// Tombstones is the number of orders to delete that the feed remembers.
+func (f *Feed) Tombstones() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dead
 }
 
 // Root implements Digested.

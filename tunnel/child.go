@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -32,7 +33,9 @@ type ChildConfig struct {
 	OnAccept func(Accept) (again bool, err error)
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
-	Log        *slog.Logger
+	// Meter counts what crosses; it may be nil.
+	Meter *traffic.Meter
+	Log   *slog.Logger
 }
 
 // ServeChild runs one session over a connection that the child has dialled, until ctx ends or the session does, and closes the connection. It
@@ -49,6 +52,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		cfg.Conditions = &Conditions{}
 	}
 	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1)}
+	cfg.Meter.Open(link{conn})
 	err := c.open(ctx)
 	if err == nil {
 		var parts sync.WaitGroup
@@ -72,6 +76,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		}
 	}
 	err = whyEnded(conn, err)
+	cfg.Meter.Ended(link{conn}, endOf(err))
 	return errors.Join(err, conn.Close(err))
 }
 
@@ -116,7 +121,7 @@ func (c *child) open(ctx context.Context) error {
 			return fmt.Errorf("open a stream: %w", err)
 		}
 	}
-	c.control, c.desired, c.reported = newControl(streams[kindControl]), streams[kindDesired], streams[kindReported]
+	c.control, c.desired, c.reported = newControl(streams[kindControl], c.Meter), streams[kindDesired], streams[kindReported]
 	c.Hello.Dictionary = compress.DictionaryName()
 	if c.Renewal != nil && c.Renewal.Holding != nil {
 		holds := c.Renewal.Holding()
@@ -227,7 +232,7 @@ func (c *child) receive(ctx context.Context) error {
 		c.Conditions.Set(Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed, Message: why.Error() +
 			"; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"})
 	}
-	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Log: c.Log})
+	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log})
 	switch {
 	case errors.Is(err, delta.ErrReleased):
 		return ErrAgain
@@ -251,6 +256,6 @@ func (c *child) report(ctx context.Context) error {
 	if c.Send != nil {
 		o = *c.Send
 	}
-	o.Log = c.Log
+	o.Log, o.Meter, o.Purpose = c.Log, c.Meter, traffic.OfReport
 	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -79,11 +80,14 @@ type certificate struct {
 type control struct {
 	stream Stream
 	in     *bufio.Reader
+	meter  *traffic.Meter
 
 	mu sync.Mutex // held while a frame is written
 }
 
-func newControl(s Stream) *control { return &control{stream: s, in: bufio.NewReaderSize(s, 1<<10)} }
+func newControl(s Stream, m *traffic.Meter) *control {
+	return &control{stream: s, in: bufio.NewReaderSize(s, 1<<10), meter: m}
+}
 
 func (c *control) send(t wire.Type, v any) error {
 	payload, err := json.Marshal(v)
@@ -99,6 +103,7 @@ func (c *control) sendBytes(t wire.Type, payload []byte) error {
 	if err := wire.WriteFrame(c.stream, t, payload); err != nil {
 		return fmt.Errorf("send on the control stream: %w", err)
 	}
+	c.meter.Add(traffic.Sent, traffic.Control, 1, wire.FrameSize(len(payload)))
 	return nil
 }
 
@@ -107,6 +112,7 @@ func (c *control) receive() (wire.Type, []byte, error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the control stream: %w", err)
 	}
+	c.meter.Add(traffic.Received, traffic.Control, 1, wire.FrameSize(len(payload)))
 	return t, payload, nil
 }
 

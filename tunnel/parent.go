@@ -12,6 +12,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -50,7 +51,9 @@ type ParentConfig struct {
 	Orders <-chan Order
 	// SendOptions of Feed; the zero value means delta.Down.
 	Send *delta.SendOptions
-	Log  *slog.Logger
+	// Meter counts what crosses; it may be nil.
+	Meter *traffic.Meter
+	Log   *slog.Logger
 }
 
 // ServeParent runs one session over a connection that a child has dialled, until ctx ends or the session does, and closes the connection. It
@@ -62,6 +65,7 @@ func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &parent{ParentConfig: cfg, conn: conn}
+	cfg.Meter.Open(link{conn})
 	// The parts end after the connection: else the child would see a broken stream before the reason.
 	inner, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -75,6 +79,7 @@ func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
 		err = cause
 	}
 	err = whyEnded(conn, err)
+	cfg.Meter.Ended(link{conn}, endOf(err))
 	return errors.Join(err, conn.Close(drainReason(err)))
 }
 
@@ -160,12 +165,12 @@ func (p *parent) accept(ctx context.Context) error {
 		return err
 	}
 	if first[0] != wire.Version {
-		p.control = newControl(s)
+		p.control = newControl(s, p.Meter)
 		return p.refuse(&Refused{Reason: "Version", Message: fmt.Sprintf("the child speaks protocol version %d, this center %d", first[0], wire.Version)})
 	}
 	switch kind := first[1]; {
 	case kind == kindControl && p.control == nil:
-		p.control = newControl(s)
+		p.control = newControl(s, p.Meter)
 	case kind == kindDesired && p.desired == nil:
 		p.desired = s
 	case kind == kindReported && p.reported == nil:
@@ -276,7 +281,7 @@ func (p *parent) send(ctx context.Context) error {
 	if p.Send != nil {
 		o = *p.Send
 	}
-	o.OnAck, o.OnHeld, o.Log = p.OnAck, p.OnHeld, p.Log
+	o.OnAck, o.OnHeld, o.Log, o.Meter, o.Purpose = p.OnAck, p.OnHeld, p.Log, p.Meter, traffic.OfDesired
 	err := delta.Send(ctx, p.desired, p.admission.Feed, o)
 	if errors.Is(err, delta.ErrHeld) {
 		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
@@ -286,5 +291,5 @@ func (p *parent) send(ctx context.Context) error {
 }
 
 func (p *parent) receive(ctx context.Context) error {
-	return fmt.Errorf("receive reports: %w", delta.Receive(ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log}))
+	return fmt.Errorf("receive reports: %w", delta.Receive(ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport}))
 }

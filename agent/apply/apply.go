@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
@@ -36,13 +37,15 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. All fields are required.
+// Config is what an Applier works with. All fields but Took are required.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
-	Log       *slog.Logger
+	// Took is told how long each try to bring an object to its desired state took; it may be nil.
+	Took func(d time.Duration, failed bool)
+	Log  *slog.Logger
 }
 
 // Applier makes the target hold the desired state.
@@ -133,6 +136,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	if err == nil && ok && a.queue.turn(k, e.Tombstone) {
 		return false
 	}
+	began := time.Now()
 	switch {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
@@ -141,6 +145,9 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 		err = a.remove(ctx, e)
 	default:
 		err = a.apply(ctx, e)
+	}
+	if a.Took != nil && ctx.Err() == nil {
+		a.Took(time.Since(began), err != nil)
 	}
 	if err == nil || ctx.Err() != nil {
 		a.queue.done(k, false, 0, 0)

@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // ErrRefused is returned when the parent refused this site, or this site its parent, in a way that trying again does not
@@ -38,7 +39,9 @@ type Config struct {
 	Clock *enroll.Clock
 	// Conditions are what the site says of itself.
 	Conditions *tunnel.Conditions
-	Log        *slog.Logger
+	// Meter counts what crosses; it may be nil.
+	Meter *traffic.Meter
+	Log   *slog.Logger
 }
 
 // Times of an uplink.
@@ -132,13 +135,14 @@ func (u *uplink) sessions(ctx context.Context) {
 func (u *uplink) session(ctx context.Context) (welcomed bool, err error) {
 	conn, err := u.dial(ctx)
 	if err != nil {
+		u.Meter.DialFailed()
 		u.explain(u.reason(ctx, err))
 		return false, err
 	}
 	welcome := make(chan tunnel.Welcome, 1)
 	err = tunnel.ServeChild(ctx, conn, tunnel.ChildConfig{
 		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, Log: u.Log,
+		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Log.Info("session with the parent", "parent", u.addr, "transport", conn.Transport(), "center", w.CenterVersion)
 			welcome <- w

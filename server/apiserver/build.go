@@ -57,7 +57,7 @@ func (s *Server) build() error {
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
-	d := &dispatch{crds: s.crds}
+	d := &dispatch{crds: s.crds, metrics: s.config.Metrics}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
 	}
@@ -95,6 +95,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.LoopbackClientConfig = s.Loopback(rootSpace)
 	g.RESTOptionsGetter = s.storages
 	g.EnableProfiling = false
+	g.EnableMetrics = false // dispatch serves them, in root alone
 	// Upstream's other check, of its log, keeps a goroutine for ever.
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping

@@ -8,13 +8,20 @@ import (
 // dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
 // in, and hands the group skerry.dev to its server.
 type dispatch struct {
-	crds *crdServers
+	crds    *crdServers
+	metrics http.Handler
 }
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		switch {
+		case path == "/metrics":
+			if d.metrics == nil || spaceOf(r.Context()) != rootSpace {
+				writeStatus(w, errNotFound()) // they are about all spaces
+				return
+			}
+			d.metrics.ServeHTTP(w, r)
 		case path == "/apis":
 			serveGroups(w, r, native, d.servers(r))
 		case path == "/openapi/v3":

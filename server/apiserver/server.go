@@ -40,6 +40,8 @@ type Config struct {
 	Place PlaceFunc
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
+	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
+	Metrics http.Handler
 	// ReadyChecks are further lines of /readyz, by name.
 	ReadyChecks map[string]func() error
 	// Log gets changes of state; nil discards.

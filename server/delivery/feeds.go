@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sort"
 	"strconv"
 	"time"
@@ -23,6 +24,23 @@ func (d *Delivery) Feed(name string) *store.Feed {
 		return t.feed
 	}
 	return nil
+}
+
+// EachFeed visits the feeds of all targets.
+func (d *Delivery) EachFeed() iter.Seq[*store.Feed] {
+	return func(yield func(*store.Feed) bool) {
+		d.mu.RLock()
+		feeds := make([]*store.Feed, 0, len(d.targets))
+		for _, t := range d.targets {
+			feeds = append(feeds, t.feed)
+		}
+		d.mu.RUnlock()
+		for _, f := range feeds {
+			if !yield(f) {
+				return
+			}
+		}
+	}
 }
 
 // Count is how many objects are placed on a target.

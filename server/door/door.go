@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -18,6 +19,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // Config is what the door needs of the center.
@@ -41,6 +43,8 @@ type Config struct {
 	Inbox func(target string) (store.Sink, error)
 	// Objects counts what is placed on a target.
 	Objects func(target string) int
+	// Metrics is where the door registers what it counts; nil counts for nobody.
+	Metrics prometheus.Registerer
 	Log     *slog.Logger
 }
 
@@ -61,6 +65,7 @@ type Door struct {
 	cfg     Config
 	client  func() (dynamic.Interface, error)
 	targets *targets
+	meter   *traffic.Meter
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -69,7 +74,11 @@ type Door struct {
 
 // New returns a door that is still closed; Run opens it.
 func New(cfg Config) *Door {
-	return &Door{cfg: cfg, targets: newTargets(), sessions: map[string]*session{}, left: map[string]bool{},
+	meter := traffic.New()
+	if cfg.Metrics != nil {
+		cfg.Metrics.MustRegister(meter)
+	}
+	return &Door{cfg: cfg, targets: newTargets(), meter: meter, sessions: map[string]*session{}, left: map[string]bool{},
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 

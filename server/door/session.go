@@ -113,7 +113,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Log: log,
+		Meter: d.meter, Log: log,
 	})
 	if d.leave(s) {
 		log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)

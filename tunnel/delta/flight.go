@@ -3,8 +3,10 @@ package delta
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -12,6 +14,7 @@ import (
 type flight struct {
 	maxBytes, maxBatches int
 	onAck                func(store.Position)
+	meter                *traffic.Meter
 
 	mu      sync.Mutex
 	batches []inFlight
@@ -23,10 +26,11 @@ type inFlight struct {
 	bytes   int
 	through store.Position
 	partial bool
+	at      time.Time
 }
 
 func newFlight(o SendOptions) *flight {
-	return &flight{maxBytes: o.MaxInFlightBytes, maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, landed: make(chan struct{}, 1)}
+	return &flight{maxBytes: o.MaxInFlightBytes, maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, meter: o.Meter, landed: make(chan struct{}, 1)}
 }
 
 // room tells whether another batch may be sent. One is always allowed, however large.
@@ -54,6 +58,7 @@ func (f *flight) ack(a wire.Ack) error {
 	var reached *store.Position
 	for _, b := range f.batches[:a.Frames] {
 		f.bytes -= b.bytes
+		f.meter.Acknowledged(time.Since(b.at))
 		if !b.partial {
 			reached = &b.through
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -60,11 +61,12 @@ func (r *receiver) hold(in *bufio.Reader, why error) error {
 		r.onHold(why)
 	}
 	text := why.Error()
-	if err := wire.WriteFrame(r.stream, wire.TypeHold, []byte(text[:min(len(text), maxWhy)])); err != nil {
+	if err := r.counter.write(r.stream, wire.TypeHold, []byte(text[:min(len(text), maxWhy)])); err != nil {
 		return errors.Join(why, err)
 	}
 	for begun := false; ; {
 		t, payload, err := wire.ReadFrame(in, wire.MaxFrame)
+		r.counter.position(traffic.Received, payload)
 		switch {
 		case err != nil:
 		case t == wire.TypeStart:
@@ -109,7 +111,7 @@ func (s *sender) look(ctx context.Context, at store.Position, why error) error {
 	head, root, _ := s.feed.Snapshot()
 	live := s.feed.All()
 	start := wire.Start{Head: head, Root: root, Compare: true, Shared: s.feed.Shared(at)}
-	if err := wire.WriteFrame(s.stream, wire.TypeStart, start.Encode()); err != nil {
+	if err := s.counter.write(s.stream, wire.TypeStart, start.Encode()); err != nil {
 		return err
 	}
 	have, err := s.ask(ctx, live)

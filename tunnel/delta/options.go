@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // Window is the least time between two batches. It grows from Min to Max while there is much to send and shrinks when there is little; the
@@ -24,6 +25,9 @@ type SendOptions struct {
 	OnAck func(store.Position)
 	// OnHeld is called from Send's goroutine when the receiver holds, and again when what it would lose has changed. It may be nil.
 	OnHeld func(Held)
+	// Meter counts what is sent; Purpose says what for. Both may be nil.
+	Meter   *traffic.Meter
+	Purpose func(store.Entry) traffic.Purpose
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -44,6 +48,9 @@ type ReceiveOptions struct {
 	// store.ErrRegressed and says what was seen. They may be nil.
 	OnAdmit func()
 	OnHold  func(error)
+	// Meter counts what is received; Purpose says what for. Both may be nil.
+	Meter   *traffic.Meter
+	Purpose func(store.Entry) traffic.Purpose
 	// Log may be nil.
 	Log *slog.Logger
 }

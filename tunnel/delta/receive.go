@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -29,7 +30,7 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, stream.Cancel)
 	defer stop()
-	r := &receiver{stream: stream, sink: sink, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
+	r := &receiver{stream: stream, sink: sink, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -37,7 +38,7 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	}
 	r.decoder = wire.NewDecoder(compress.Default(), base)
 	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil}
-	if err := wire.WriteFrame(stream, wire.TypeResume, resume.Encode()); err != nil {
+	if err := r.counter.write(stream, wire.TypeResume, resume.Encode()); err != nil {
 		return because(ctx, fmt.Errorf("send the position: %w", err))
 	}
 	in := bufio.NewReaderSize(stream, 16<<10)
@@ -64,6 +65,7 @@ type receiver struct {
 	stream  Stream
 	sink    store.Sink
 	bodies  bodies
+	counter counter
 	log     *slog.Logger
 	onHold  func(error)
 	decoder *wire.Decoder
@@ -87,6 +89,7 @@ func (r *receiver) start(in *bufio.Reader) error {
 	if t != wire.TypeStart {
 		return fmt.Errorf("%w: frame type %d before a start", wire.ErrMalformed, t)
 	}
+	r.counter.position(traffic.Received, payload)
 	m, err := wire.DecodeStart(payload)
 	if err != nil {
 		return err
@@ -121,6 +124,7 @@ func (r *receiver) frame(ctx context.Context, f frame) error {
 	case wire.TypeBatch:
 		return r.decode(f.payload)
 	case wire.TypeAsk:
+		r.counter.position(traffic.Received, f.payload)
 		if err := r.commit(ctx); err != nil {
 			return err
 		}
@@ -135,6 +139,7 @@ func (r *receiver) decode(payload []byte) error {
 	if err != nil {
 		return err
 	}
+	r.counter.batch(traffic.Received, payload, len(entries), func(i int) (store.Entry, int) { return entries[i], r.decoder.Size(i) })
 	if r.pending == nil {
 		r.pending = map[store.Key]store.Entry{}
 	}
@@ -175,7 +180,7 @@ func (r *receiver) commit(ctx context.Context) error {
 	ack := wire.Ack{Frames: r.count, Revision: r.batch.Through.Revision}
 	through := r.batch.Through
 	r.batch, r.pending, r.count = store.Batch{}, nil, 0
-	if err := wire.WriteFrame(r.stream, wire.TypeAck, ack.Encode()); err != nil {
+	if err := r.counter.write(r.stream, wire.TypeAck, ack.Encode()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
 	// gofail: var acknowledged struct{}
@@ -193,7 +198,7 @@ func (r *receiver) check(at store.Position) error {
 		return nil
 	}
 	r.log.Warn("the copy differs from the feed, it is compared", "position", at.String())
-	return wire.WriteFrame(r.stream, wire.TypeCompare, nil)
+	return r.counter.write(r.stream, wire.TypeCompare, nil)
 }
 
 // Members of one part of an answer.
@@ -229,12 +234,12 @@ func (r *receiver) answer(payload []byte) error {
 			a.Members = append(a.Members, members...)
 			if len(a.Members) >= answerMembers {
 				a.More = true
-				if err := wire.WriteFrame(r.stream, wire.TypeAnswer, encodeAnswer(a)); err != nil {
+				if err := r.counter.write(r.stream, wire.TypeAnswer, encodeAnswer(a)); err != nil {
 					return err
 				}
 				a = wire.Answer{}
 			}
 		}
 	}
-	return wire.WriteFrame(r.stream, wire.TypeAnswer, encodeAnswer(a))
+	return r.counter.write(r.stream, wire.TypeAnswer, encodeAnswer(a))
 }

@@ -144,7 +144,7 @@ func (s *sender) digests(ctx context.Context, ask wire.Ask, buckets int) ([]stor
 
 // exchange asks and hands over the parts of the answer.
 func (s *sender) exchange(ctx context.Context, ask wire.Ask, part func(wire.Answer) error) error {
-	if err := wire.WriteFrame(s.stream, wire.TypeAsk, ask.Encode()); err != nil {
+	if err := s.counter.write(s.stream, wire.TypeAsk, ask.Encode()); err != nil {
 		return err
 	}
 	for {

@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -32,10 +33,10 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	codec := compress.Default()
 	running, pause := context.WithCancelCause(ctx)
 	defer pause(nil)
-	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
+	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
 		flight: newFlight(o), pace: pace{window: o.Window}, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	in := bufio.NewReaderSize(stream, 4<<10)
-	resume, err := readResume(in)
+	resume, err := s.readResume(in)
 	if err != nil {
 		return because(ctx, fmt.Errorf("read the receiver's position: %w", err))
 	}
@@ -69,6 +70,7 @@ func because(ctx context.Context, err error) error {
 type sender struct {
 	stream  Stream
 	feed    *store.Feed
+	counter counter
 	log     *slog.Logger
 	encoder *wire.Encoder
 	bases   *bases
@@ -81,7 +83,7 @@ type sender struct {
 	warned  bool
 }
 
-func readResume(in *bufio.Reader) (wire.Resume, error) {
+func (s *sender) readResume(in *bufio.Reader) (wire.Resume, error) {
 	t, payload, err := wire.ReadFrame(in, 256)
 	if err != nil {
 		return wire.Resume{}, err
@@ -89,6 +91,7 @@ func readResume(in *bufio.Reader) (wire.Resume, error) {
 	if t != wire.TypeResume {
 		return wire.Resume{}, fmt.Errorf("%w: frame type %d before a position", wire.ErrMalformed, t)
 	}
+	s.counter.position(traffic.Received, payload)
 	return wire.DecodeResume(payload)
 }
 
@@ -99,6 +102,7 @@ func (s *sender) read(ctx context.Context, in *bufio.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read from the receiver: %w", err)
 		}
+		s.counter.position(traffic.Received, payload)
 		switch t {
 		case wire.TypeAck:
 			ack, err := wire.DecodeAck(payload)
@@ -143,7 +147,7 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 	ours := same && resume.Position.Revision <= shared
 	compare := !ours || resume.Position.Revision < s.feed.Floor() || current && root != resume.Root
 	start := wire.Start{Head: head, Root: root, Compare: compare, Shared: shared}
-	if err := wire.WriteFrame(s.stream, wire.TypeStart, start.Encode()); err != nil {
+	if err := s.counter.write(s.stream, wire.TypeStart, start.Encode()); err != nil {
 		return err
 	}
 	at := resume.Position
@@ -275,7 +279,8 @@ func (s *sender) write(ctx context.Context, items []wire.Item, through store.Pos
 	for _, it := range items {
 		s.bases.put(it.Entry.Key, it.Entry.Body)
 	}
-	s.flight.sent(inFlight{len(payload), through, partial})
+	s.flight.sent(inFlight{len(payload), through, partial, time.Now()})
+	s.counter.batch(traffic.Sent, payload, len(items), func(i int) (store.Entry, int) { return items[i].Entry, items[i].Size() })
 	// gofail: var encodedBeforeSend struct{}
 	if err := wire.WriteFrame(s.stream, wire.TypeBatch, payload); err != nil {
 		return fmt.Errorf("send a batch: %w", err)

@@ -40,6 +40,12 @@ type Item struct {
 	Patch []byte
 }
 
+// Size is what the entry takes in a batch before compression, about.
+func (it Item) Size() int { return entrySize + len(it.bytes()) }
+
+// entrySize is what the head of an entry takes, about.
+const entrySize = 8
+
 // hash is what the receiver will compute.
 func (it Item) hash() store.Hash {
 	switch {
@@ -164,7 +170,11 @@ type Decoder struct {
 	ring  []slot // grows up to Slots
 	next  int
 	last  int64
+	sizes []int // of the entries of the last batch
 }
+
+// Size is what entry i of the batch that was decoded last took in it before compression, about.
+func (d *Decoder) Size(i int) int { return d.sizes[i] }
 
 type slot struct {
 	key  string // encoded
@@ -194,7 +204,9 @@ func (d *Decoder) Decode(payload []byte) (entries []store.Entry, through int64, 
 		h = d.header(&c, h)
 		heads = append(heads, h)
 	}
+	d.sizes = d.sizes[:0]
 	for i := range heads {
+		d.sizes = append(d.sizes, entrySize+heads[i].size)
 		if err := d.body(&c, &heads[i]); err != nil {
 			return nil, 0, false, err
 		}

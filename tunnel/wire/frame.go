@@ -52,6 +52,15 @@ func AppendFrame(dst []byte, t Type, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
+// FrameSize is how many bytes a frame with a payload of n bytes takes.
+func FrameSize(n int) int {
+	size := 2 + n
+	for rest := uint(n) >> 7; rest > 0; rest >>= 7 {
+		size++
+	}
+	return size
+}
+
 // WriteFrame writes a whole frame in one call.
 func WriteFrame(w io.Writer, t Type, payload []byte) error {
 	_, err := w.Write(AppendFrame(make([]byte, 0, len(payload)+6), t, payload))

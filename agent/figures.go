@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"skerry.dev/skerry/tunnel/traffic"
+)
+
+// figures are what an agent tells Prometheus.
+type figures struct {
+	meter *traffic.Meter
+	apply *prometheus.HistogramVec
+}
+
+// newFigures registers the figures of the agent, or of the half of a relay that is one.
+func newFigures(a *agent) *figures {
+	f := &figures{meter: traffic.New(), apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"})}
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+	}
+	name := "agent"
+	if a.Config.Relay {
+		name = "uplink"
+	}
+	reported := a.observer.Feed()
+	a.Metrics.Part(name).MustRegister(f.meter, f.apply,
+		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),
+		gauge("skerry_feed_entries", "Reports in the feed for the parent.", reported.Len),
+		gauge("skerry_feed_tombstones", "Reports that were taken back and that the feed remembers.", reported.Tombstones))
+	return f
+}
+
+func (f *figures) applied(took time.Duration, failed bool) {
+	result := "done"
+	if failed {
+		result = "failed"
+	}
+	f.apply.WithLabelValues(result).Observe(took.Seconds())
+}

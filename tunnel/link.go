@@ -1,0 +1,40 @@
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// link is a Conn as its Meter sees it.
+type link struct{ Conn }
+
+// Crossed implements traffic.Link.
+func (l link) Crossed() (sent, received uint64) {
+	s := l.Stats()
+	return s.SentBytes, s.ReceivedBytes
+}
+
+// endOf is the reason why a session ended, as one word of few: a label of a metric.
+func endOf(err error) string {
+	var timeout net.Error
+	var refused *Refused
+	switch {
+	case errors.Is(err, ErrDraining):
+		return "draining"
+	case errors.Is(err, ErrReplaced):
+		return "replaced"
+	case errors.As(err, &refused), errors.Is(err, ErrRefused):
+		return "refused"
+	case errors.Is(err, ErrRenewed):
+		return "renewed"
+	case errors.Is(err, ErrProtocol):
+		return "protocol"
+	case errors.Is(err, context.Canceled):
+		return "stopped"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "silent"
+	default:
+		return "broken"
+	}
+}

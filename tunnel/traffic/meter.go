@@ -1,0 +1,137 @@
+package traffic
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Link is a connection whose transport counts the bytes itself: tunnel.Conn is one.
+type Link interface {
+	// Crossed is how many bytes were sent and received so far, the transport's own included.
+	Crossed() (sent, received uint64)
+}
+
+// Meter counts for one side of its links: an agent has one link at a time, a center one for each target. It implements
+// prometheus.Collector. A nil Meter counts nothing. Its methods may be called concurrently.
+type Meter struct {
+	counts  [directions][purposes]count
+	batches [directions]atomic.Uint64
+	failed  atomic.Uint64 // dials
+	waited  prometheus.Histogram
+
+	mu        sync.Mutex
+	links     map[Link]struct{}
+	ended     [directions]uint64 // bytes of links that have ended
+	transport [directions]uint64 // as told last
+	ends      map[string]uint64  // sessions that have ended, by reason
+}
+
+type count struct{ bytes, frames atomic.Uint64 }
+
+// New returns a Meter.
+func New() *Meter {
+	return &Meter{links: map[Link]struct{}{}, ends: map[string]uint64{}, waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "skerry_link_acknowledge_seconds", Help: "From sending a batch until its receiver has stored it durably.",
+		Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)})}
+}
+
+// Add counts one frame, or a part of one with frames 0.
+func (m *Meter) Add(d Direction, p Purpose, frames, bytes int) {
+	if m == nil {
+		return
+	}
+	c := &m.counts[d][p]
+	c.frames.Add(uint64(frames))
+	c.bytes.Add(uint64(bytes))
+}
+
+// Batch counts a batch of entries.
+func (m *Meter) Batch(d Direction) {
+	if m != nil {
+		m.batches[d].Add(1)
+	}
+}
+
+// Acknowledged notes how long a batch that was sent has waited for its acknowledgement.
+func (m *Meter) Acknowledged(after time.Duration) {
+	if m != nil {
+		m.waited.Observe(after.Seconds())
+	}
+}
+
+// Open counts a session from now on.
+func (m *Meter) Open(l Link) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.links[l] = struct{}{}
+}
+
+// DialFailed counts a dial that made no connection.
+func (m *Meter) DialFailed() {
+	if m != nil {
+		m.failed.Add(1)
+	}
+}
+
+// Ended notes that a session has ended, and why: one word of few.
+func (m *Meter) Ended(l Link, reason string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.links[l]; !ok {
+		return
+	}
+	delete(m.links, l)
+	sent, received := l.Crossed()
+	m.ended[Sent] += sent
+	m.ended[Received] += received
+	m.ends[reason]++
+}
+
+// Bytes is how many bytes were counted for a purpose. Those of the Transport are what no other purpose accounts for; they never go
+// back, although what is written to a stream may not have left yet.
+func (m *Meter) Bytes(d Direction, p Purpose) uint64 {
+	if m == nil {
+		return 0
+	}
+	if p != Transport {
+		return m.counts[d][p].bytes.Load()
+	}
+	known := uint64(0)
+	for p := range Transport {
+		known += m.counts[d][p].bytes.Load()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := m.total(d)
+	m.transport[d] = max(m.transport[d], total-min(known, total))
+	return m.transport[d]
+}
+
+// Total is how many bytes crossed all links.
+func (m *Meter) Total(d Direction) uint64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total(d)
+}
+
+func (m *Meter) total(d Direction) uint64 {
+	total := m.ended[d]
+	for l := range m.links {
+		crossed := [directions]uint64{}
+		crossed[Sent], crossed[Received] = l.Crossed()
+		total += crossed[d]
+	}
+	return total
+}
