@@ -50,6 +50,7 @@ const (
 	longestWait = 30 * time.Second
 	dialLimit   = 10 * time.Second
 	explainTime = 10 * time.Second
+	joinLimit   = time.Minute
 )
 
 // Run keeps the session until ctx ends. Before the site has joined it returns ErrRefused for what a person has to mend.
@@ -65,14 +66,9 @@ func Run(ctx context.Context, cfg Config) error {
 	if parent.Port() == "" {
 		u.addr = net.JoinHostPort(parent.Hostname(), "7443")
 	}
-	credentials, err := u.join(ctx)
-	if err != nil || ctx.Err() != nil {
+	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if credentials.Name() != cfg.Name && cfg.Name != "" {
-		cfg.Log.Warn("this site joined under another name, which stays", "name", credentials.Name(), "ignored", cfg.Name)
-	}
-	u.credentials = credentials
 	u.sessions(ctx)
 	return nil
 }
@@ -81,43 +77,15 @@ type uplink struct {
 	Config
 	addr        string
 	credentials *enroll.Credentials
+	joinAgain   bool   // there is a token that these credentials did not come from
 	explained   string // the last reason of a failed dial that was logged
-}
-
-// join returns the credentials of this site. It tries for ever while the parent cannot be reached.
-func (u *uplink) join(ctx context.Context) (*enroll.Credentials, error) {
-	credentials, err := enroll.Load(u.Dir, u.Clock)
-	if err == nil {
-		return credentials, nil
-	}
-	if !errors.Is(err, enroll.ErrNotEnrolled) {
-		return nil, fmt.Errorf("load credentials: %w", err)
-	}
-	if u.Token == "" {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, enroll.ErrNotEnrolled)
-	}
-	for failures := 1; ; failures++ {
-		credentials, err = enroll.Join(ctx, enroll.JoinConfig{
-			Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Log: u.Log,
-		})
-		switch {
-		case err == nil:
-			u.Log.Info("joined", "parent", u.Parent, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
-			return credentials, nil
-		case ctx.Err() != nil:
-			return nil, nil
-		case enroll.Refused(err):
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-		}
-		u.explain(err)
-		pause(ctx, fullJitter(failures))
-	}
 }
 
 // sessions serves one session after the other.
 func (u *uplink) sessions(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
+		u.rejoin(ctx)
 		welcomed, err := u.session(ctx)
 		if ctx.Err() != nil {
 			return

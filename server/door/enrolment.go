@@ -69,7 +69,10 @@ func (d *Door) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll
 	if token.target != "" && (target == nil || string(target.GetUID()) != token.target) {
 		return nil, enroll.ErrTokenUsed // what it joined was removed: it is no way back
 	}
-	if target != nil && target.GetAnnotations()[annotationKey] != "" && target.GetAnnotations()[annotationKey] != key {
+	if target != nil && isRevoked(target.Object, key) {
+		return nil, enroll.ErrRevoked
+	}
+	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" && target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
 		return nil, enroll.ErrNameInUse
 	}
 	chain, err := d.cfg.Sign(r.CSR, r.Name)
@@ -150,10 +153,10 @@ func ensureTarget(ctx context.Context, client dynamic.Interface, name string, ex
 		obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("SyncTarget"))
 		obj.SetName(name)
 		obj.SetLabels(labels)
-		obj.SetAnnotations(map[string]string{annotationKey: key})
+		obj.SetAnnotations(map[string]string{v1alpha1.AnnotationKey: key})
 		made, err = client.Resource(syncTargets).Create(ctx, obj, metav1.CreateOptions{FieldManager: "skerry"})
 	} else {
-		meta := map[string]any{"labels": labels, "annotations": map[string]string{annotationKey: key},
+		meta := map[string]any{"labels": labels, "annotations": map[string]string{v1alpha1.AnnotationKey: key},
 			"resourceVersion": existing.GetResourceVersion(), "uid": existing.GetUID()}
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{"metadata": meta}); err == nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // 100 tokens, each tried by many sites at once while the center restarts again and again: each joins exactly one.
@@ -217,7 +219,7 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 	if out := c.join(other, token); out.Code != "name-in-use" {
 		t.Fatalf("another site of the name: %+v", out)
 	}
-	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotationKey: nil}}})
+	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
 	if out := c.join(other, token); out.status != http.StatusOK {
 		t.Errorf("after it was let go: %+v", out)
 	}

@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// errNoMember refuses a renewal, and ends a session.
-var errNoMember = errors.New("the target was removed, or its key was")
+// errOtherKey refuses a renewal.
+var errOtherKey = errors.New("a site keeps its key; the request is for another one, or for none")
 
 // errSlowEnd refuses a session while the one before it is still storing reports.
 var errSlowEnd = &tunnel.Refused{Reason: "Busy", Message: "the session before this one is still ending", RetryAfter: time.Second}
@@ -101,11 +101,11 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			d.targets.touch(s.target)
 		},
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
-			if known, ok := d.targets.get(id.Target); !ok || known.key != id.Key {
-				return nil, nil, errNoMember
+			if err := d.member(id); err != nil {
+				return nil, nil, err
 			}
 			if key, err := keyOf(csr); err != nil || key != id.Key {
-				return nil, nil, errNoMember // a site keeps its key
+				return nil, nil, errOtherKey
 			}
 			if chainPEM, err = d.cfg.Sign(csr, id.Target); err != nil {
 				return nil, nil, err
@@ -113,7 +113,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Meter: d.meter, Log: log,
+		Member: d.member, Meter: d.meter, Log: log,
 	})
 	if d.leave(s) {
 		log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
@@ -153,20 +153,6 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
 		Clock: time.Now()}}, nil
-}
-
-// member refuses everybody but the holder of the key that is recorded for the target.
-func (d *Door) member(id tunnel.Identity) error {
-	known, ok := d.targets.get(id.Target)
-	if !ok {
-		return &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute,
-			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
-	}
-	if known.key != id.Key {
-		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: time.Minute,
-			Message: fmt.Sprintf("the key of SyncTarget %q was removed, or another has joined since; join again with a new token", id.Target)}
-	}
-	return nil
 }
 
 // wait returns when the session has ended, and gives up after a while.

@@ -3,10 +3,11 @@ package door
 import (
 	"crypto/x509"
 	"errors"
-	"skerry.dev/skerry/store"
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -93,7 +94,7 @@ func TestSessionEndsWithItsTarget(t *testing.T) {
 			c.door.Reset(9, func(func(store.Write) bool) {})
 		},
 		"key taken": func(c *center) {
-			c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotationKey: nil}}})
+			c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
 		},
 	} {
 		c := newCenter(t)

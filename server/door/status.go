@@ -119,6 +119,10 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	switch {
 	case s != nil:
 		present(&st, s, s.standing(d.cfg.Objects(name)))
+	case isRevoked(known.object, known.key):
+		absent(&st)
+		set(&st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
+			"what runs there goes on. To let it back: skerry target release "+name)
 	case waited || d.disconnected(name) || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil:
 		absent(&st)
 	}

@@ -177,7 +177,7 @@ func TestStatusOverARestart(t *testing.T) {
 type standingConn struct{ tunnel.Conn }
 
 func (standingConn) Transport() string     { return "quic" }
-func (standingConn) Peer() tunnel.Identity { return tunnel.Identity{} }
+func (standingConn) Peer() tunnel.Identity { return tunnel.Identity{Target: "paris"} }
 
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

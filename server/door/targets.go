@@ -15,9 +15,6 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotationKey holds the SHA-256 of the key that a target joined with.
-const annotationKey = "skerry.dev/key"
-
 // errRemoved ends the session of a target whose SyncTarget was deleted.
 var errRemoved = errors.New("the SyncTarget was removed")
 
@@ -101,16 +98,16 @@ func (t *targets) take() []string {
 	return out
 }
 
-// put takes over a SyncTarget. It returns the key that is recorded in it, and whether the SyncTarget is new.
-func (t *targets) put(name string, obj map[string]any) (key string, first bool) {
-	key, _, _ = unstructured.NestedString(obj, "metadata", "annotations", annotationKey)
+// put takes over a SyncTarget. It tells whether the SyncTarget is new, or who may come in under its name has changed.
+func (t *targets) put(name string, obj map[string]any) (news bool) {
+	key, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationKey)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, known := t.known[name]
+	before, known := t.known[name]
 	t.known[name] = target{key: key, object: obj}
 	close(t.news)
 	t.news = make(chan struct{})
-	return key, !known
+	return !known || before.key != key || revokedKeys(before.object) != revokedKeys(obj)
 }
 
 // awaitTime is how long a join waits until the door knows of it.
@@ -168,14 +165,15 @@ func (d *Door) Apply(w store.Write) {
 // Progress implements the kube API's change handler.
 func (d *Door) Progress(int64) {}
 
-// wrote takes over a SyncTarget. A session whose key is not, or no longer, the recorded one ends.
+// wrote takes over a SyncTarget. A session whose key is not, or no longer, let in ends.
 func (d *Door) wrote(name string, obj map[string]any) {
-	key, first := d.targets.put(name, obj)
-	if first {
+	if d.targets.put(name, obj) {
 		d.targets.touch(name)
 	}
-	if s := d.session(name); s != nil && s.conn.Peer().Key != key {
-		s.cancel(errNoMember)
+	if s := d.session(name); s != nil {
+		if err := d.member(s.conn.Peer()); err != nil {
+			s.cancel(err)
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ const (
 	// AnnotationSync stands on delivered objects: the SyncPolicy of the Placement that decided, as JSON without what is the default.
 	// A relay hands on what its parent wrote, unless a Placement of its own says otherwise.
 	AnnotationSync = "skerry.dev/sync"
+	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without it any site may join under the name.
+	AnnotationKey = "skerry.dev/key"
+	// AnnotationRevoked on a SyncTarget lists, with commas, the keys that are never let in again, the newest first.
+	AnnotationRevoked = "skerry.dev/revoked-keys"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"

@@ -1,0 +1,76 @@
+package uplink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// join finds the credentials of this site, or joins for ever while the parent cannot be reached.
+func (u *uplink) join(ctx context.Context) error {
+	credentials, err := enroll.Load(u.Dir, u.Clock)
+	switch {
+	case err == nil:
+		u.joinAgain = u.Token != "" && !enroll.JoinedWith(u.Dir, u.Token)
+		u.take(credentials)
+		return nil
+	case !errors.Is(err, enroll.ErrNotEnrolled):
+		return fmt.Errorf("load credentials: %w", err)
+	case u.Token == "":
+		return fmt.Errorf("%w: %w", ErrRefused, enroll.ErrNotEnrolled)
+	}
+	for failures := 1; ; failures++ {
+		err := u.redeem(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case enroll.Refused(err):
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		u.explain(err)
+		pause(ctx, fullJitter(failures))
+	}
+}
+
+// rejoin uses a token that was given to a site which has joined before: it was removed or revoked at its parent since, or the parent has
+// other authorities now. Until that succeeds the site goes on with what it has.
+func (u *uplink) rejoin(ctx context.Context) {
+	if !u.joinAgain {
+		return
+	}
+	err := u.redeem(ctx)
+	switch {
+	case err == nil:
+		u.joinAgain = false
+	case ctx.Err() != nil:
+	case enroll.Refused(err):
+		u.joinAgain = false
+		u.Log.Error("joining again with the new token was refused; the site goes on with the credentials that it has", "parent", u.Parent, "err", err)
+	default:
+		u.Log.Debug("joining again with the new token has to wait", "parent", u.Parent, "err", err)
+	}
+}
+
+// redeem joins with the token.
+func (u *uplink) redeem(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	defer cancel()
+	credentials, err := enroll.Join(ctx, enroll.JoinConfig{
+		Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Log: u.Log,
+	})
+	if err != nil {
+		return err
+	}
+	u.Log.Info("joined", "parent", u.Parent, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
+	u.take(credentials)
+	return nil
+}
+
+func (u *uplink) take(credentials *enroll.Credentials) {
+	if credentials.Name() != u.Name && u.Name != "" {
+		u.Log.Warn("this site joined under another name, which stays", "name", credentials.Name(), "ignored", u.Name)
+	}
+	u.credentials = credentials
+}

@@ -1,0 +1,49 @@
+package door
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
+)
+
+// How long a site waits before it asks again when only a person can change the answer. Most can come back soon; a revoked one is not wanted.
+const (
+	retryStranger = time.Minute
+	retryRevoked  = 10 * time.Minute
+)
+
+// member refuses everybody but the holder of the key that is recorded for the target, with a *tunnel.Refused. It is asked when a session
+// begins, at each renewal, and when the SyncTarget changes.
+func (d *Door) member(id tunnel.Identity) error {
+	known, ok := d.targets.get(id.Target)
+	switch {
+	case !ok:
+		return &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: retryStranger,
+			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
+	case isRevoked(known.object, id.Key):
+		return &tunnel.Refused{Reason: "Revoked", RetryAfter: retryRevoked,
+			Message: fmt.Sprintf("the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
+				"skerry target release %s; skerry token create; then start the agent here once with --token", id.Target)}
+	case known.key != id.Key:
+		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: retryStranger,
+			Message: fmt.Sprintf("the name of SyncTarget %q was released, or another site has joined under it since; join again with a new token", id.Target)}
+	default:
+		return nil
+	}
+}
+
+// revokedKeys are the keys that were revoked under a SyncTarget's name, joined by commas.
+func revokedKeys(target map[string]any) string {
+	list, _, _ := unstructured.NestedString(target, "metadata", "annotations", v1alpha1.AnnotationRevoked)
+	return list
+}
+
+func isRevoked(target map[string]any, key string) bool {
+	return key != "" && slices.Contains(strings.Split(revokedKeys(target), ","), key)
+}
