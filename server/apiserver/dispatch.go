@@ -15,6 +15,10 @@ type dispatch struct {
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimSuffix(r.URL.Path, "/")
+		if subresource, ok := talk(path); ok {
+			writeStatus(w, errOnSite(subresource))
+			return
+		}
 		switch {
 		case path == "/metrics":
 			if d.metrics == nil || spaceOf(r.Context()) != rootSpace {

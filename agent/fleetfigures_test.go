@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+var (
+	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	placements = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "placements"}
+)
+
+// client is for a space of the center; "" is root.
+func (f *fleet) client(space string) dynamic.Interface {
+	f.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", f.center.kubeconfig)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if space != "" {
+		config.Host += "/clusters/" + space
+	}
+	config.QPS, config.Burst = 1000, 1000
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return client
+}
+
+// join gives every agent its credentials with a token of its own. The tokens are copies of one that the command line made, but for their secret.
+func (f *fleet) join() {
+	f.t.Helper()
+	out, err := exec.Command(os.Getenv("SKERRY_BIN"), "token", "create", "-o", "token", "--kubeconfig", f.center.kubeconfig).Output()
+	if err != nil {
+		f.t.Fatalf("create a token: %v", err)
+	}
+	first, err := enroll.ParseToken(strings.TrimSpace(string(out)))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	tokens := f.client("").Resource(secrets).Namespace("kube-system")
+	list, err := tokens.List(f.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	at := slices.IndexFunc(list.Items, func(u unstructured.Unstructured) bool { return strings.HasSuffix(u.GetName(), first.ID) })
+	if at < 0 {
+		f.t.Fatal("the token that was made has no Secret")
+	}
+	began := time.Now()
+	work := make(chan *fleetAgent)
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for a := range work {
+				token := enroll.NewToken(first.Pin)
+				secret := list.Items[at].DeepCopy()
+				secret.SetName(strings.TrimSuffix(secret.GetName(), first.ID) + token.ID)
+				secret.SetResourceVersion("")
+				secret.SetUID("")
+				secret.Object["stringData"] = map[string]any{"hash": token.Hash()}
+				_, err := tokens.Create(f.t.Context(), secret, metav1.CreateOptions{})
+				if err == nil {
+					_, err = enroll.Join(f.t.Context(), enroll.JoinConfig{Dir: a.dir, Parent: f.center.url, Token: token.String(), Name: a.name, Log: discard()})
+				}
+				if err != nil {
+					f.t.Errorf("join %s: %v", a.name, err)
+				}
+			}
+		})
+	}
+	for _, a := range f.agents {
+		work <- a
+	}
+	close(work)
+	running.Wait()
+	if f.t.Failed() {
+		f.t.FailNow()
+	}
+	say("fleet-join", float64(len(f.agents))/time.Since(began).Seconds(), "sites/s", 0, len(f.agents), "a token made and used for each")
+}
+
+// memory says what an agent costs the center: all in, and of that the session alone, beside a QUIC connection with nothing on it.
+func (f *fleet) memory(empty, joined float64) {
+	n := float64(len(f.agents))
+	with := f.center.settled()
+	bare := bareConnections(f.t, len(f.agents))
+	say("fleet-center-rss-per-agent", (with-empty)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with %d SyncTargets, "+
+		"%.0f MiB with as many sessions; a session alone %.1f KiB, a bare QUIC connection %.1f KiB", empty/1024, joined/1024, len(f.agents), with/1024, (with-joined)/n, bare))
+}
+
+// idleCPU measures the center while nothing happens, over more than one heartbeat of every target. base is what it needs without agents.
+func (f *fleet) idleCPU(base float64) {
+	share := f.center.idle(90 * time.Second)
+	say("fleet-idle-cpu", share, "% of a core", 0, len(f.agents), fmt.Sprintf("without agents %.2f %%", base))
+	say("fleet-idle-cpu-5000", base+(share-base)*5000/float64(len(f.agents)), "% of a core", 10, len(f.agents), "the figure above, extrapolated")
+}
+
+// oneChange changes one ConfigMap that is placed on every agent, and measures until the last has it on disk.
+func (f *fleet) oneChange() {
+	ctx := context.Background()
+	if out, err := exec.Command(os.Getenv("SKERRY_BIN"), "space", "create", "fleet", "--kubeconfig", f.center.kubeconfig).CombinedOutput(); err != nil {
+		f.t.Fatalf("create a space: %v\n%s", err, out)
+	}
+	client := f.client("fleet")
+	_, err := client.Resource(placements).Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
+		"metadata": map[string]any{"name": "everywhere"}, "spec": map[string]any{
+			"objects": []any{map[string]any{"apiGroup": "", "resources": []any{"configmaps"}}},
+			"targets": map[string]any{"selectors": []any{map[string]any{}}}}}}, metav1.CreateOptions{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	maps := client.Resource(configMaps).Namespace("default")
+	if _, err := maps.Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "one"}, "data": map[string]any{"v": "0"}}}, metav1.CreateOptions{}); err != nil {
+		f.t.Fatal(err)
+	}
+	f.everyoneHas(`"v":"0"`)
+	var times, answers []time.Duration
+	for i := range 11 {
+		f.center.quiet()
+		began := time.Now()
+		if _, err := maps.Patch(ctx, "one", types.MergePatchType, fmt.Appendf(nil, `{"data":{"v":"%d"}}`, i+1), metav1.PatchOptions{}); err != nil {
+			f.t.Fatal(err)
+		}
+		answers = append(answers, time.Since(began))
+		times = append(times, f.everyoneHas(fmt.Sprintf(`"v":"%d"`, i+1)).Sub(began))
+	}
+	slices.Sort(times)
+	slices.Sort(answers)
+	floor := f.floor()
+	say("fleet-one-change", ms(times[len(times)/2]), "ms", 300, len(times), fmt.Sprintf("median, from the request to the last of %d commits on disk; worst %.0f ms; "+
+		"the API's answer after %.0f ms; the commits alone, without a network: %.0f ms", len(f.agents), ms(times[len(times)-1]), ms(answers[len(answers)/2]), ms(floor)))
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// everyoneHas waits until every agent's copy has a ConfigMap "one" with this text, and returns when the last was committed.
+func (f *fleet) everyoneHas(text string) time.Time {
+	f.t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		missing, last := 0, int64(0)
+		for _, a := range f.agents {
+			if !a.has(text) {
+				missing++
+			}
+			last = max(last, a.sink.at.Load())
+		}
+		if missing == 0 {
+			return time.Unix(0, last)
+		}
+		if time.Since(began) > 2*time.Minute {
+			f.t.Fatalf("%d agents do not have %s", missing, text)
+		}
+	}
+}
+
+func (a *fleetAgent) has(text string) bool { return strings.Contains(*a.latest.Load(), text) }
+
+// floor commits one small entry in every agent's file at the same time.
+func (f *fleet) floor() time.Duration {
+	body, err := json.Marshal(map[string]any{"data": map[string]any{"v": "1"}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var sinks []*bolt.Sink
+	for _, a := range f.agents {
+		sink, err := a.file.Sink("floor", bolt.SinkOptions{})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		sinks = append(sinks, sink)
+	}
+	at, key := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}, store.Key{Space: "s", Resource: "configmaps", Namespace: "default", Name: "one"}
+	batch := store.Batch{Through: at, Entries: []store.Entry{{Key: key, Hash: store.HashBody(1, body), Revision: 1, Generation: 1, Body: body}}}
+	var running sync.WaitGroup
+	began := time.Now()
+	for _, s := range sinks {
+		running.Go(func() {
+			if err := s.Commit(context.Background(), batch); err != nil {
+				f.t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	return time.Since(began)
+}
+
+// restart kills the center, starts it after a while and measures until every agent has a session again: everybody comes at once, and nobody is
+// sent anything that it has.
+func (f *fleet) restart(figure string, away time.Duration) {
+	f.t.Helper()
+	f.center.quiet()
+	f.center.kill()
+	time.Sleep(away)
+	f.forget()
+	began := time.Now()
+	f.center.start()
+	ready := time.Since(began)
+	took := f.allBack(began, 3*time.Minute)
+	time.Sleep(2 * time.Second) // what is sent needlessly comes now
+	commits, dials, most := f.counts()
+	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %d dials; "+
+		"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), dials, commits, most))
+	say(figure+"-lists", float64(most), "batches", 1, len(f.agents), "stored by one agent at most")
+}

@@ -1,0 +1,34 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// talks are the subresources of a Pod that reach into its containers, which run on a site.
+var talks = []string{"log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers"}
+
+// talk tells which of them a path is for.
+func talk(path string) (subresource string, ok bool) {
+	below, ok := strings.CutPrefix(path, "/api/v1/namespaces/")
+	if !ok {
+		return "", false
+	}
+	parts := strings.SplitN(below, "/", 5)
+	if len(parts) < 4 || parts[1] != "pods" || !slices.Contains(talks, parts[3]) {
+		return "", false
+	}
+	return parts[3], true
+}
+
+// errOnSite says where a Pod can be talked to.
+func errOnSite(subresource string) *metav1.Status {
+	return status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: ask the cluster that the pod runs on; "+
+		"its SyncTarget is in the pod's annotation %s", subresource, v1alpha1.AnnotationReportedFrom))
+}
