@@ -7,11 +7,16 @@ package tunnel
 import (
 	"context"
 	"io"
+	"net"
 	"time"
 )
 
 // ALPN is the protocol name of the tunnel on QUIC and on TLS.
 const ALPN = "skerry/1"
+
+// KeepAlive is how long a child hears nothing of its parent before its transport asks for a sign of life. It is less than what NAT tables
+// and load balancers forget an idle connection after, and lets a child find another way within ten seconds when one dies.
+const KeepAlive = 7 * time.Second
 
 // Identity is who the peer proved to be: the subject of its verified certificate. It is compared whole, never by prefix.
 type Identity struct {
@@ -45,6 +50,8 @@ type Conn interface {
 	Peer() Identity
 	// Transport is "quic", "tcp" or "pipe".
 	Transport() string
+	// RemoteAddr is where the peer is now; a child behind a NAT may move. It is information, never identity.
+	RemoteAddr() net.Addr
 	// Stats counts the bytes of the connection so far, the transport's own overhead included where it is known.
 	Stats() Stats
 	// Done is closed when the connection has ended, for whatever reason.

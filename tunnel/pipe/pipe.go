@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"time"
 
@@ -146,6 +147,9 @@ func (c *Conn) Peer() tunnel.Identity {
 
 // Transport implements tunnel.Conn.
 func (c *Conn) Transport() string { return "pipe" }
+
+// RemoteAddr implements tunnel.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // Stats implements tunnel.Conn.
 func (c *Conn) Stats() tunnel.Stats {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 
 	quicgo "github.com/quic-go/quic-go"
@@ -50,6 +51,8 @@ func (c *conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
 func (c *conn) Peer() tunnel.Identity { return c.peer }
 
 func (c *conn) Transport() string { return "quic" }
+
+func (c *conn) RemoteAddr() net.Addr { return c.quic.RemoteAddr() }
 
 func (c *conn) Stats() tunnel.Stats {
 	s := c.quic.ConnectionStats()

@@ -2,17 +2,10 @@ package quic_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net"
-	"net/url"
 	"testing"
 	"time"
 
@@ -26,75 +19,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// authority signs the certificates of a test.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t testing.TB, name string) *authority {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &authority{cert, key}
-}
-
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func (a *authority) pool() *x509.CertPool {
-	p := x509.NewCertPool()
-	p.AddCert(a.cert)
-	return p
-}
-
-func (a *authority) issue(t testing.TB, template *x509.Certificate) tls.Certificate {
-	t.Helper()
-	key := newKey(t)
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(2), time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
 // site is one center and what a child of it needs.
 type site struct {
-	server, agents *authority
-	listener       *quic.Listener
-	packet         net.PacketConn
-	child          *tls.Config
+	*tunneltest.Center
+	listener *quic.Listener
+	packet   net.PacketConn
+	child    *tls.Config
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{server: newAuthority(t, "server CA"), agents: newAuthority(t, "agent CA")}
-	s.child = s.childOf(t, s.agents, enroll.Organization, tunneltest.Target)
+	s := &site{Center: tunneltest.NewCenter(t)}
+	s.child = s.Site(t)
 	s.listen(t, "127.0.0.1:0")
 	return s
-}
-
-func (s *site) childOf(t testing.TB, by *authority, organization, name string) *tls.Config {
-	uri := &url.URL{Scheme: "skerry", Host: "00", Path: "/targets/" + name}
-	cert := by.issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}, URIs: []*url.URL{uri},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: s.server.pool(), NextProtos: []string{tunnel.ALPN}}
 }
 
 var resetKey = [32]byte{1, 2, 3}
@@ -105,10 +43,7 @@ func (s *site) listen(t testing.TB, address string) {
 	if s.packet, err = net.ListenPacket("udp", address); err != nil {
 		t.Fatal(err)
 	}
-	cert := s.server.issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-	s.listener, err = quic.Listen(quic.ListenConfig{Packet: s.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler),
-		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: s.agents.pool(), ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}})
+	s.listener, err = quic.Listen(quic.ListenConfig{Packet: s.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: s.TLS(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,10 +104,10 @@ func TestStrangersAreRefused(t *testing.T) {
 	none := s.child.Clone()
 	none.Certificates = nil
 	impostor := s.child.Clone()
-	impostor.RootCAs = newAuthority(t, "another center").pool()
+	impostor.RootCAs = tunneltest.NewAuthority(t, "another center").Pool()
 	for name, config := range map[string]*tls.Config{
-		"no certificate": none, "certificate of the server's CA": s.childOf(t, s.server, enroll.Organization, "a"),
-		"not an agent's": s.childOf(t, s.agents, "system:masters", "a"), "another center": impostor,
+		"no certificate": none, "certificate of the server's CA": s.Child(t, s.Server, enroll.Organization, "a"),
+		"not an agent's": s.Child(t, s.Agents, "system:masters", "a"), "another center": impostor,
 	} {
 		c, err := s.dial(t, config)
 		if err != nil {

@@ -1,0 +1,174 @@
+package tcp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// receive reads frames until the connection ends. It never writes: two sides that both wait to write would wait for ever.
+func (c *conn) receive(r *bufio.Reader) {
+	defer c.tls.NetConn().Close()
+	for {
+		c.expect()
+		f, err := readFrame(r)
+		if err == nil {
+			err = c.take(f, r)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, tunnel.ErrProtocol):
+			_ = c.Close(err)
+			return
+		case errors.Is(err, io.EOF):
+			c.end(fmt.Errorf("the connection was cut: %w", io.ErrUnexpectedEOF))
+			return
+		default:
+			c.end(fmt.Errorf("the connection broke: %w", err))
+			return
+		}
+	}
+}
+
+// expect gives the other side time for the next frame. A connection that was closed keeps the time that it got then.
+func (c *conn) expect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		_ = c.tls.SetReadDeadline(time.Now().Add(idle)) // fails with the connection, as the read will
+	}
+}
+
+// take does what one frame says.
+func (c *conn) take(f frame, r *bufio.Reader) error {
+	switch f.kind {
+	case frameClose:
+		text := make([]byte, f.value)
+		if _, err := io.ReadFull(r, text); err != nil {
+			return err
+		}
+		c.end(tunnel.ReasonOf(uint64(f.stream), string(text)))
+		return nil
+	case frameData:
+		return c.takeData(f, r)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = time.Now()
+	switch f.kind {
+	case framePing:
+		c.pong = true
+		if c.owes() {
+			go c.pay()
+		}
+	case framePong:
+		c.rtt = time.Since(c.pinged)
+	case frameCredit:
+		return c.takeCredit(f)
+	case frameEnd, frameReset:
+		s, err := c.find(f.stream)
+		if s == nil {
+			return err
+		}
+		if f.kind == frameReset {
+			s.breakOff(errReset)
+			c.freed(s)
+			break
+		}
+		s.inEnd = true
+		s.changed()
+		c.settle(s)
+	}
+	return nil
+}
+
+// find returns the stream that a frame is for; nil is one that has ended. Streams may be used in another order than they were opened in, so
+// one opens those before it, too. The caller holds mu.
+func (c *conn) find(id uint32) (*stream, error) {
+	if s := c.streams[id]; s != nil || c.err != nil {
+		return s, nil
+	}
+	if own := id%2 == c.next%2; id == 0 || own && id >= c.next {
+		return nil, fmt.Errorf("%w: stream %d was never opened", tunnel.ErrProtocol, id)
+	} else if own || id < c.peers {
+		return nil, nil
+	}
+	for ; c.peers <= id; c.peers += 2 {
+		if _, limit := c.limits(); c.admitted >= limit {
+			return nil, fmt.Errorf("%w: more than %d streams", tunnel.ErrProtocol, limit)
+		}
+		s := newStream(c, c.peers)
+		select {
+		case c.accept <- s:
+		default:
+			return nil, fmt.Errorf("%w: too many streams that wait to be accepted", tunnel.ErrProtocol)
+		}
+		c.streams[s.id] = s
+		c.admitted++
+	}
+	return c.streams[id], nil
+}
+
+// takeCredit lets writers go on; the caller holds mu.
+func (c *conn) takeCredit(f frame) error {
+	if f.stream != 0 {
+		s, err := c.find(f.stream)
+		if s == nil {
+			return err
+		}
+		if s.credit += f.value; s.credit > streamWindow {
+			return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, s.credit)
+		}
+		s.changed()
+		return nil
+	}
+	if c.credit += f.value; c.credit > connectionWindow {
+		return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, c.credit)
+	}
+	for _, s := range c.streams {
+		s.changed()
+	}
+	return nil
+}
+
+// takeData hands bytes to their stream, in the pieces that the reader has. Those for a stream that has ended are thrown away.
+func (c *conn) takeData(f frame, r *bufio.Reader) error {
+	c.mu.Lock()
+	c.heard = time.Now()
+	s, err := c.find(f.stream)
+	if err == nil && (c.window < f.value || s != nil && s.window < f.value) {
+		err = fmt.Errorf("%w: more data than was asked for", tunnel.ErrProtocol)
+	}
+	if s != nil {
+		s.window -= f.value
+	}
+	c.window -= f.value
+	c.mu.Unlock()
+	for left := f.value; left > 0 && err == nil; {
+		if r.Buffered() == 0 {
+			_, err = r.Peek(1)
+		}
+		piece, _ := r.Peek(min(left, r.Buffered()))
+		c.mu.Lock()
+		if s != nil && s.broken == nil && !s.inEnd {
+			s.in = append(s.in, piece...)
+			s.changed()
+		} else {
+			c.taken(len(piece))
+		}
+		if c.owes() {
+			go c.pay()
+		}
+		c.mu.Unlock()
+		left -= len(piece)
+		_, _ = r.Discard(len(piece)) // it was just looked at
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

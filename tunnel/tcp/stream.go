@@ -1,0 +1,182 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// errReset is what both sides of a stream get that one of them gave up.
+var errReset = errors.New("the stream was cancelled")
+
+// stream is one stream. Its fields are guarded by the connection's mu.
+type stream struct {
+	c  *conn
+	id uint32
+
+	in       []byte // received and not yet read
+	window   int    // what the other side may still send
+	read     int    // what was read and not yet credited
+	credit   int    // what this side may still send
+	inEnd    bool   // the other side has ended its half
+	outEnd   bool   // this side has
+	outDone  bool   // and has told the other side
+	broken   error  // what Read and Write return at once
+	deadline time.Time
+	change   chan struct{} // closed and replaced when something of the above changes
+}
+
+func newStream(c *conn, id uint32) *stream {
+	return &stream{c: c, id: id, window: streamWindow, credit: streamWindow, change: make(chan struct{})}
+}
+
+// changed wakes everybody who waits; the caller holds mu.
+func (s *stream) changed() {
+	close(s.change)
+	s.change = make(chan struct{})
+}
+
+// wait lets go of mu until something changes or the deadline has passed.
+func (s *stream) wait() error {
+	change, deadline := s.change, s.deadline
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	s.c.mu.Unlock()
+	defer s.c.mu.Lock()
+	select {
+	case <-change:
+	case <-expired:
+	}
+	return nil
+}
+
+// Read implements tunnel.Stream. What it takes is credited to the other side when it amounts to something.
+func (s *stream) Read(b []byte) (n int, err error) {
+	s.c.mu.Lock()
+	for len(s.in) == 0 && s.broken == nil && !s.inEnd && err == nil {
+		err = s.wait()
+	}
+	switch {
+	case s.broken != nil:
+		err = s.broken
+	case len(s.in) > 0:
+		n, err = copy(b, s.in), nil
+		if s.in = s.in[n:]; len(s.in) == 0 {
+			s.in = nil
+		}
+		if s.read += n; s.read >= streamWindow/2 && !s.inEnd {
+			s.c.owe(s.id, s.read)
+			s.window += s.read
+			s.read = 0
+		}
+		s.c.taken(n)
+	case s.inEnd:
+		err = io.EOF
+	}
+	pay := s.c.owes()
+	s.c.mu.Unlock()
+	if pay {
+		s.c.pay()
+	}
+	return n, err
+}
+
+// Write implements tunnel.Stream.
+func (s *stream) Write(b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		var room int
+		if room, err = s.reserve(len(b) - n); err == nil {
+			err = s.c.write(frame{kind: frameData, stream: s.id, value: room}, b[n:n+room])
+			n += room
+		}
+	}
+	return n, err
+}
+
+// reserve waits until something may be sent, and takes it off the credit.
+func (s *stream) reserve(want int) (int, error) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	for {
+		switch room := min(want, maxData, s.credit, s.c.credit); {
+		case s.broken != nil:
+			return 0, s.broken
+		case s.outEnd:
+			return 0, io.ErrClosedPipe
+		case !s.deadline.IsZero() && !time.Now().Before(s.deadline):
+			return 0, os.ErrDeadlineExceeded
+		case room > 0:
+			s.credit -= room
+			s.c.credit -= room
+			return room, nil
+		}
+		if err := s.wait(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Close implements tunnel.Stream: it ends the writing half.
+func (s *stream) Close() error {
+	s.c.mu.Lock()
+	if s.broken != nil || s.outEnd {
+		s.c.mu.Unlock()
+		return nil
+	}
+	s.outEnd = true
+	s.c.settle(s)
+	s.changed()
+	s.c.mu.Unlock()
+	err := s.c.write(frame{kind: frameEnd, stream: s.id}, nil)
+	s.c.mu.Lock()
+	s.outDone = true
+	s.c.settle(s)
+	s.c.mu.Unlock()
+	return err
+}
+
+// Cancel implements tunnel.Stream.
+func (s *stream) Cancel() {
+	s.c.mu.Lock()
+	known := s.c.streams[s.id] == s
+	s.breakOff(errReset)
+	pay := s.c.owes()
+	s.c.mu.Unlock()
+	if known {
+		_ = s.c.write(frame{kind: frameReset, stream: s.id}, nil) // fails only with the connection, which is told to everybody else
+		s.c.told(s)
+	}
+	if pay {
+		s.c.pay()
+	}
+}
+
+// breakOff ends both halves and forgets what was not read; the caller holds mu.
+func (s *stream) breakOff(err error) {
+	if s.broken != nil {
+		return
+	}
+	s.broken = err
+	s.c.taken(len(s.in))
+	s.in = nil
+	s.c.forget(s)
+	s.changed()
+}
+
+// SetDeadline implements tunnel.Stream.
+func (s *stream) SetDeadline(t time.Time) error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.deadline = t
+	s.changed()
+	return nil
+}

@@ -1,0 +1,199 @@
+package tcp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/tunneltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// port does the handshakes of a test's center, as package listen does in a real one.
+type port struct {
+	net.Listener
+	config *tls.Config
+}
+
+func (p port) Accept() (net.Conn, error) {
+	for {
+		raw, err := p.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := tls.Server(tcp.NewMeter(raw), p.config)
+		if c.Handshake() == nil {
+			return c, nil
+		}
+		raw.Close()
+	}
+}
+
+// site is one center and what a child of it needs.
+type site struct {
+	*tunneltest.Center
+	listener *tcp.Listener
+	address  string
+	child    *tls.Config
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{Center: tunneltest.NewCenter(t)}
+	s.child = s.Site(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = l.Addr().String()
+	s.listener = tcp.Listen(tcp.ListenConfig{Listener: port{l, s.TLS(t)}, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { s.listener.Close() })
+	return s
+}
+
+func (s *site) pair(t testing.TB) (child, parent tunnel.Conn) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var dialled sync.WaitGroup
+	defer dialled.Wait()
+	dialled.Go(func() {
+		var err error
+		if child, err = tcp.Dial(ctx, s.address, tcp.DialConfig{TLS: s.child}); err != nil {
+			t.Error(err)
+		}
+	})
+	parent, err := s.listener.Accept(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		child.Close(nil)
+		<-parent.Done()
+	})
+	return child, parent
+}
+
+func TestConn(t *testing.T) {
+	s := newSite(t)
+	tunneltest.Run(t, func(t *testing.T) (child, parent tunnel.Conn) { return s.pair(t) })
+}
+
+// Who cannot prove to be an agent of this center does not get a connection, and an impostor of the center none either.
+func TestStrangersAreRefused(t *testing.T) {
+	s := newSite(t)
+	accepted := make(chan tunnel.Conn, 10)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for {
+			c, err := s.listener.Accept(ctx)
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	none := s.child.Clone()
+	none.Certificates = nil
+	impostor := s.child.Clone()
+	impostor.RootCAs = tunneltest.NewAuthority(t, "another center").Pool()
+	for name, config := range map[string]*tls.Config{
+		"no certificate": none, "certificate of the server's CA": s.Child(t, s.Server, enroll.Organization, "a"),
+		"not an agent's": s.Child(t, s.Agents, "system:masters", "a"), "another center": impostor,
+	} {
+		c, err := tcp.Dial(t.Context(), s.address, tcp.DialConfig{TLS: config})
+		if err != nil {
+			continue
+		}
+		// With TLS 1.3 a client learns that it was refused after its own side of the handshake.
+		select {
+		case <-c.Done():
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: the connection stands", name)
+		}
+		c.Close(nil)
+	}
+	cancel()
+	for c := range accepted {
+		t.Errorf("a stranger was accepted as %q", c.Peer().Target)
+	}
+}
+
+// A server that speaks TLS and not this protocol is told apart from one that is down.
+func TestAnotherServer(t *testing.T) {
+	s := newSite(t)
+	config := s.TLS(t)
+	config.NextProtos = nil
+	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var served sync.WaitGroup
+	defer served.Wait()
+	served.Go(func() {
+		if c, err := l.Accept(); err == nil {
+			io.Copy(io.Discard, c)
+			c.Close()
+		}
+	})
+	if c, err := tcp.Dial(t.Context(), l.Addr().String(), tcp.DialConfig{TLS: s.child}); err == nil {
+		c.Close(nil)
+		t.Error("a connection to a server of another protocol")
+	}
+}
+
+// Streams that come and go leave nothing behind, and never more are open than the other side lets in.
+func TestStreamsComeAndGo(t *testing.T) {
+	child, parent := newSite(t).pair(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const streams = 500
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		for range streams {
+			s, err := parent.AcceptStream(ctx)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			all.Go(func() {
+				_, _ = io.Copy(s, s)
+				s.Close()
+			})
+		}
+	})
+	for i := range streams {
+		all.Go(func() {
+			s, err := child.OpenStream(ctx)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if i%10 == 0 {
+				s.Write([]byte("never mind"))
+				s.Cancel()
+				return
+			}
+			s.Write(make([]byte, i*100))
+			s.Close()
+			if got, err := io.ReadAll(s); len(got) != i*100 || err != nil {
+				t.Errorf("%d bytes of %d, %v", len(got), i*100, err)
+			}
+		})
+	}
+}

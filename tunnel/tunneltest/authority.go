@@ -1,0 +1,102 @@
+package tunneltest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// Authority signs the certificates of a test.
+type Authority struct {
+	Cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// NewAuthority makes an authority with a key of its own.
+func NewAuthority(t testing.TB, name string) *Authority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Authority{cert, key}
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// Pool trusts this authority alone.
+func (a *Authority) Pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AddCert(a.Cert)
+	return p
+}
+
+// Issue makes a key and a certificate for it that is good for an hour.
+func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(2), time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// Center is who a center is and whom it lets in.
+type Center struct{ Server, Agents *Authority }
+
+// NewCenter makes a center's authorities.
+func NewCenter(t testing.TB) *Center {
+	t.Helper()
+	return &Center{NewAuthority(t, "server CA"), NewAuthority(t, "agent CA")}
+}
+
+// TLS is the configuration of the center's door, at any loopback address.
+func (c *Center) TLS(t testing.TB) *tls.Config {
+	t.Helper()
+	cert := c.Server.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, DNSNames: []string{"localhost", "center.example"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, ClientCAs: c.Agents.Pool(),
+		ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}
+}
+
+// Child is the configuration of a child of this center, whose certificate an authority issues.
+func (c *Center) Child(t testing.TB, by *Authority, organization, name string) *tls.Config {
+	t.Helper()
+	uri := &url.URL{Scheme: "skerry", Host: "00", Path: "/targets/" + name}
+	cert := by.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}, URIs: []*url.URL{uri},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: c.Server.Pool(), NextProtos: []string{tunnel.ALPN}}
+}
+
+// Site is the configuration of the child called Target.
+func (c *Center) Site(t testing.TB) *tls.Config {
+	t.Helper()
+	return c.Child(t, c.Agents, enroll.Organization, Target)
+}
