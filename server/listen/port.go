@@ -1,0 +1,132 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/tcp"
+)
+
+// Times of a connection before it is handed on.
+const (
+	handshakeTime = 10 * time.Second // for the whole handshake, however slowly somebody speaks
+	handTime      = 5 * time.Second  // until a listener has taken the connection
+)
+
+// Config says what the port serves.
+type Config struct {
+	// Listener is plain TCP. The port closes it.
+	Listener net.Listener
+	// API and Agents are the TLS configurations of the kube API and of the agents' door. They are asked for at each handshake.
+	API, Agents func() *tls.Config
+	// Limits of connections whose handshake is not done; the zero value means DefaultLimits.
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// Port accepts connections and hands them on.
+type Port struct {
+	cfg         Config
+	api, agents *listener
+	halfOpen    *halfOpen
+}
+
+// New returns a port that is still closed; Run opens it.
+func New(cfg Config) *Port {
+	if cfg.Limits == (Limits{}) {
+		cfg.Limits = DefaultLimits
+	}
+	return &Port{cfg: cfg, api: newListener(cfg.Listener.Addr()), agents: newListener(cfg.Listener.Addr()), halfOpen: newHalfOpen(cfg.Limits)}
+}
+
+// API is where the kube API accepts its connections: *tls.Conn whose handshake is done.
+func (p *Port) API() net.Listener { return p.api }
+
+// Agents is where the door accepts its connections: *tls.Conn over a *tcp.Meter whose handshake is done.
+func (p *Port) Agents() net.Listener { return p.agents }
+
+// Run accepts until ctx ends. Connections that were handed on are their takers'.
+func (p *Port) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		p.cfg.Listener.Close()
+		p.api.Close()
+		p.agents.Close()
+	})
+	defer stop()
+	var shaking sync.WaitGroup
+	defer shaking.Wait()
+	shaking.Go(func() { p.tellFloods(ctx) })
+	for {
+		raw, err := p.cfg.Listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept: %w", err)
+		case err != nil: // no file descriptor is left, or the like: it passes
+			p.cfg.Log.Warn("no connection can be accepted now", "err", err)
+			pause(ctx, 100*time.Millisecond)
+		default:
+			h := p.halfOpen.add(raw)
+			shaking.Go(func() { p.shake(ctx, h, raw) })
+		}
+	}
+}
+
+// shake does one handshake and hands the connection on.
+func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
+	defer p.halfOpen.done(h)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	secure := tls.Server(tcp.NewMeter(raw), &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: p.configFor})
+	if err := secure.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		p.cfg.Log.Debug("a handshake failed", "from", raw.RemoteAddr(), "err", err)
+		return
+	}
+	p.halfOpen.done(h)
+	to := p.api
+	if secure.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
+		to = p.agents
+	}
+	if !to.hand(ctx, secure) {
+		raw.Close()
+	}
+}
+
+// configFor tells agents and users apart by what they say they speak. Who speaks both is an agent.
+func (p *Port) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if slices.Contains(hello.SupportedProtos, tunnel.ALPN) {
+		return p.cfg.Agents(), nil
+	}
+	return p.cfg.API(), nil
+}
+
+// tellFloods logs, at most once a minute, that connections were dropped before their handshake was done.
+func (p *Port) tellFloods(ctx context.Context) {
+	for ctx.Err() == nil {
+		pause(ctx, time.Minute)
+		if n, from := p.halfOpen.dropped(); n > 0 {
+			p.cfg.Log.Warn("handshakes were dropped because too many were going on", "dropped", n, "lastFrom", from)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
