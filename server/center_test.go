@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
@@ -99,9 +101,10 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
+	port := listen.New(listen.Config{Listener: l, API: func() *tls.Config { return c.api.TLSConfig() }, Log: slog.New(slog.DiscardHandler)})
 	set := space.NewSet()
 	c.api, err = apiserver.New(apiserver.Config{
-		Store: st, Listener: l, TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
+		Store: st, Listener: port.API(), TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
 		Metrics: metrics.New().Handler(apiserver.Gatherer()),
 		Routes:  map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
@@ -112,6 +115,7 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var all sync.WaitGroup
 	all.Go(func() { check(t, c.api.Run(ctx)) })
+	all.Go(func() { check(t, port.Run(ctx)) })
 	var once sync.Once
 	c.stop = func() {
 		once.Do(func() {

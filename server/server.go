@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/space"
@@ -34,7 +36,7 @@ import (
 type Config struct {
 	// DataDir holds everything that must survive a restart; it is made with mode 0700.
 	DataDir string
-	// Listen is HOST:PORT: TCP for the kube API and enrolment, UDP for agents.
+	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all other agents.
 	Listen string
 	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
 	Advertise []string
@@ -59,6 +61,7 @@ type Server struct {
 	inboxes  *inboxes
 	metrics  *metrics.Registry
 	scrape   *metrics.Listener // nil without MetricsListen
+	port     *listen.Port
 	ready    chan struct{}
 	closers  []func() error
 }
@@ -86,7 +89,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp, udp, err := listen(cfg.Listen)
+	tcp, udp, err := bind(cfg.Listen)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +118,11 @@ func New(cfg Config) (_ *Server, err error) {
 
 // wire makes the parts and tells each of the others what it needs of them.
 func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener, udp net.PacketConn) (err error) {
+	s.port = listen.New(listen.Config{
+		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
+		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
+		Agents: sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() }),
+	})
 	set := space.NewSet()
 	writer := newWriter(func(space string) *rest.Config { return s.api.Loopback(space) })
 	s.delivery = delivery.New(delivery.Config{
@@ -132,13 +140,13 @@ func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener,
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Certificate: certificate.Certificate, Authorities: keys, ResetKey: keys.ResetKey(),
+		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: keys, ResetKey: keys.ResetKey(),
 		Sign: func(csr []byte, name string) ([]byte, error) { return keys.SignAgent(csr, name, s.store.Incarnation()) },
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
-		Store: s.store, Listener: tcp, TLS: serverTLS(certificate), ClientCAs: keys.ClientCAs,
+		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: keys.ClientCAs,
 		ServiceAccountKey: keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
@@ -178,6 +186,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 	}
 	caughtUp, memory := make(chan struct{}), &footprint{}
+	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
 		start("metrics", func(ctx context.Context) error { return s.scrape.Run(ctx, s.metrics.Handler(apiserver.Gatherer())) })

@@ -24,7 +24,8 @@ import (
 type Config struct {
 	// Store is the center's database. It must outlive Run.
 	Store *kine.Store
-	// Listener is plain TCP; the server speaks TLS on it, with the certificates of TLS. Nil means that only the loopback is served.
+	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil means that only the loopback is served. TLS
+	// has the certificates.
 	Listener net.Listener
 	TLS      *tls.Config
 	// ClientCAs signs the certificates of people: the common name is the user, the organizations are the groups.
@@ -116,7 +117,7 @@ func (s *Server) serve(ctx context.Context) error {
 	run("custom resources", s.crds.run)
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
-		run("serve", s.serveTLS)
+		run("serve", s.serveListener)
 	}
 	<-ctx.Done()
 	all.Wait()
@@ -147,7 +148,7 @@ func (s *Server) becomeReady(ctx context.Context) error {
 // shutdownGrace is how long requests in flight may take when the server ends.
 const shutdownGrace = 3 * time.Second
 
-func (s *Server) serveTLS(ctx context.Context) error {
+func (s *Server) serveListener(ctx context.Context) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	protocols := new(http.Protocols)
@@ -155,7 +156,7 @@ func (s *Server) serveTLS(ctx context.Context) error {
 	protocols.SetHTTP2(true)
 	server := &http.Server{
 		Handler:           s.front.outer(),
-		TLSConfig:         s.tlsConfig(),
+		TLSConfig:         s.TLSConfig(),
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
 		BaseContext:       func(net.Listener) context.Context { return requests },
@@ -165,7 +166,7 @@ func (s *Server) serveTLS(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.ServeTLS(s.config.Listener, "", "") }()
+	go func() { failed <- server.Serve(s.config.Listener) }()
 	select {
 	case err := <-failed:
 		return err
@@ -182,7 +183,8 @@ func (s *Server) serveTLS(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) tlsConfig() *tls.Config {
+// TLSConfig is what the handshakes of the connections of Listener are to be done with.
+func (s *Server) TLSConfig() *tls.Config {
 	c := s.config.TLS.Clone()
 	c.MinVersion = tls.VersionTLS12
 	// Certificates are asked for, and checked by the authenticator: a wrong one is a Status, not a broken handshake.

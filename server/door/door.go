@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tcp"
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
@@ -28,8 +30,9 @@ type Config struct {
 	API         func() *rest.Config
 	Incarnation store.Incarnation
 	Version     string
-	// Packet is the UDP socket for QUIC.
+	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done with what TLSConfig says; see tcp.Listen.
 	Packet net.PacketConn
+	Stream net.Listener
 	// Certificate proves the center.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Authorities Authorities
@@ -89,32 +92,50 @@ func (d *Door) Handler() http.Handler {
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
 func (d *Door) Run(ctx context.Context) error {
-	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.tls(), ResetKey: &d.cfg.ResetKey, Log: d.cfg.Log})
+	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Log: d.cfg.Log})
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}
 	defer listener.Close()
+	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Log: d.cfg.Log})
+	defer streams.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
+		running.Go(func() { cancel(d.accept(ctx, accept)) })
+	}
+	running.Go(func() { d.keepStatus(ctx) })
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// accept serves the agents that come one way.
+func (d *Door) accept(ctx context.Context, next func(context.Context) (tunnel.Conn, error)) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	running.Go(func() { d.keepStatus(ctx) })
 	for {
-		conn, err := listener.Accept(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
+		conn, err := next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close(tunnel.ErrDraining)
 			}
+			return nil
+		case err != nil:
 			return fmt.Errorf("accept an agent: %w", err)
 		}
 		running.Go(func() { d.serve(ctx, conn) })
 	}
 }
 
-// tls asks for an agent's certificate, which one of this center's authorities must have signed; whether its holder still belongs here is asked
+// TLSConfig asks for an agent's certificate, which one of this center's authorities must have signed; whether its holder still belongs here is asked
 // when the session begins, so that it can be told. One that has expired is let in too: its session can do nothing but renew it, so that a site
 // that was cut off for long comes back by itself.
-func (d *Door) tls() *tls.Config {
+func (d *Door) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: func(s tls.ConnectionState) error {

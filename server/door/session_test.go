@@ -60,12 +60,14 @@ func TestStrangersGetNoSession(t *testing.T) {
 	got(t, 5*time.Second, c.connect(s).welcome, "the honest one's welcome")
 }
 
+// It wins whichever way it and the one before have come.
 func TestTheNewestSessionWins(t *testing.T) {
 	c := newCenter(t)
 	c.open()
 	s := c.joined("paris")
 	var last *link
 	for i := range 5 {
+		c.tcp = i%3 == 1
 		next := c.connect(s)
 		got(t, 5*time.Second, next.welcome, "a welcome")
 		if last != nil {

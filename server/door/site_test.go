@@ -30,6 +30,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // center is a door with what it stands in.
@@ -46,6 +48,8 @@ type center struct {
 	inbox       *storetest.Memory
 	objects     atomic.Int32
 	packet      net.PacketConn
+	stream      *tunneltest.Port
+	tcp         bool // sites dial over TCP
 	door        *Door
 	authorities *fakeAuthorities
 }
@@ -75,7 +79,7 @@ func (c *center) restart() *Door {
 	own := c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, newKey(c.t), time.Hour)
 	c.door = New(Config{
-		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet,
+		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
 		ResetKey: [32]byte{1}, Sign: c.sign,
 		Feed:    func(string) *store.Feed { return c.feed },
@@ -85,6 +89,14 @@ func (c *center) restart() *Door {
 	})
 	c.api.follow(c.door)
 	return c.door
+}
+
+// streams is nil, and no pointer that is nil, while the door is closed.
+func (c *center) streams() net.Listener {
+	if c.stream == nil {
+		return nil
+	}
+	return c.stream
 }
 
 // sign is strict like the center's own authority.
@@ -136,7 +148,15 @@ func (c *center) open() (stop func()) {
 	}
 	c.packet, err = net.ListenPacket("udp", address)
 	must(c.t, err)
+	streams := "127.0.0.1:0"
+	if c.stream != nil {
+		streams = c.stream.Addr().String()
+	}
+	l, err := net.Listen("tcp", streams)
+	must(c.t, err)
+	c.stream = &tunneltest.Port{Listener: l}
 	door := c.restart()
+	c.stream.Config = door.TLSConfig()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- door.Run(ctx) }()
@@ -144,6 +164,7 @@ func (c *center) open() (stop func()) {
 		cancel()
 		must(c.t, <-done)
 		c.packet.Close()
+		l.Close()
 	})
 	c.t.Cleanup(stop)
 	return stop
@@ -247,8 +268,12 @@ func (c *center) dial(ctx context.Context, s *site) (tunnel.Conn, error) {
 	block, _ := pem.Decode(s.chain)
 	roots := x509.NewCertPool()
 	roots.AddCert(c.server.cert)
-	return quic.Dial(ctx, c.packet.LocalAddr().String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes}, PrivateKey: s.key}}, RootCAs: roots, NextProtos: []string{tunnel.ALPN}}})
+	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes}, PrivateKey: s.key}}, RootCAs: roots,
+		NextProtos: []string{tunnel.ALPN}}
+	if c.tcp {
+		return tcp.Dial(ctx, c.stream.Addr().String(), tcp.DialConfig{TLS: config})
+	}
+	return quic.Dial(ctx, c.packet.LocalAddr().String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: config})
 }
 
 // authority signs the certificates of a test.

@@ -107,9 +107,17 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 // configFor tells agents and users apart by what they say they speak. Who speaks both is an agent.
 func (p *Port) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if slices.Contains(hello.SupportedProtos, tunnel.ALPN) {
-		return p.cfg.Agents(), nil
+		return chosen(p.cfg.Agents(), hello)
 	}
-	return p.cfg.API(), nil
+	return chosen(p.cfg.API(), hello)
+}
+
+// chosen is what a configuration that has several chooses.
+func chosen(c *tls.Config, hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if c.GetConfigForClient == nil {
+		return c, nil
+	}
+	return c.GetConfigForClient(hello)
 }
 
 // tellFloods logs, at most once a minute, that connections were dropped before their handshake was done.

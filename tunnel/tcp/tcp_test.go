@@ -20,26 +20,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// port does the handshakes of a test's center, as package listen does in a real one.
-type port struct {
-	net.Listener
-	config *tls.Config
-}
-
-func (p port) Accept() (net.Conn, error) {
-	for {
-		raw, err := p.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		c := tls.Server(tcp.NewMeter(raw), p.config)
-		if c.Handshake() == nil {
-			return c, nil
-		}
-		raw.Close()
-	}
-}
-
 // site is one center and what a child of it needs.
 type site struct {
 	*tunneltest.Center
@@ -57,7 +37,7 @@ func newSite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	s.address = l.Addr().String()
-	s.listener = tcp.Listen(tcp.ListenConfig{Listener: port{l, s.TLS(t)}, Log: slog.New(slog.DiscardHandler)})
+	s.listener = tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: s.TLS(t)}, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { s.listener.Close() })
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/server/pki"
 )
 
-// listen opens the same port for TCP and UDP. Port 0 takes one that is free for both.
-func listen(address string) (net.Listener, net.PacketConn, error) {
+// bind opens the same port for TCP and UDP. Port 0 takes one that is free for both.
+func bind(address string) (net.Listener, net.PacketConn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen address %q: write HOST:PORT: %w", address, err)

@@ -1,0 +1,147 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/tunneltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// center is a port with a web server and a door behind it.
+type center struct {
+	*tunneltest.Center
+	address string
+	agents  *tcp.Listener
+	port    *Port
+	users   *http.Client
+}
+
+func start(t testing.TB, limits Limits) *center {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &center{Center: tunneltest.NewCenter(t), address: l.Addr().String()}
+	agents := c.TLS(t)
+	users := agents.Clone()
+	users.NextProtos, users.ClientAuth = []string{"h2", "http/1.1"}, tls.NoClientCert
+	c.port = New(Config{Listener: l, API: func() *tls.Config { return users }, Agents: func() *tls.Config { return agents }, Limits: limits,
+		Log: slog.New(slog.DiscardHandler)})
+	c.agents = tcp.Listen(tcp.ListenConfig{Listener: c.port.Agents(), Log: slog.New(slog.DiscardHandler)})
+	server := &http.Server{TLSConfig: users, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.Server.Pool()}, ForceAttemptHTTP2: true}
+	c.users = &http.Client{Transport: transport, Timeout: 5 * time.Second}
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := c.port.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Go(func() { server.Serve(c.port.API()) })
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		cancel()
+		server.Close()
+		all.Wait()
+	})
+	return c
+}
+
+func (c *center) get() (string, error) {
+	r, err := c.users.Get("https://" + c.address)
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	return string(b), err
+}
+
+// Agents and users of one port do not see each other, and both get what they speak.
+func TestAgentsAndUsersOfOnePort(t *testing.T) {
+	c := start(t, Limits{})
+	if got, err := c.get(); got != "HTTP/2.0" || err != nil {
+		t.Errorf("a user got %q, %v", got, err)
+	}
+	child, err := tcp.Dial(t.Context(), c.address, tcp.DialConfig{TLS: c.Site(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Close(nil)
+	parent, err := c.agents.Accept(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Close(nil)
+	if parent.Peer().Target != tunneltest.Target || parent.Transport() != "tcp" {
+		t.Errorf("%+v over %s", parent.Peer(), parent.Transport())
+	}
+	// An agent's protocol needs an agent's certificate, whatever else is offered.
+	stranger := &tls.Config{RootCAs: c.Server.Pool(), NextProtos: []string{"h2", tunnel.ALPN}}
+	if raw, err := tls.Dial("tcp", c.address, stranger); err == nil {
+		raw.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := raw.Read(make([]byte, 1)); err == nil || err == io.EOF {
+			t.Errorf("a stranger was let in: %v", err)
+		}
+		raw.Close()
+	}
+}
+
+// Who holds connections without a handshake loses the oldest of them, and takes no place of others.
+func TestHalfOpenAreBounded(t *testing.T) {
+	c := start(t, Limits{Total: 20, Source: 10})
+	var held []net.Conn
+	for range 50 {
+		raw, err := net.Dial("tcp", c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		held = append(held, raw)
+	}
+	for _, raw := range held[:40] {
+		raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := raw.Read(make([]byte, 1)); err == nil || isTimeout(err) {
+			t.Fatalf("an old one is held: %v", err)
+		}
+	}
+	if got, err := c.get(); got != "HTTP/2.0" || err != nil {
+		t.Errorf("an honest user got %q, %v", got, err)
+	}
+	if n, from := c.port.halfOpen.dropped(); n < 40 || from.String() != "127.0.0.1/32" {
+		t.Errorf("%d dropped, the last from %s", n, from)
+	}
+}
+
+func isTimeout(err error) bool {
+	e, ok := err.(net.Error)
+	return ok && e.Timeout()
+}
+
+func TestSourceOf(t *testing.T) {
+	for address, want := range map[string]string{"192.0.2.1": "192.0.2.1/32", "::ffff:192.0.2.1": "192.0.2.1/32", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%1": "fe80::/64"} {
+		ip, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(address, "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sourceOf(ip).String(); got != want {
+			t.Errorf("%s counts for %s, want %s", address, got, want)
+		}
+	}
+}
