@@ -205,7 +205,7 @@ func (a *agent) uplink(ctx context.Context) error {
 	return uplink.Run(ctx, uplink.Config{
 		Dir: a.DataDir, Parent: a.Parent, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
-		Conditions: &a.conditions, Meter: a.figures.meter,
+		Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
 		Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
 			return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: a.Log})
 		},

@@ -207,11 +207,8 @@ func (c *child) read(ctx context.Context) error {
 // tell says the child's conditions, now and whenever they change.
 func (c *child) tell(ctx context.Context) error {
 	for {
-		list, changed := c.Conditions.All()
-		if list == nil {
-			list = []Condition{}
-		}
-		if err := c.control.send(typeConditions, list); err != nil {
+		said, changed := c.Conditions.All()
+		if err := c.control.send(typeConditions, said); err != nil {
 			return err
 		}
 		select {
@@ -224,13 +221,10 @@ func (c *child) tell(ctx context.Context) error {
 
 // receive keeps the copy of the desired state.
 func (c *child) receive(ctx context.Context) error {
-	followed := func() {
-		c.Conditions.Set(Condition{Type: CenterTrusted, Status: True, Reason: "Followed", Message: "what the center wants is done"})
-	}
+	followed := func() { c.Conditions.obey(nil) }
 	held := func(why error) {
 		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
-		c.Conditions.Set(Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed, Message: why.Error() +
-			"; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"})
+		c.Conditions.obey(why)
 	}
 	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log})
 	switch {

@@ -41,9 +41,6 @@ const (
 	Unknown = "Unknown"
 )
 
-// CenterRegressed is the reason of CenterTrusted=False when the parent's data is not, or no longer, what the child's data came from.
-const CenterRegressed = "CenterRegressed"
-
 // What a parent takes of one message of conditions; the rest is dropped or cut.
 const (
 	maxConditions       = 16
@@ -68,18 +65,33 @@ func bounded(list []Condition) (kept []Condition, dropped int) {
 	return kept, len(list) - len(kept)
 }
 
-// Conditions is what a child says of itself: parts set it, sessions tell the parent the whole list when they begin and whenever it changes.
+// Said is all that a child says of itself.
+type Said struct {
+	Conditions []Condition `json:"conditions,omitempty"`
+	// Withheld is nil while no deletions are held.
+	Withheld *Withheld `json:"withheld,omitempty"`
+}
+
+// Conditions is what a child says of itself: parts set it, sessions tell the parent all of it when they begin and whenever it changes.
 // The zero value is an empty list. All methods may be called concurrently.
 type Conditions struct {
 	mu   sync.Mutex
 	list []Condition   // by type; never changed in place
 	wake chan struct{} // closed and replaced at a change; nil until somebody waits
+
+	met       bool  // a parent was met
+	regressed error // why it is held
+	withheld  *Withheld
 }
 
 // Set says a condition; the last one of its type holds.
 func (c *Conditions) Set(now Condition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.set(now)
+}
+
+func (c *Conditions) set(now Condition) {
 	i, found := c.find(now.Type)
 	if found && c.list[i] == now {
 		return
@@ -113,14 +125,14 @@ func (c *Conditions) Get(kind string) (Condition, bool) {
 	return c.list[i], true
 }
 
-// All returns the list, ordered by type, and a channel that is closed at the next change of it.
-func (c *Conditions) All() ([]Condition, <-chan struct{}) {
+// All returns all of it, the list ordered by type, and a channel that is closed at the next change.
+func (c *Conditions) All() (Said, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return c.list, c.wake
+	return Said{c.list, c.withheld}, c.wake
 }
 
 func (c *Conditions) find(kind string) (int, bool) {

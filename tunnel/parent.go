@@ -39,12 +39,12 @@ type ParentConfig struct {
 	// Member refuses an identity before anything else is done for it, with a *Refused error that is sent to the child; one whose
 	// certificate has expired is asked for, too. Nil lets all pass.
 	Member func(who Identity) error
-	// OnAck is called when the child has durably stored a position of Feed, OnConditions with all that it says of itself, soon after the
+	// OnAck is called when the child has durably stored a position of Feed, OnSaid with all that it says of itself, soon after the
 	// session begins and whenever that changes (dropped counts what it may not say), OnHolds when the credentials that it holds have
 	// changed. They may be nil.
-	OnAck        func(store.Position)
-	OnConditions func(list []Condition, dropped int)
-	OnHolds      func(Holding)
+	OnAck   func(store.Position)
+	OnSaid  func(said Said, dropped int)
+	OnHolds func(Holding)
 	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
 	OnHeld func(delta.Held)
 	// Orders are sent to the child as they come.
@@ -234,12 +234,13 @@ func (p *parent) read(ctx context.Context) error {
 		switch t {
 		case typePing:
 		case typeConditions:
-			list, err := decode[[]Condition](payload)
+			said, err := decode[Said](payload)
 			if err != nil {
 				return err
 			}
-			if p.OnConditions != nil {
-				p.OnConditions(bounded(list))
+			if p.OnSaid != nil {
+				kept, dropped := bounded(said.Conditions)
+				p.OnSaid(Said{kept, said.Withheld.bounded()}, dropped)
 			}
 		case typeHolds:
 			h, err := decode[Holding](payload)

@@ -57,7 +57,7 @@ func TestRegressedParentIsHeld(t *testing.T) {
 			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 				return tunnel.Admission{Feed: feedOf(9, "x"), Inbox: inbox}, nil
 			},
-			OnConditions: func(list []tunnel.Condition, _ int) { said = list },
+			OnSaid: func(s tunnel.Said, _ int) { said = s.Conditions },
 		})
 		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
 			t.Errorf("the session ended with %v before its time", child)

@@ -37,6 +37,8 @@ type Config struct {
 	ReportedReady <-chan struct{}
 	// Clock judges the parent's certificate and learns from the parent. It is made anew when nil.
 	Clock *enroll.Clock
+	// OnAccept carries out what an admin has confirmed, see tunnel.ChildConfig.
+	OnAccept func(tunnel.Accept) (again bool, err error)
 	// Conditions are what the site says of itself.
 	Conditions *tunnel.Conditions
 	// Meter counts what crosses; it may be nil.
@@ -110,7 +112,7 @@ func (u *uplink) session(ctx context.Context) (welcomed bool, err error) {
 	welcome := make(chan tunnel.Welcome, 1)
 	err = tunnel.ServeChild(ctx, conn, tunnel.ChildConfig{
 		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, Meter: u.Meter, Log: u.Log,
+		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Log.Info("session with the parent", "parent", u.addr, "transport", conn.Transport(), "center", w.CenterVersion)
 			welcome <- w

@@ -36,9 +36,18 @@ func Status(ctx context.Context, o ListOptions) error {
 		version, _, _ := unstructured.NestedString(t.Object, "status", "kubernetesVersion")
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
 			kind, objects, lastSeen(t.Object), version)
+		held, err := heldOf(&t)
+		if err != nil {
+			return err
+		}
 		if connected != "True" {
 			problems = append(problems, fmt.Sprintf("%s is not connected: %s", t.GetName(), orElse(why, "its agent has not dialled yet")))
-		} else if synced == "False" {
+		}
+		switch {
+		case held != nil:
+			problems = append(problems, fmt.Sprintf("%s holds (%s): %s; see what accepting would do: skerry target accept %s --dry-run",
+				held.Name, held.Reason, held.Message, held.Name))
+		case connected == "True" && synced == "False":
 			problems = append(problems, fmt.Sprintf("%s is not synced: %s", t.GetName(), behind))
 		}
 	}

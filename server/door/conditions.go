@@ -12,16 +12,16 @@ import (
 )
 
 // say takes over what the agent says of itself: the whole list, the last value wins.
-func (s *session) say(list []tunnel.Condition, dropped int, log *slog.Logger) {
+func (s *session) say(said tunnel.Said, dropped int, log *slog.Logger) {
 	s.mu.Lock()
 	before := s.said
-	s.said = &list
+	s.said = &said
 	s.mu.Unlock()
 	if dropped > 0 {
 		log.Warn("the target says of itself what it may not say; that is dropped", "conditions", dropped)
 	}
-	for _, c := range list {
-		if c.Status == tunnel.False && (before == nil || !slices.Contains(*before, c)) {
+	for _, c := range said.Conditions {
+		if c.Status == tunnel.False && (before == nil || !slices.Contains(before.Conditions, c)) {
 			log.Warn("the target reports a problem", "condition", c.Type, "reason", c.Reason, "message", c.Message)
 		}
 	}
@@ -29,16 +29,16 @@ func (s *session) say(list []tunnel.Condition, dropped int, log *slog.Logger) {
 
 // relate puts what the agent says of itself into the status. What it does not say any more is taken out; while it has said nothing, what it
 // said in an earlier session stays.
-func relate(st *v1alpha1.SyncTarget, said *[]tunnel.Condition) {
+func relate(st *v1alpha1.SyncTarget, said *tunnel.Said) {
 	if said == nil {
 		return
 	}
 	for _, kind := range tunnel.ConditionTypes() {
-		if !slices.ContainsFunc(*said, func(c tunnel.Condition) bool { return c.Type == kind }) {
+		if !slices.ContainsFunc(said.Conditions, func(c tunnel.Condition) bool { return c.Type == kind }) {
 			apimeta.RemoveStatusCondition(&st.Status.Conditions, kind)
 		}
 	}
-	for _, c := range *said {
+	for _, c := range said.Conditions {
 		set(st, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message)
 	}
 }

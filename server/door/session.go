@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/delta"
 )
 
 // errOtherKey refuses a renewal.
@@ -26,12 +27,15 @@ type session struct {
 	began  time.Time
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when nothing of the session runs any more
+	orders chan tunnel.Order
 
 	mu    sync.Mutex
 	acked store.Position
-	said  *[]tunnel.Condition // all that the agent says of itself; nil until it has said anything
-	due   int64               // what the agent should have acknowledged by now
-	head  int64               // the feed's head at the last glance
+	said  *tunnel.Said // all that the agent says of itself; nil until it has said anything
+	held  *delta.Held  // what the agent would lose while it does not obey this center
+	given string       // the acceptance that was sent
+	due   int64        // what the agent should have acknowledged by now
+	head  int64        // the feed's head at the last glance
 	shown standing
 }
 
@@ -41,13 +45,14 @@ type standing struct {
 	done    bool  // that is everything
 	late    bool  // it lacks something that it had time for
 	objects int
-	said    *[]tunnel.Condition
+	said    *tunnel.Said
+	held    *delta.Held
 }
 
 func (s *session) standing(objects int) standing {
 	s.mu.Lock()
 	acked, due := s.acked, s.due
-	out := standing{objects: objects, said: s.said}
+	out := standing{objects: objects, said: s.said, held: s.held}
 	s.mu.Unlock()
 	if acked.Incarnation != s.feed.Head().Incarnation { // it has acknowledged nothing yet
 		out.late = due > 0
@@ -79,11 +84,15 @@ func (s *session) glance() {
 	s.due, s.head = s.head, head
 }
 
+// maxOrders is how many orders may wait for one agent.
+const maxOrders = 8
+
 // serve runs one connection to its end.
 func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{})}
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}),
+		orders: make(chan tunnel.Order, maxOrders)}
 	defer close(s.ended)
 	log := d.cfg.Log.With("target", s.target)
 	err := tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{
@@ -96,10 +105,17 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			s.mu.Unlock()
 			d.targets.touch(s.target)
 		},
-		OnConditions: func(list []tunnel.Condition, dropped int) {
-			s.say(list, dropped, log)
+		OnSaid: func(said tunnel.Said, dropped int) {
+			s.say(said, dropped, log)
+			d.accepted(s)
 			d.targets.touch(s.target)
 		},
+		OnHeld: func(h delta.Held) {
+			s.lose(h)
+			d.accepted(s)
+			d.targets.touch(s.target)
+		},
+		Orders: s.orders,
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
 			if err := d.member(id); err != nil {
 				return nil, nil, err

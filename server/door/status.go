@@ -177,9 +177,12 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing) {
 	}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
 	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
-	status.AppliedRevision = max(status.AppliedRevision, is.acked)
+	if is.acked > 0 {
+		status.AppliedRevision = is.acked
+	}
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
 	relate(st, is.said)
+	st.Status.Held = is.holdsBack(st.Status.Held)
 	switch held := heldBack(st); {
 	case held != nil:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, held.Reason, held.Message)

@@ -21,6 +21,7 @@ var errRemoved = errors.New("the SyncTarget was removed")
 // target is what the door knows of a SyncTarget.
 type target struct {
 	key    string
+	accept string         // what an admin has accepted for it
 	object map[string]any // shared: never changed
 }
 
@@ -104,7 +105,8 @@ func (t *targets) put(name string, obj map[string]any) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[name]
-	t.known[name] = target{key: key, object: obj}
+	accept, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationAccept)
+	t.known[name] = target{key: key, accept: accept, object: obj}
 	close(t.news)
 	t.news = make(chan struct{})
 	return !known || before.key != key || revokedKeys(before.object) != revokedKeys(obj)
@@ -173,7 +175,9 @@ func (d *Door) wrote(name string, obj map[string]any) {
 	if s := d.session(name); s != nil {
 		if err := d.member(s.conn.Peer()); err != nil {
 			s.cancel(err)
+			return
 		}
+		d.accepted(s)
 	}
 }
 

@@ -60,7 +60,7 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	if err := inbox.Commit(t.Context(), store.Batch{Through: other}); err != nil {
 		t.Fatal(err)
 	}
-	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan []tunnel.Condition, 100), make(chan tunnel.Welcome, 1)
+	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan tunnel.Said, 100), make(chan tunnel.Welcome, 1)
 	conditions := &tunnel.Conditions{}
 	r := serve(t, child, parent, tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
 		ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions}, tunnel.ParentConfig{
@@ -70,7 +70,7 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 			}
 			return tunnel.Admission{Feed: desired, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation}}, nil
 		},
-		OnAck: func(p store.Position) { acked <- p }, OnConditions: func(list []tunnel.Condition, _ int) { said <- list },
+		OnAck: func(p store.Position) { acked <- p }, OnSaid: func(s tunnel.Said, _ int) { said <- s },
 	})
 	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation || time.Since(w.Clock).Abs() > time.Minute {
 		t.Errorf("welcomed with %+v", w)
@@ -85,7 +85,7 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	late := tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"}
 	conditions.Set(late)
 	until(t, "the conditions", func() bool {
-		list := wait(t, said, "conditions")
+		list := wait(t, said, "conditions").Conditions
 		return len(list) == 2 && list[0].Type == tunnel.CenterTrusted && list[0].Status == tunnel.True && list[1] == late
 	})
 	r.stop(tunnel.ErrReplaced)

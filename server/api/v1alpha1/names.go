@@ -25,6 +25,8 @@ const (
 	AnnotationKey = "skerry.dev/key"
 	// AnnotationRevoked on a SyncTarget lists, with commas, the keys that are never let in again, the newest first.
 	AnnotationRevoked = "skerry.dev/revoked-keys"
+	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the value of status.held.accept.
+	AnnotationAccept = "skerry.dev/accept"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"

@@ -46,11 +46,35 @@ type SyncTargetStatus struct {
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
 	Objects int32 `json:"objects,omitempty"`
+	// Held is what the target does not do before an admin has accepted it; see `skerry target accept`.
+	// +optional
+	Held *SyncTargetHeld `json:"held,omitempty"`
 	// Conditions: Connected and Synced are the center's; CenterTrusted, ClockInSync, CertificateValid and TargetReachable are what the
 	// target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost while it waits.
+type SyncTargetHeld struct {
+	// Reason is CenterRegressed when the center's data is not what the target's data came from (a restored backup, another center): then
+	// the target does nothing that the center wants. It is DeletionsHeld when more is to be deleted than the target does unasked: then it
+	// does everything else.
+	Reason string `json:"reason"`
+	// Message says what was seen.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Objects is how many objects the target has from here. Deletions, Changes and Additions count what accepting would do to them.
+	Objects   int32 `json:"objects"`
+	Deletions int32 `json:"deletions"`
+	Changes   int32 `json:"changes,omitempty"`
+	Additions int32 `json:"additions,omitempty"`
+	// First are the first of the objects that would be deleted, at most 10: space/resource.group/namespace/name.
+	// +optional
+	First []string `json:"first,omitempty"`
+	// Accept is the value of the annotation skerry.dev/accept that lets exactly this happen.
+	Accept string `json:"accept"`
 }
 
 // SyncTargetList is a list of SyncTargets.

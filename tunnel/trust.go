@@ -1,0 +1,96 @@
+package tunnel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Withheld is what a child's brake holds back: deletions that are too many to be no mistake.
+type Withheld struct {
+	// Deletions is how many are held, Objects how many objects the child had before them.
+	Deletions int `json:"deletions"`
+	Objects   int `json:"objects"`
+	// UpTo is the revision of the newest of them.
+	UpTo int64 `json:"upTo"`
+	// First are the first of the objects, at most 10, as text.
+	First []string `json:"first,omitempty"`
+}
+
+// What a parent takes of Withheld.
+const (
+	maxWithheldFirst = 10
+	maxWithheldName  = 512
+)
+
+// bounded returns what a parent takes of it.
+func (w *Withheld) bounded() *Withheld {
+	if w == nil || w.Deletions <= 0 || w.Objects < 0 {
+		return nil
+	}
+	out := *w
+	out.First = slices.Clone(w.First[:min(len(w.First), maxWithheldFirst)])
+	for i, name := range out.First {
+		out.First[i] = strings.ToValidUTF8(name[:min(len(name), maxWithheldName)], "")
+	}
+	return &out
+}
+
+func (w *Withheld) equal(o *Withheld) bool {
+	if w == nil || o == nil {
+		return w == o
+	}
+	return w.Deletions == o.Deletions && w.Objects == o.Objects && w.UpTo == o.UpTo && slices.Equal(w.First, o.First)
+}
+
+// Reasons of CenterTrusted=False.
+const (
+	// CenterRegressed: the parent's data is not, or no longer, what the child's data came from.
+	CenterRegressed = "CenterRegressed"
+	// DeletionsHeld: the parent is followed, but for deletions that are held.
+	DeletionsHeld = "DeletionsHeld"
+)
+
+// Withhold says that deletions are held, nil that none are any more.
+func (c *Conditions) Withhold(w *Withheld) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.withheld.equal(w) {
+		return
+	}
+	c.withheld = w
+	c.change(c.list)
+	c.trust()
+}
+
+// obey says that the parent is followed; with why, that it is held.
+func (c *Conditions) obey(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.regressed, c.met = why, true
+	c.trust()
+}
+
+// Regressed tells whether the parent is held.
+func (c *Conditions) Regressed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.regressed != nil
+}
+
+func (c *Conditions) trust() {
+	trusted := Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed}
+	switch {
+	case c.regressed != nil:
+		trusted.Message = c.regressed.Error() + "; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"
+	case c.withheld != nil:
+		trusted.Reason = DeletionsHeld
+		trusted.Message = fmt.Sprintf("%d of %d objects are to be deleted, more than this site does unasked; they stay until an admin confirms it. "+
+			"On the center: skerry target accept NAME", c.withheld.Deletions, c.withheld.Objects)
+	case c.met:
+		trusted = Condition{Type: CenterTrusted, Status: True, Reason: "Followed", Message: "what the center wants is done"}
+	default:
+		return // no parent was met yet
+	}
+	c.set(trusted)
+}
