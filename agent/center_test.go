@@ -70,10 +70,27 @@ func newCenter(t testing.TB) *center {
 	}))
 	c.web.TLS = &tls.Config{Certificates: []tls.Certificate{c.server}}
 	c.web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	c.web.Listener.Close()
+	c.web.Listener = freePort(t)
 	c.web.StartTLS()
 	c.open()
 	t.Cleanup(func() { c.close(); c.web.Close() })
 	return c
+}
+
+// freePort listens on a port of TCP whose UDP counterpart is free, too.
+func freePort(t testing.TB) net.Listener {
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packet, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
+			packet.Close()
+			return l
+		}
+		l.Close()
+	}
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
