@@ -239,21 +239,26 @@ func ownKinds(t *testing.T, c *center) {
 		t.Errorf("an unknown field: %v", err)
 	}
 	for _, wrong := range []struct {
-		sync map[string]any
-		says string
+		field string
+		value map[string]any
+		says  string
 	}{
-		{map[string]any{"whenDrifted": "Ignore"}, "spec.sync.whenDrifted"},
-		{map[string]any{"whenAlreadyExists": "Overwrite"}, "spec.sync.whenAlreadyExists"},
-		{map[string]any{"whenPlacementDeleted": "Keep"}, "spec.sync.whenPlacementDeleted"},
-		{map[string]any{"retainFields": []any{"spec.replicas"}}, "spec.sync.retainFields[0]"},
-		{map[string]any{"retainFields": []any{"/spec/replicas", "/status"}}, "status cannot be retained"},
-		{map[string]any{"retainFields": []any{"/metadata/name"}}, "only single labels and annotations"},
-		{map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "marks of skerry.dev"},
+		{"move", map[string]any{"type": "Teleport"}, "spec.move.type"},
+		{"move", map[string]any{"readyTimeout": "soon"}, "spec.move.readyTimeout"},
+		{"move", map[string]any{"readyTimeout": "10ms"}, "at least 1s"},
+		{"sync", map[string]any{"whenDrifted": "Ignore"}, "spec.sync.whenDrifted"},
+		{"sync", map[string]any{"whenAlreadyExists": "Overwrite"}, "spec.sync.whenAlreadyExists"},
+		{"sync", map[string]any{"whenPlacementDeleted": "Keep"}, "spec.sync.whenPlacementDeleted"},
+		{"sync", map[string]any{"retainFields": []any{"spec.replicas"}}, "spec.sync.retainFields[0]"},
+		{"sync", map[string]any{"retainFields": []any{"/spec/replicas", "/status"}}, "status cannot be retained"},
+		{"sync", map[string]any{"retainFields": []any{"/metadata/name"}}, "only single labels and annotations"},
+		{"sync", map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "marks of skerry.dev"},
 	} {
-		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}}, "sync": wrong.sync}
+		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}},
+			wrong.field: wrong.value}
 		if _, err = d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) ||
 			!strings.Contains(err.Error(), wrong.says) {
-			t.Errorf("%v: %v", wrong.sync, err)
+			t.Errorf("%v: %v", wrong.value, err)
 		}
 	}
 	for _, s := range []string{"team", "team-b"} {

@@ -61,7 +61,7 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 			return err
 		}
 	}
-	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationReportedFrom} {
+	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationReportedFrom} {
 		was, had := annotation(old, name)
 		is, has := annotation(obj, name)
 		switch {

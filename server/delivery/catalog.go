@@ -25,7 +25,8 @@ type object struct {
 	revision   int64
 	generation int64
 	hash       store.Hash
-	mark       *mark // what the hash was rendered with
+	content    uint64 // of the body without its generation
+	mark       *mark  // what the hash was rendered with
 	labels     labelText
 	note       *set   // the annotation as last seen
 	source     *group // who decides; nil for kinds that follow others
@@ -34,6 +35,7 @@ type object struct {
 	epoch      uint32
 	present    bool
 	leaving    bool // its deletion has begun: it is on no target any more
+	moveNote   bool // it has the annotation of a move
 }
 
 // work is what only some objects have.

@@ -105,6 +105,10 @@ func (s *step) syncTarget(w store.Write) {
 	if fresh || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
 		d.countLocations()
 	}
+	if t.Connected && !before.Connected {
+		d.reconsider()
+		s.retryHolds(func(h *hold) bool { return h.absent })
+	}
 	if fresh || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
 		d.wakeUnlessBulk(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
@@ -31,6 +32,7 @@ type plan struct {
 	status     map[string]any // of a Placement
 	problem    string
 	nowhere    bool // nothing says where to
+	patience   time.Duration
 }
 
 // decide looks at one group and records its next step, if there is one. It returns an error when the step could not be
@@ -54,7 +56,14 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 		sort.Strings(t)
 	}
 	d.askReady(p)
-	return d.record(ctx, p, placement.Next(p.state))
+	d.askMove(p)
+	step := placement.Next(p.state)
+	stamp(&step, time.Now())
+	if err := d.record(ctx, p, step); err != nil {
+		return err
+	}
+	d.wakeAt(p, step.Move)
+	return nil
 }
 
 // askReady finds, for each wanted target, the first object that has not arrived there.
@@ -91,8 +100,9 @@ func (d *Delivery) look(r ref) *plan {
 		current = d.sets.union(d.holds[g.object].on, g.record)
 	}
 	wish := g.wish()
+	world := d.world(g.space)
 	if p.problem == "" {
-		p.choice = placement.Choose(wish, d.world(g.space), current.list())
+		p.choice = placement.Choose(wish, world, current.list())
 	}
 	p.state = placement.State{Current: current.list(), Wanted: p.choice.Targets, Empty: empty,
 		Volumes: map[string][]string{}, NotReady: map[string]string{}}
@@ -103,8 +113,11 @@ func (d *Delivery) look(r ref) *plan {
 		}
 	}
 	p.nowhere = wish.Nowhere() && p.problem == ""
-	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets)
-	if g.moving && current != nil {
+	p.patience = g.patience()
+	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) && !g.settledBack(current.list()) ||
+		g.pending(current.list())
+	d.remember(p, wish, world)
+	if (g.moving || g.move != nil) && (current != nil || g.move != nil) {
 		d.inquire(p, current)
 	}
 	if g.kind == ofPlacement {

@@ -64,6 +64,7 @@ type Delivery struct {
 	locations map[string]*location
 	sets      sets
 	holds     map[*object]*hold
+	givenUp   map[ref]struct{} // groups whose move was given up
 	revision  int64
 	epoch     uint32
 }
@@ -84,6 +85,7 @@ func New(cfg Config) *Delivery {
 		locations: map[string]*location{},
 		sets:      sets{},
 		holds:     map[*object]*hold{},
+		givenUp:   map[ref]struct{}{},
 	}
 }
 

@@ -29,9 +29,11 @@ type center struct {
 	objects  map[store.Key]map[string]any
 	patches  map[store.Key]int
 	fail     func(store.Key) error
-	progress map[string]map[store.Key]placement.Progress
 	said     map[string]placement.Condition
 	events   []placement.Event
+
+	reports  sync.Mutex // of progress: it is asked while a snapshot is read
+	progress map[string]map[store.Key]placement.Progress
 }
 
 func newCenter(t *testing.T) *center {
@@ -155,8 +157,8 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 }
 
 func (c *center) reported(target string, k store.Key) (placement.Progress, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.reports.Lock()
+	defer c.reports.Unlock()
 	p, ok := c.progress[target][k]
 	return p, ok
 }
@@ -182,14 +184,16 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 	}
 	c.mu.Lock()
 	p := placement.Progress{UID: c.objects[k]["metadata"].(map[string]any)["uid"].(string), Applied: e.Hash, Ready: true, Available: 3}
+	c.mu.Unlock()
 	if change != nil {
 		change(&p)
 	}
+	c.reports.Lock()
 	if c.progress[target] == nil {
 		c.progress[target] = map[store.Key]placement.Progress{}
 	}
 	c.progress[target][k] = p
-	c.mu.Unlock()
+	c.reports.Unlock()
 	c.d.Reported(target, []store.Key{k})
 }
 

@@ -21,7 +21,7 @@ func (s *step) gone(k store.Key) {
 	}
 	if o.kind.order == store.ClassNamespace {
 		n := o.ns.space.namespaces[o.name]
-		n.self, n.group.record = nil, nil
+		n.self, n.group.record, n.group.move = nil, nil, nil
 		for _, m := range n.objects {
 			s.bulkSettle(m)
 		}

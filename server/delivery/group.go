@@ -23,6 +23,8 @@ type group struct {
 	book   *rulebook
 	object *object
 	record *set
+	// move is what is recorded of a move, nil when there is none.
+	move *placement.Move
 	// moving is set while the record is not what is wanted: reports of members then wake the decision writer.
 	moving bool
 	// told is the last Event, so that it is not repeated; said are the conditions that were not as they should be.

@@ -2,10 +2,7 @@ package delivery
 
 import (
 	"context"
-
-	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/placement"
-	"skerry.dev/skerry/store"
+	"time"
 )
 
 // hold keeps an object where it was when another group decides about it than before (a label was removed, a Placement came or
@@ -19,6 +16,14 @@ type hold struct {
 	pinned bool
 	// releasing: everything has arrived, the annotation is being written.
 	releasing bool
+	// broken: where the new group breaks first, it has been taken off what it leaves.
+	broken bool
+	// since is when the present half of the change began; failed says why it was given up: then it stays where it was. absent tells that a new
+	// target had no session then.
+	since  time.Time
+	failed string
+	absent bool
+	said   bool // the condition says that it failed
 }
 
 type holdKey struct{ from, to ref }
@@ -36,13 +41,16 @@ func (d *Delivery) attribute(o *object, first bool) {
 	before := d.where(o)
 	if old == nil && first && next != nil && next.kind != ofObject {
 		before = o.note
+		if next.breaksFirst() {
+			before = d.unbroken(o, next)
+		}
 	}
 	o.source = next
 	delete(d.holds, o)
 	if next == nil || before.len() == 0 || d.sets.minus(before, next.record) == nil {
 		return
 	}
-	h := &hold{on: before}
+	h := &hold{on: before, since: time.Now()}
 	if old != nil {
 		h.key.from = old.ref()
 	}
@@ -91,24 +99,27 @@ func (d *Delivery) released(o *object) *set {
 	return on
 }
 
-// letGo ends the holds of all objects that make the same change as this one, when all of them have arrived.
+// letGo ends the holds of all objects that make the same change as this one, when all of them have arrived; or, where the new group breaks
+// first, when they are gone from where they were. What takes too long stays where it was.
 func (d *Delivery) letGo(_ context.Context, r ref) error {
 	d.mu.Lock()
 	o := d.find(r.key)
 	h := d.holds[o]
-	if o == nil || h == nil || h.releasing {
+	if o == nil || h == nil || h.releasing || h.failed != "" {
 		d.mu.Unlock()
 		return nil
 	}
 	if h.pinned {
+		n := pinned(o, h)
 		d.mu.Unlock()
-		d.sayPinned(o, h)
+		d.say(n)
 		return nil
 	}
 	var together []*object
 	var asked []question
+	breaks, broken, due := o.source.breaksFirst(), h.broken, h.since.Add(o.source.patience())
 	for m, mh := range d.holds {
-		if mh.key != h.key || mh.pinned {
+		if mh.key != h.key || mh.pinned || mh.failed != "" {
 			continue
 		}
 		together = append(together, m)
@@ -117,55 +128,40 @@ func (d *Delivery) letGo(_ context.Context, r ref) error {
 			d.mu.Unlock() // not decided yet: the record will wake it
 			return nil
 		}
-		asked = append(asked, question{key: m.key(), demand: m.demand(), targets: to.list()})
+		targets := to
+		if breaks {
+			targets = d.sets.minus(mh.on, to)
+		}
+		asked = append(asked, question{key: m.key(), demand: m.demand(), targets: targets.list()})
 	}
 	d.mu.Unlock()
-	if why := d.missing(asked); why != "" {
-		return nil
+	var why string
+	switch {
+	case !breaks:
+		why = d.missing(asked)
+	case broken:
+		why = d.remaining(asked)
+	default:
+		why = d.unseen(asked)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, m := range together {
-		if mh := d.holds[m]; mh != nil && mh.key == h.key {
-			mh.releasing = true
-			d.notes.Add(m.key())
-		}
-	}
-	return nil
-}
-
-func (d *Delivery) sayPinned(o *object, h *hold) {
-	c := placement.Condition{Type: v1alpha1.ConditionObjectMoving, Reason: string(placement.VolumeWouldStay),
-		Message: "its volume would be left behind on " + h.on.record() + "; to keep it there for good set the label " +
-			v1alpha1.LabelTarget + "=" + h.on.names[0]}
-	d.cfg.Condition(o.key(), c)
-	d.cfg.Event(placement.Event{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid, Warning: true,
-		Reason: c.Reason, Message: c.Message})
-}
-
-// question asks whether an object has arrived on some targets.
-type question struct {
-	key     store.Key
-	demand  placement.Demand
-	targets []string
-}
-
-// missing returns an empty text when everything has arrived, else the first that has not, and why.
-func (d *Delivery) missing(asked []question) string {
-	for _, q := range asked {
-		for _, t := range q.targets {
-			if why := d.arrived(t, q); why != "" {
-				return q.key.Resource + "/" + q.key.Name + " on " + t + ": " + why
+	notices := d.takeBack(together)
+	switch late := time.Until(due); {
+	case why == "" && breaks && !broken:
+		d.breakOff(together, h.key)
+	case why == "":
+		for _, m := range together {
+			if mh := d.holds[m]; mh != nil && mh.key == h.key {
+				mh.releasing = true
+				d.notes.Add(m.key())
 			}
 		}
+	case late > 0:
+		d.groups.AddAfter(r, late)
+	default:
+		notices = d.giveUp(together, h.key, why)
 	}
-	return ""
-}
-
-func (d *Delivery) arrived(target string, q question) string {
-	p, ok := d.cfg.Progress(target, q.key)
-	if !ok {
-		return "not reported yet"
-	}
-	return p.Arrived(q.demand)
+	d.mu.Unlock()
+	d.say(notices...)
+	return nil
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"hash/fnv"
 	"iter"
 	"strings"
 
@@ -45,18 +46,17 @@ func (d *Delivery) Reset(revision int64, all iter.Seq[store.Write]) {
 
 // Apply takes one write, in the order of revisions.
 func (d *Delivery) Apply(w store.Write) {
-	var rendered []byte
-	var hash store.Hash
+	var rendered rendering
 	if w.Object != nil && !isControl(w.Key) {
-		rendered, hash = d.render(w)
+		rendered = d.render(w)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.begin(w.Revision)
-	if rendered == nil {
+	if rendered.body == nil {
 		s.take(w)
 	} else {
-		s.object(w, d.kindOf(w), hash)
+		s.object(w, d.kindOf(w), rendered)
 	}
 	s.finish()
 }
@@ -68,9 +68,17 @@ func (d *Delivery) Progress(revision int64) {
 	d.revision = max(d.revision, revision)
 }
 
-// render makes the bytes of an object outside of the lock, for the Placement that will most likely decide. Nil means that it is not known
+// rendering is an object as it is sent, and what it was made with.
+type rendering struct {
+	body    []byte
+	hash    store.Hash
+	content uint64
+	mark    *mark
+}
+
+// render makes the bytes of an object outside of the lock, for the Placement that will most likely decide. Without a body it is not known
 // to be placed.
-func (d *Delivery) render(w store.Write) ([]byte, store.Hash) {
+func (d *Delivery) render(w store.Write) rendering {
 	d.mu.RLock()
 	o := d.find(w.Key)
 	var m *mark
@@ -79,21 +87,23 @@ func (d *Delivery) render(w store.Write) ([]byte, store.Hash) {
 	}
 	d.mu.RUnlock()
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
-		return nil, store.Hash{}
+		return rendering{}
 	}
 	return d.renderFor(w, m)
 }
 
-func (d *Delivery) renderFor(w store.Write, m *mark) ([]byte, store.Hash) {
+func (d *Delivery) renderFor(w store.Write, m *mark) rendering {
 	meta := sub(w.Object, "metadata")
 	b, err := customize.Render(w.Object, m.origin(w.Key.Space, str(meta, "uid")))
 	if err != nil {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
-		return nil, store.Hash{}
+		return rendering{}
 	}
 	h := store.HashBody(number(meta["generation"]), b)
 	d.bodies.put(w.Key, h, b)
-	return b, h
+	content := fnv.New64a()
+	content.Write(b)
+	return rendering{b, h, content.Sum64(), m}
 }
 
 // take sorts one write by what it is about.
@@ -105,12 +115,12 @@ func (s *step) take(w store.Write) {
 	case w.Object == nil:
 		s.gone(w.Key)
 	default:
-		s.object(w, s.d.kindOf(w), store.Hash{})
+		s.object(w, s.d.kindOf(w), rendering{})
 	}
 }
 
-// object takes an object that exists. A zero hash means that it has not been rendered yet.
-func (s *step) object(w store.Write, k *kind, hash store.Hash) {
+// object takes an object that exists. Without a body it has not been rendered yet.
+func (s *step) object(w store.Write, k *kind, as rendering) {
 	d, r := s.d, readObject(w.Key, w.Object)
 	if r.excluded {
 		s.gone(w.Key)
@@ -125,17 +135,22 @@ func (s *step) object(w store.Write, k *kind, hash store.Hash) {
 	}
 	labelled := !o.present || o.labels != r.labels
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
-	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
+	o.leaving, o.labels, o.note, o.moveNote = r.leaving, r.labels, d.sets.parse(r.note), r.move != ""
 	touched := s.connect(o, r)
 	recorded, left := s.recorded(o, w, labelled), o.source
 	d.attribute(o, s.first)
-	d.release(o)
-	before := o.hash
-	if now := o.markNow(); hash == (store.Hash{}) || now != o.mark {
-		o.mark = now
-		_, hash = d.renderFor(w, now)
+	if o.source != nil && o.source.kind == ofObject {
+		o.source.move = parseMove(r.move)
 	}
-	o.hash = hash
+	d.release(o)
+	before, content := o.hash, o.content
+	if now := o.markNow(); as.body == nil || now != as.mark {
+		as = d.renderFor(w, now)
+	}
+	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	if h := d.holds[o]; h != nil && h.failed != "" && o.content != content {
+		s.retryHolds(func(other *hold) bool { return other.key == h.key })
+	}
 	s.settle(o, o.hash != before)
 	for _, dep := range touched {
 		s.settle(dep, false)
@@ -160,6 +175,7 @@ func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 		n := d.namespaceOf(o.ns.space, o.name)
 		changed := n.self == nil || n.group.record != o.note || labelled
 		n.self, n.labels, n.group.record = o, o.labels, o.note
+		n.group.move = parseMove(str(sub(sub(w.Object, "metadata"), "annotations"), v1alpha1.AnnotationMove))
 		n.state = readConditions(w.Object)
 		return changed
 	case o.kind.order == store.ClassCRD:
@@ -189,6 +205,9 @@ func (s *step) moved(o *object) {
 	s.d.attribute(o, false)
 	s.d.release(o)
 	s.d.remark(o)
+	if s.d.holds[o] != nil {
+		s.d.groups.Add(ref{kind: ofHold, key: o.key()})
+	}
 	s.settle(o, false)
 	s.d.note(o)
 }

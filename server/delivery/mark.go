@@ -64,8 +64,8 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 		return fmt.Errorf("read %s: %w", k, err)
 	}
 	w.Revision, _ = strconv.ParseInt(str(sub(w.Object, "metadata"), "resourceVersion"), 10, 64)
-	body, hash := d.renderFor(w, m)
-	if body == nil {
+	as := d.renderFor(w, m)
+	if as.body == nil {
 		return nil // which is logged, and stays so until the object changes
 	}
 
@@ -78,8 +78,8 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 	case w.Revision < o.revision || o.markNow() != m:
 		return fmt.Errorf("render %s: %w", k, errBehind)
 	}
-	changed := hash != o.hash
-	o.mark, o.hash = m, hash
+	changed := as.hash != o.hash
+	o.hash, o.content, o.mark = as.hash, as.content, as.mark
 	s := d.begin(0)
 	s.settle(o, changed)
 	s.finish()

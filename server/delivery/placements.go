@@ -30,6 +30,9 @@ func (d *Delivery) recordPlacement(ctx context.Context, p *plan, step placement.
 	if status["decision"] = any(decision); len(decision) == 0 {
 		delete(status, "decision")
 	}
+	if status["move"] = moveField(step.Move); step.Move == nil {
+		delete(status, "move")
+	}
 	status["observedGeneration"] = p.generation
 	conflict := placement.Condition{Type: v1alpha1.ConditionConflict, Status: p.conflict != "", Reason: "None", Message: p.conflict}
 	if conflict.Status {
@@ -52,13 +55,7 @@ func (d *Delivery) writeStatus(ctx context.Context, k store.Key, version string,
 	if equal(was, status) {
 		return nil
 	}
-	body := maps.Clone(status)
-	for field := range was {
-		if _, ok := status[field]; !ok {
-			body[field] = nil // a merge patch takes out what is null
-		}
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": body})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": mergePatch(was, status)})
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
@@ -67,6 +64,21 @@ func (d *Delivery) writeStatus(ctx context.Context, k store.Key, version string,
 		return unlessGone(fmt.Errorf("write status of %s: %w", k, err))
 	}
 	return nil
+}
+
+// mergePatch makes one object of another: a merge patch takes out what is null.
+func mergePatch(was, now map[string]any) map[string]any {
+	out := maps.Clone(now)
+	for field, v := range was {
+		old, wasMap := v.(map[string]any)
+		next, isMap := now[field].(map[string]any)
+		if _, ok := now[field]; !ok {
+			out[field] = nil
+		} else if wasMap && isMap {
+			out[field] = mergePatch(old, next)
+		}
+	}
+	return out
 }
 
 // equal compares as JSON, so that 1 and 1.0 are the same.

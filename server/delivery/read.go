@@ -14,6 +14,7 @@ type reading struct {
 	generation int64
 	labels     labelText
 	note       string
+	move       string
 	leaving    bool
 	excluded   bool
 	names      []store.Key
@@ -28,6 +29,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		generation: number(meta["generation"]),
 		labels:     labelsOf(sub(meta, "labels")),
 		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
+		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
 		leaving:    str(meta, "deletionTimestamp") != "",
 		excluded:   placement.Excluded(k, obj),
 		names:      placement.References(k, obj),

@@ -17,21 +17,17 @@ import (
 func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) error {
 	next := placement.Join(step.Decision)
 	was := p.record.record()
-	if step.Phase == placement.Staying && len(p.state.Current) == 0 {
+	if step.Phase == placement.Staying && len(p.state.Current) == 0 && next == "" {
 		next = was
 	}
 	d.tell(p, step, next != was)
 	if p.ref.kind == ofPlacement {
 		return d.recordPlacement(ctx, p, step)
 	}
-	if next != was {
-		var annotation any
-		if next != "" {
-			annotation = next
-		}
+	if move := moveText(step.Move); next != was || move != moveText(p.state.Move) {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"resourceVersion": p.version,
-			"annotations":     map[string]any{v1alpha1.AnnotationTargets: annotation},
+			"annotations":     map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)},
 		}})
 		if err != nil {
 			return fmt.Errorf("encode decision: %w", err)
@@ -46,6 +42,14 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 		d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", was, "to", next)
 	}
 	return d.recordConditions(ctx, p, step)
+}
+
+// orNull is a value of a merge patch that takes out what is empty.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // recordConditions says on the Namespace, or on the object, what a decision means. Nothing is written for what is as it should be
@@ -120,8 +124,13 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 	}
 	moving := placement.Condition{Type: v1alpha1.ConditionMoving, Reason: string(step.Phase), Message: step.Message}
 	switch step.Phase {
-	case placement.Starting, placement.Waiting:
-		moving.Status, moving.Reason = true, "MakeBeforeBreak"
+	case placement.Starting, placement.Waiting, placement.Breaking:
+		moving.Status, moving.Reason = true, string(v1alpha1.MakeBeforeBreak)
+		if p.state.BreakFirst {
+			moving.Reason = string(v1alpha1.BreakBeforeMake)
+		}
+	case placement.GivenUp:
+		moving.Reason = "ReadyTimeout"
 	case placement.Finishing, placement.Settled, placement.Staying:
 		moving.Reason, moving.Message = string(placement.Settled), ""
 	}
@@ -134,9 +143,11 @@ func (d *Delivery) tell(p *plan, step placement.Step, changed bool) {
 	switch {
 	case step.Phase == placement.VolumeWouldStay:
 		e.Warning, e.Reason = true, string(step.Phase)
-	case changed && step.Phase == placement.Starting:
+	case step.Phase == placement.GivenUp:
+		e.Warning, e.Reason = true, "MoveGivenUp"
+	case changed && (step.Phase == placement.Starting || step.Phase == placement.Breaking):
 		e.Reason = "Moving"
-	case changed && step.Phase == placement.Finishing && step.Message != "":
+	case step.Phase == placement.Finishing && step.Message != "":
 		e.Reason = "Moved"
 	case p.choice.Reason != "" && p.choice.Reason != "TooFewTargets":
 		e.Warning, e.Reason, e.Message = true, p.choice.Reason, p.choice.Message

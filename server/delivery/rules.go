@@ -30,6 +30,7 @@ func (s *step) placementObject(w store.Write) {
 		sp.placements[b.name] = b
 	}
 	b.epoch, b.revision, b.status = d.epoch, w.Revision, sub(w.Object, "status")
+	b.group.move = readMove(o.Status.Move)
 	record := d.sets.of(o.Status.Decision)
 	recorded := b.group.record != record
 	b.group.record = record
@@ -43,6 +44,7 @@ func (s *step) placementObject(w store.Write) {
 			b.remark(o.Spec.Sync)
 		}
 		s.rulesChanged(sp)
+		s.retryHolds(func(h *hold) bool { return h.key.to == b.group.ref() })
 	} else if recorded {
 		b.group.members(func(m *object) bool { s.moved(m); return true })
 	}
@@ -82,7 +84,7 @@ func (d *Delivery) wake(o *object, labelled bool) {
 	case o.kind.order == store.ClassNamespace:
 		d.enqueue(&o.ns.space.namespaces[o.name].group)
 	case o.source == nil:
-	case o.source.kind == ofObject, o.source.record == nil, o.source.moving:
+	case o.source.kind == ofObject, o.source.record == nil, o.source.moving, o.source.move != nil:
 		d.enqueue(o.source)
 	case o.source.kind == ofPlacement && labelled:
 		d.enqueue(o.source)
@@ -90,6 +92,7 @@ func (d *Delivery) wake(o *object, labelled bool) {
 	if h := d.holds[o]; h != nil {
 		d.groups.Add(ref{kind: ofHold, key: o.key()})
 	}
+	d.wakeNaming(o)
 }
 
 func (d *Delivery) wakeUnlessBulk(s *step) {

@@ -150,7 +150,11 @@ func (d *Delivery) where(o *object) *set {
 	switch {
 	case h == nil:
 		return o.source.record
-	case h.pinned:
+	case h.pinned, h.failed != "":
+		return h.on
+	case o.source.breaksFirst() && h.broken:
+		return d.sets.minus(h.on, d.sets.minus(h.on, o.source.record))
+	case o.source.breaksFirst():
 		return h.on
 	default:
 		return d.sets.union(h.on, o.source.record)

@@ -74,6 +74,22 @@ func Choose(w Wish, world World, current []string) Choice {
 	return c
 }
 
+// Fits returns the targets that the wish names, whether or not they may take anything new, by name.
+func (w Wish) Fits(world World) []Target {
+	fits, _ := w.fitting(world)
+	out := make([]Target, 0, len(fits))
+	for _, t := range fits {
+		out = append(out, t)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// String tells the wish, so that two that say the same are equal.
+func (w Wish) String() string {
+	return fmt.Sprintf("%q %q %d", w.Names, w.Selectors, w.Count)
+}
+
 func better(a, b Target) bool {
 	if a.Connected != b.Connected {
 		return a.Connected

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // State is what a step of a group's decision depends on. A group is everything that moves together: the objects of a
@@ -16,12 +17,36 @@ type State struct {
 	Suspended bool
 	// Empty: the group has no objects, so there is nothing to keep available.
 	Empty bool
+	// BreakFirst: the group must never be on the targets that it leaves and on those that it joins at once.
+	BreakFirst bool
 	// Gone are targets of Current that do not exist any more.
 	Gone []string
 	// Volumes names, per target, the volumes that the group has there.
 	Volumes map[string][]string
 	// NotReady names, per target of Wanted, an object that is not available (or not applied) there yet, and why.
 	NotReady map[string]string
+	// Unseen names, per target, an object that it has not reported on yet, so that its silence would not mean that it is gone. Present names one
+	// that it reports. Both are needed for BreakFirst alone.
+	Unseen, Present map[string]string
+
+	// Move is what is recorded of a move that has begun, nil when there is none.
+	Move *Move
+	// Overdue: the present half of Move has taken longer than it may.
+	Overdue bool
+	// Fingerprint stands for the objects, the wish and the targets that fit it. Absent are the targets of Wanted, and of Move.To, that have no
+	// session.
+	Fingerprint string
+	Absent      []string
+}
+
+// Move is the record of a move, see v1alpha1.MoveRecord.
+type Move struct {
+	From, To []string
+	Left     []string
+	Since    time.Time
+	GaveUp   string
+	Absent   []string
+	Message  string
 }
 
 // Phase is where a move stands.
@@ -33,10 +58,14 @@ const (
 	Settled Phase = "Settled"
 	// Starting: the new targets are added in this step.
 	Starting Phase = "Starting"
-	// Waiting: until the new targets are ready nothing is removed.
+	// Breaking: the old targets are removed in this step, before the new ones are added.
+	Breaking Phase = "Breaking"
+	// Waiting: until the new targets are ready nothing is removed; or until the old ones are left nothing is added.
 	Waiting Phase = "Waiting"
-	// Finishing: the old targets are removed in this step.
+	// Finishing: the move ends with this step.
 	Finishing Phase = "Finishing"
+	// GivenUp: the new targets were not ready in time, and the group is, or goes, back where it was.
+	GivenUp Phase = "GivenUp"
 	// VolumeWouldStay: nothing moves, because a volume would be left behind.
 	VolumeWouldStay Phase = "VolumeWouldStay"
 	// Suspended: a person holds the decision.
@@ -51,50 +80,46 @@ type Step struct {
 	Phase    Phase
 	// Message says for people what is waited for or what to do.
 	Message string
+	// Move is what to record of the move beside the decision, nil when there is none. A zero Since means that its time begins with this step.
+	Move *Move
 }
 
-// Next is the make-before-break machine. Recorded decisions go A -> (A,B) -> B; the second step is made only when NotReady
-// names no wanted target. It depends on the record and the state alone, so that a center that restarts in the middle goes on.
+// Next is the machine of moves. Recorded decisions go A -> (A,B) -> B, or for BreakFirst A -> () -> B; the second step is made only
+// when NotReady names no wanted target, or Present none that is left. What takes too long goes back to where it was. It depends on
+// the record and the state alone, so that a center that restarts in the middle goes on.
 func Next(s State) Step {
 	if s.Suspended {
-		return Step{Decision: s.Current, Phase: Suspended, Message: "spec.suspend holds the decision as it is"}
+		return Step{Decision: s.Current, Phase: Suspended, Message: "spec.suspend holds the decision as it is", Move: s.paused()}
 	}
 	current := without(s.Current, s.Gone)
+	if m := s.Move; m != nil && m.GaveUp != "" {
+		if from := without(m.From, s.Gone); len(from) > 0 && !s.changed() {
+			return s.back(current, from)
+		}
+		if s.Move = nil; s.BreakFirst {
+			s.Move = &Move{From: m.From, Left: m.Left}
+		}
+	}
 	switch {
+	case len(s.Wanted) == 0 && len(current) == 0 && s.Move != nil: // in the middle of BreakFirst
+		from := without(s.Move.From, s.Gone)
+		if t, _ := s.remains(from); t != "" {
+			return Step{Phase: Staying, Move: s.Move}
+		}
+		return Step{Decision: from, Phase: Staying}
 	case len(s.Wanted) == 0:
-		return Step{Decision: current, Phase: Staying}
-	case len(current) == 0, s.Empty:
-		return Step{Decision: s.Wanted, Phase: phaseOf(Settled, s.Current, s.Wanted)}
+		return Step{Decision: current, Phase: Staying, Move: s.Move}
+	case s.Empty, len(current) == 0 && s.Move == nil:
+		return Step{Decision: s.Wanted, Phase: Settled}
 	}
 	leaving, joining := without(current, s.Wanted), without(s.Wanted, current)
 	if message := stranded(s, current, leaving); message != "" {
-		return Step{Decision: current, Phase: VolumeWouldStay, Message: message}
+		return Step{Decision: current, Phase: VolumeWouldStay, Message: message, Move: s.Move}
 	}
-	if len(joining) > 0 {
-		phase, message := Settled, ""
-		if len(leaving) > 0 {
-			phase, message = Starting, fmt.Sprintf("from %s to %s", Join(leaving), Join(joining))
-		}
-		return Step{Decision: Union(current, joining), Phase: phase, Message: message}
+	if s.BreakFirst {
+		return s.breakBeforeMake(current, leaving, joining)
 	}
-	if len(leaving) == 0 {
-		return Step{Decision: current, Phase: Settled}
-	}
-	staying := without(current, leaving)
-	for _, t := range staying {
-		if why, ok := s.NotReady[t]; ok {
-			return Step{Decision: current, Phase: Waiting,
-				Message: fmt.Sprintf("%s is kept until %s is ready: %s", Join(leaving), t, why)}
-		}
-	}
-	return Step{Decision: staying, Phase: Finishing, Message: fmt.Sprintf("ready on %s, leaving %s", Join(staying), Join(leaving))}
-}
-
-func phaseOf(p Phase, before, after []string) Phase {
-	if Same(before, after) {
-		return Settled
-	}
-	return p
+	return s.makeBeforeBreak(current, leaving, joining)
 }
 
 // stranded explains why the group may not leave: a target to be left has volumes that no older, staying target has too.

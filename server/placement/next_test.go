@@ -127,3 +127,54 @@ func TestChoosingIsStable(t *testing.T) {
 		}
 	})
 }
+
+// TestBreakBeforeMakeIsNeverInTwoPlaces plays whole histories: what a target has lags behind the decision, the wish changes, moves take too
+// long. No target is given the group while one that has left the decision of its move still has it.
+func TestBreakBeforeMakeIsNeverInTwoPlaces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := func(label string) []string { return []string{rapid.SampledFrom(names).Draw(t, label)} }
+		current, wanted := one("current"), one("wanted")
+		has := map[string]bool{current[0]: true}
+		var move *Move
+		step := func(overdue bool) {
+			s := State{Current: current, Wanted: wanted, BreakFirst: true, Overdue: overdue, Move: move, Fingerprint: Join(wanted),
+				NotReady: map[string]string{}, Unseen: map[string]string{}, Present: map[string]string{}}
+			for _, n := range names {
+				if has[n] {
+					s.Present[n] = "x"
+				} else {
+					s.Unseen[n], s.NotReady[n] = "x", "x"
+				}
+			}
+			next := Next(s)
+			for _, n := range without(next.Decision, current) {
+				for _, other := range names {
+					if has[other] && other != n && !slices.Contains(next.Decision, other) {
+						t.Fatalf("%+v -> %+v: %s gets it while %s has it", s, next, n, other)
+					}
+				}
+			}
+			if len(next.Decision) > 1 {
+				t.Fatalf("%+v -> %+v is in two places", s, next)
+			}
+			current, move = next.Decision, next.Move
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			if rapid.IntRange(0, 4).Draw(t, "new wish") == 0 {
+				wanted = one("wanted")
+			}
+			n := rapid.SampledFrom(names).Draw(t, "catches up")
+			has[n] = slices.Contains(current, n)
+			step(rapid.IntRange(0, 3).Draw(t, "overdue") == 0)
+		}
+		for range 10 { // all catch up, nothing is late: it ends where it is wanted, or where the move that was given up came from
+			for _, n := range names {
+				has[n] = slices.Contains(current, n)
+			}
+			step(false)
+		}
+		if !Same(current, wanted) && (move == nil || move.GaveUp == "" || !Same(current, move.From)) {
+			t.Fatalf("ended on %v, wanted %v, move %+v", current, wanted, move)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,6 +11,9 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 )
+
+// ReadyTimeout is how long a move may take where no Placement says otherwise.
+const ReadyTimeout = 10 * time.Minute
 
 // Rule is a Placement, compiled.
 type Rule struct {
@@ -20,6 +24,9 @@ type Rule struct {
 	Wish     Wish
 	// Sync is the annotation skerry.dev/sync of what it selects.
 	Sync string
+	// BreakFirst and ReadyTimeout say how it moves.
+	BreakFirst   bool
+	ReadyTimeout time.Duration
 	// Suspended holds the decision as it is.
 	Suspended bool
 
@@ -43,7 +50,11 @@ type Subject struct {
 // Compile makes a Rule of a Placement. The error names the field that cannot be understood.
 func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
 	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names},
-		Sync: SyncMark(spec.Sync), Suspended: spec.Suspend}
+		Sync: SyncMark(spec.Sync), Suspended: spec.Suspend,
+		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout}
+	if t := spec.Move.ReadyTimeout; t != nil {
+		r.ReadyTimeout = t.Duration
+	}
 	if spec.Targets.Count != nil {
 		r.Wish.Count = int(*spec.Targets.Count)
 	}

@@ -27,6 +27,9 @@ const (
 	AnnotationRevoked = "skerry.dev/revoked-keys"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the value of status.held.accept.
 	AnnotationAccept = "skerry.dev/accept"
+	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
+	// up: a MoveRecord as JSON. Only the center writes it. A Placement has it in its status.
+	AnnotationMove = "skerry.dev/move"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"

@@ -35,6 +35,9 @@ type PlacementSpec struct {
 	// Sync says how the objects meet what a target already has.
 	// +optional
 	Sync SyncPolicy `json:"sync,omitzero"`
+	// Move says how the objects change their place.
+	// +optional
+	Move MovePolicy `json:"move,omitzero"`
 	// Suspend holds the decision as it is: nothing moves, comes or goes on its behalf, and a move that has begun waits where it is. The
 	// objects themselves are still kept up to date on the targets of the decision.
 	// +optional
@@ -89,6 +92,9 @@ type PlacementStatus struct {
 	// Decision lists the SyncTargets that the selected objects are on. It is written as a whole: a change of place is one write.
 	// +optional
 	Decision []string `json:"decision,omitempty"`
+	// Move is the move that is being made, or that was given up.
+	// +optional
+	Move *MoveRecord `json:"move,omitempty"`
 	// Targets counts how far the decision is carried out.
 	Targets TargetCounts `json:"targets,omitempty"`
 	// ObservedGeneration is the generation of the spec that the decision was made for.
