@@ -148,10 +148,11 @@ func (a *agent) wire() (err error) {
 	}
 	a.observer = observe.New(observe.Config{
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
-		Vanished: func(k store.Key, uid string) bool { return a.applier.Vanished(k, uid) },
+		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
+		Vanished: func(k store.Key, uid string, running bool) bool { return a.applier.Vanished(k, uid, running) },
 	})
 	a.applier = apply.New(apply.Config{
-		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Log: a.Log,
+		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay, Log: a.Log,
 		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
 	a.figures = newFigures(a)

@@ -95,7 +95,7 @@ func TestDependentsAreKeptOrGo(t *testing.T) {
 func TestRemovalByPolicy(t *testing.T) {
 	s := newSite(t)
 	cases := map[string]bool{"": false, `{"whenPlacementDeleted":"Clean"}`: false, `{"whenPlacementDeleted":"Orphan"}`: true,
-		`{"whenPlacementDeleted":"SomethingNewer"}`: true, `{`: true}
+		`{"whenPlacementDeleted":"SomethingNewer"}`: true}
 	var entries, tombstones []store.Entry
 	stays := map[string]bool{}
 	for sync, stay := range cases {

@@ -43,6 +43,8 @@ type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
+	// Relay is true when the target is a center's own API: nothing runs there, so nothing is autoscaled there.
+	Relay bool
 	// Took is told how long each try to bring an object to its desired state took; it may be nil.
 	Took func(d time.Duration, failed bool)
 	Log  *slog.Logger
@@ -52,7 +54,8 @@ type Config struct {
 type Applier struct {
 	Config
 	queue    *queue
-	lost     losses
+	drifts   drifts
+	contests contests
 	finished chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -62,7 +65,7 @@ type Applier struct {
 func New(c Config) *Applier {
 	return &Applier{
 		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
-		unrecorded: checklist{done: make(chan struct{})}, lost: losses{last: map[store.Key]loss{}},
+		unrecorded: checklist{done: make(chan struct{})}, drifts: drifts{seen: map[store.Key]drift{}}, contests: newContests(),
 	}
 }
 
@@ -146,11 +149,17 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	default:
 		err = a.apply(ctx, e)
 	}
+	var later *laterError
+	waits := errors.As(err, &later)
 	if a.Took != nil && ctx.Err() == nil {
-		a.Took(time.Since(began), err != nil)
+		a.Took(time.Since(began), err != nil && !waits)
 	}
-	if err == nil || ctx.Err() != nil {
+	switch {
+	case err == nil || ctx.Err() != nil:
 		a.queue.done(k, false, 0, 0)
+		return true
+	case waits:
+		a.queue.done(k, true, later.wait, later.wait)
 		return true
 	}
 	a.retry(k, err)

@@ -138,22 +138,23 @@ func TestBackoffStaysInItsLimits(t *testing.T) {
 	}
 }
 
-func TestLossesSlowDown(t *testing.T) {
+func TestContestsSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := losses{last: map[store.Key]loss{}}
+		c := newContests()
 		k := key("configmaps", "n", "a")
-		if d := l.wait(k); d != 0 {
-			t.Errorf("the first loss waits %v", d)
+		if d := c.wait(k); d != 0 {
+			t.Errorf("the first write waits %v", d)
 		}
 		for range 12 {
-			l.wait(k)
+			time.Sleep(c.wait(k))
+			c.wrote(k)
 		}
-		if d := l.wait(k); d < 2*time.Minute {
-			t.Errorf("the 14th loss waits only %v", d)
+		if d := c.wait(k); d < 2*time.Minute || d > contestLimit {
+			t.Errorf("the 13th write waits %v", d)
 		}
-		time.Sleep(lossWindow + time.Second)
-		if d := l.wait(k); d != 0 || len(l.last) != 1 {
-			t.Errorf("after a long time a loss waits %v", d)
+		time.Sleep(contestWindow + time.Second)
+		if times, _ := c.wrote(k); times != 1 || len(c.last) != 1 {
+			t.Errorf("after a long time it is write number %d in a row", times)
 		}
 	})
 }

@@ -37,6 +37,9 @@ const (
 func classify(err error) failure {
 	var changed *changedError
 	var left *leftoverError
+	var taken *takenError
+	var fields *fieldConflict
+	var wrong *policyError
 	var awaited *deletingError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{base: slow, limit: slowLimit}
@@ -51,8 +54,12 @@ func classify(err error) failure {
 		return passing.says("Deleting", err)
 	case errors.As(err, &left):
 		return refusal.says("NotEmpty", err)
-	case errors.Is(err, errNotOurs):
+	case errors.As(err, &taken):
 		return refusal.says("AlreadyExists", err)
+	case errors.As(err, &fields):
+		return refusal.says("Conflict", err)
+	case errors.As(err, &wrong):
+		return refusal.says("Invalid", err)
 	case errors.Is(err, target.ErrNotServed):
 		return passing.says("NotServed", err)
 	case missingNamespace(err):

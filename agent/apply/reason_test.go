@@ -24,7 +24,9 @@ func TestClassify(t *testing.T) {
 		reason string
 		atOnce bool
 	}{
-		{errNotOurs, "AlreadyExists", true},
+		{&takenError{}, "AlreadyExists", true},
+		{&fieldConflict{}, "Conflict", true},
+		{&policyError{errors.New("x")}, "Invalid", true},
 		{apierrors.NewForbidden(configMaps, "c", errors.New("exceeded quota: q")), "QuotaExceeded", true},
 		{apierrors.NewForbidden(configMaps, "c", errors.New("no")), "Forbidden", true},
 		{status(422, metav1.StatusReasonInvalid, "bad"), "Invalid", true},

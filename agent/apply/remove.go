@@ -70,14 +70,12 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return err
 	}
 	r, known := a.Inventory.Get(e.Key)
-	if !known {
-		if r, err = a.lookUp(ctx, client, e.Key, &was); err != nil {
-			return err
-		}
+	if !known { // a crash may have lost the record
+		r = inventory.Record{Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}
 	}
 	how := removal(e, &was)
 	switch {
-	case r.UID == "":
+	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
@@ -85,21 +83,6 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return a.finish(ctx, e, "protected name")
 	}
 	return a.carryOut(ctx, client, e, r, how)
-}
-
-// lookUp looks whether the target has the object of a tombstone whose record a crash has lost. The zero Record means that it has not.
-func (a *Applier) lookUp(ctx context.Context, c *target.Client, k store.Key, was *target.Object) (inventory.Record, error) {
-	if was.OriginUID() == "" {
-		return inventory.Record{}, nil
-	}
-	live, err := a.find(ctx, c, target.Of(k, was.APIVersion), k, false)
-	if errors.Is(err, target.ErrNotServed) {
-		return inventory.Record{}, nil
-	}
-	if err != nil || live == nil || live.OriginUID() != was.OriginUID() || live.OriginSpace() != was.OriginSpace() {
-		return inventory.Record{}, err
-	}
-	return inventory.Record{UID: live.Metadata.UID, Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}, nil
 }
 
 // carryOut deletes or releases the object of a record.
@@ -124,7 +107,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		return err
 	}
 	// gofail: var beforeTargetDelete struct{}
-	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, r.UID, how == store.RemoveKeepDependents)
+	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, live.Metadata.UID, how == store.RemoveKeepDependents)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -142,7 +125,8 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	return err
 }
 
-// ours reads the object of a record, or tells why nothing is left to do.
+// ours reads the object of a record, or tells why nothing is left to do. An object with another UID than the record's is ours when it carries the
+// mark of the same source: a crash lost the record of its making.
 func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, k store.Key, r inventory.Record) (*target.Object, string, error) {
 	live, err := a.find(ctx, c, res, k, false)
 	switch {
@@ -152,10 +136,8 @@ func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resourc
 		return nil, "", err
 	case live == nil:
 		return nil, "gone", nil
-	case live.Metadata.UID != r.UID:
-		return nil, "another object has the name", nil
-	case live.OriginUID() != r.OriginUID:
-		return nil, "taken over by somebody else", nil
+	case live.OriginUID() != r.OriginUID || live.OriginSpace() != k.Space:
+		return nil, "the object of this name is not ours", nil
 	default:
 		return live, "", nil
 	}
@@ -171,29 +153,4 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at
-// once the first time and ever slower when somebody keeps deleting it; the answer tells whether it will be. A Job that its own
-// time to live removed has done its work and stays away.
-func (a *Applier) Vanished(k store.Key, uid string) bool {
-	r, known := a.Inventory.Get(k)
-	if !known || r.UID != uid {
-		return false
-	}
-	e, ok, err := a.Desired.Get(k)
-	if err == nil && ok && e.Tombstone {
-		a.queue.kick(func(other store.Key) bool { return other == k }) // what it waits for has come
-	}
-	if err != nil || !ok || e.Tombstone {
-		return false
-	}
-	if k.Group == "batch" && k.Resource == "jobs" && strings.Contains(string(e.Body), `"ttlSecondsAfterFinished":`) {
-		return false
-	}
-	a.Log.Info("object vanished from the target, writing it again", "key", k)
-	r.UID, r.Applied = "", store.Hash{}
-	a.Inventory.Put(k, r)
-	a.queue.addAfter(k, a.lost.wait(k))
-	return true
 }

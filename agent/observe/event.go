@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -30,6 +31,7 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 		}
 		if o.observed(k, rec, live) {
 			o.publish(k)
+			o.Seen(k, rec.sight())
 		}
 		if w.resource == replicaSetResource || w.resource == jobResource {
 			o.middle(w, live)
@@ -46,8 +48,18 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 	}
 }
 
+// deleted takes over that an object was deleted, with the last that the target has to say of it.
+func (o *Observer) deleted(live *target.Object) {
+	k, ours := o.Inventory.ByUID(live.Metadata.UID)
+	running := ours && !finished(k, live)
+	if ours && !running {
+		o.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
+	}
+	o.gone(live.Metadata.UID, running)
+}
+
 // gone takes over that an object with this UID is no longer on the target.
-func (o *Observer) gone(uid string) {
+func (o *Observer) gone(uid string, running bool) {
 	o.mu.Lock()
 	o.fetch.deleted(uid)
 	delete(o.strays, uid)
@@ -59,7 +71,7 @@ func (o *Observer) gone(uid string) {
 	}
 	k, ok := o.Inventory.ByUID(uid)
 	o.mu.Unlock()
-	if !ok || !o.Vanished(k, uid) {
+	if !ok || !o.Vanished(k, uid, running) {
 		return
 	}
 	o.mu.Lock()

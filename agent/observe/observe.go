@@ -15,8 +15,11 @@ import (
 type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
-	// Vanished is called when an object of the inventory is no longer on the target. It tells whether it will be written again.
-	Vanished func(k store.Key, uid string) bool
+	// Seen is called with every sight of an object in the inventory. It must not wait.
+	Seen func(k store.Key, s inventory.Sight)
+	// Vanished is called when an object of the inventory is no longer on the target; running is true when it was seen to be no finished Job or
+	// Pod when it went. It tells whether the target is without what is desired.
+	Vanished func(k store.Key, uid string, running bool) bool
 	Log      *slog.Logger
 }
 
@@ -123,6 +126,9 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 	o.publish(k)
 	o.follow(k, r)
 	o.claim(r, live)
+	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
+		o.Seen(k, rec.sight())
+	}
 	if k.Class() == store.ClassCRD {
 		for _, w := range o.watchers {
 			w.nudge()

@@ -16,6 +16,9 @@ import (
 type record struct {
 	uid              string // on the target
 	revision         uint64 // resourceVersion of what was seen last
+	owned            uint64 // hash of the fields that were ours then
+	content          uint64 // hash of everything but status then
+	finished         bool   // a Job or Pod had run to its end then
 	originUID        string
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source
@@ -42,7 +45,10 @@ func (o *Observer) record(k store.Key) *record {
 
 func (rec *record) applied(r inventory.Record) {
 	if rec.uid != r.UID {
-		rec.uid, rec.revision, rec.status = r.UID, 0, nil
+		rec.uid, rec.revision = r.UID, 0
+		if !r.Finished { // the last status of what has run to its end stays
+			rec.status = nil
+		}
 	}
 	rec.originUID, rec.hash, rec.failure = r.OriginUID, r.Applied, nil
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
@@ -54,6 +60,7 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 		return false
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
+	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(k, live)
 	rec.status = nil
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status = o.codec.Encode(nil, live.Status)

@@ -109,7 +109,7 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 		return "", errors.Join(err, ctx.Err())
 	}
 	for uid := range missing {
-		w.o.gone(uid)
+		w.o.gone(uid, false)
 	}
 	return from, nil
 }
@@ -122,7 +122,7 @@ func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 			return
 		}
 		if kind == target.Deleted {
-			w.o.gone(live.Metadata.UID)
+			w.o.deleted(live)
 		} else {
 			w.o.seen(w.key, live)
 		}

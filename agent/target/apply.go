@@ -6,32 +6,55 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // Applying says on what condition an object is applied. Where the condition does not hold the answer is a conflict, and nothing changes.
 type Applying struct {
 	// UID that the object must have. Empty: there must be no object of this name, so that nobody else's is ever changed.
 	UID string
+	// ResourceVersion that the object must have; empty where any will do.
+	ResourceVersion string
+	// Yield leaves fields that belong to others to them: the answer is a conflict that names them. Otherwise they become ours.
+	Yield bool
 }
 
 // neverGiven is a resourceVersion that no object ever has. An API server compares the one of an apply with that of the object that is
 // there, and does not look at it when it makes the object: create-or-conflict, in one request.
 const neverGiven = "1"
 
-// Apply writes one object by server-side apply, with force. It tells whether the object was created.
+// Apply writes one object by server-side apply. It tells whether the object was created.
 func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, body []byte, on Applying) (*Object, bool, error) {
-	condition := map[string]string{"uid": on.UID}
-	if on.UID == "" {
-		condition = map[string]string{"resourceVersion": neverGiven}
+	condition := map[string]string{}
+	switch {
+	case on.UID == "":
+		condition["resourceVersion"] = neverGiven
+	case on.ResourceVersion != "":
+		condition["resourceVersion"] = on.ResourceVersion
+		fallthrough
+	default:
+		condition["uid"] = on.UID
 	}
 	body, err := withMetadata(body, condition)
 	if err != nil {
 		return nil, false, err
 	}
-	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}}
+	query := url.Values{"fieldManager": {FieldManager}, "force": {strconv.FormatBool(!on.Yield)}}
 	o := &Object{}
 	code, err := c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, o)
 	return o, code == http.StatusCreated, err
+}
+
+// Would returns what the object with this UID would be after an apply, in full. Nothing is changed.
+func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, body []byte, uid string) (map[string]any, error) {
+	body, err := withMetadata(body, map[string]string{"uid": uid})
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}, "dryRun": {"All"}}
+	whole := map[string]any{}
+	_, err = c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, &whole)
+	return whole, err
 }
 
 // withMetadata sets fields of metadata. Neither uid nor resourceVersion is ever recorded as an owned field.

@@ -76,6 +76,19 @@ func (c *Client) Get(ctx context.Context, r Resource, namespace, name string, ca
 	return o, err
 }
 
+// Read is Get that also returns the whole object.
+func (c *Client) Read(ctx context.Context, r Resource, namespace, name string) (*Object, map[string]any, error) {
+	var raw json.RawMessage
+	if _, err := c.call(ctx, http.MethodGet, r.path(namespace, name), nil, "", nil, &raw); err != nil {
+		return nil, nil, err
+	}
+	o, whole := &Object{}, map[string]any{}
+	if err := errors.Join(json.Unmarshal(raw, o), json.Unmarshal(raw, &whole)); err != nil {
+		return nil, nil, fmt.Errorf("decode %s %s/%s: %w", r, namespace, name, err)
+	}
+	return o, whole, nil
+}
+
 // Create posts one object.
 func (c *Client) Create(ctx context.Context, r Resource, namespace string, body []byte) (*Object, error) {
 	o := &Object{}

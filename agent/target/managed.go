@@ -32,24 +32,32 @@ func (o *Object) Owned() json.RawMessage {
 	return nil
 }
 
-// OwnedSum is a 64-bit hash of Owned, never 0.
-func (o *Object) OwnedSum() uint64 {
+// ContentSum is a 64-bit hash that changes whenever anybody writes something but status.
+func (o *Object) ContentSum() uint64 {
 	h := fnv.New64a()
-	h.Write(o.Owned())
+	for i := range o.Metadata.ManagedFields {
+		m := &o.Metadata.ManagedFields[i]
+		if m.Subresource == "status" {
+			continue
+		}
+		for _, part := range []string{m.Manager, m.Operation, m.Time} {
+			h.Write([]byte(part))
+		}
+		h.Write(m.FieldsV1)
+	}
+	if o.Metadata.Generation == 0 { // the time of an entry is only a second's
+		h.Write([]byte(o.Metadata.ResourceVersion))
+	}
+	return h.Sum64() + uint64(o.Metadata.Generation)
+}
+
+// OwnedSum is a 64-bit hash of Owned; 0 when nothing is owned.
+func (o *Object) OwnedSum() uint64 {
+	owned := o.Owned()
+	if owned == nil {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write(owned)
 	return h.Sum64() | 1
 }
-
-// fields is a node of a set of fields, in the form of managedFields: "f:name" is a member, `k:{...}` an element of a list, and an empty
-// node a field that is owned as a whole.
-type fields map[string]fields
-
-// owned is Owned, decoded; nil when nothing is owned or it cannot be read.
-func (o *Object) owned() fields {
-	var f fields
-	if json.Unmarshal(o.Owned(), &f) != nil {
-		return nil
-	}
-	return f
-}
-
-func (f fields) below(name string) fields { return f["f:"+name] }

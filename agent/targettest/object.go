@@ -3,6 +3,7 @@ package targettest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -35,6 +36,18 @@ func (s *Server) PutAs(by, subresource, apiVersion, kind, namespace, name string
 	s.owned[r] = updated(s.owned[r], manager{by, "Update", subresource}, s.objects[r], o)
 	s.store(r, o)
 	return meta(s.objects[r])["uid"].(string)
+}
+
+// Replace is Put with fields at the top replaced instead of merged.
+func (s *Server) Replace(apiVersion, kind, namespace, name string, fields map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.byKind(apiVersion, kind)
+	r := ref{k.Group, k.Plural, namespace, name}
+	o := clone(s.objects[r])
+	maps.Copy(o, clone(fields))
+	s.owned[r] = updated(s.owned[r], manager{Somebody, "Update", ""}, s.objects[r], o)
+	s.store(r, o)
 }
 
 // SetStatus replaces an object's status, as its controller would.
@@ -83,11 +96,16 @@ func (s *Server) store(r ref, o map[string]any) {
 		s.nextUID++
 		m["uid"] = fmt.Sprintf("uid-%d", s.nextUID)
 		m["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-		m["generation"] = float64(1)
 	} else {
-		m["uid"], m["creationTimestamp"], m["generation"] = meta(old)["uid"], meta(old)["creationTimestamp"], meta(old)["generation"]
-		if !reflect.DeepEqual(old["spec"], o["spec"]) {
-			m["generation"] = meta(old)["generation"].(float64) + 1
+		m["uid"], m["creationTimestamp"] = meta(old)["uid"], meta(old)["creationTimestamp"]
+	}
+	if o["spec"] != nil { // kinds without a spec have no generation
+		m["generation"] = float64(1)
+		if old != nil && old["spec"] != nil {
+			m["generation"] = meta(old)["generation"]
+			if !reflect.DeepEqual(old["spec"], o["spec"]) {
+				m["generation"] = meta(old)["generation"].(float64) + 1
+			}
 		}
 	}
 	m["resourceVersion"] = strconv.FormatInt(s.revision, 10)

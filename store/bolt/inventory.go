@@ -23,6 +23,14 @@ type Record struct {
 	TargetGeneration int64 `json:"targetGen,omitempty"`
 	// ResourceVersion of the object on the target after that.
 	ResourceVersion string `json:"rv,omitempty"`
+	// Owned is a hash of the fields that were ours on the target after that; 0 when none were.
+	Owned uint64 `json:"owned,omitempty"`
+	// Finished is true for a Job or Pod that was seen to have run to its end: it is not run again.
+	Finished bool `json:"finished,omitempty"`
+	// Gone is true when the object went from the target by another's hand and is not made again.
+	Gone bool `json:"gone,omitempty"`
+	// Autoscaled is true when an autoscaler on the target decides about its replicas.
+	Autoscaled bool `json:"autoscaled,omitempty"`
 	// Created is true when the object was made by us, not found.
 	Created bool `json:"created,omitempty"`
 	// APIVersion and Kind it was applied with, "apps/v1" and "Deployment".

@@ -1,0 +1,73 @@
+package apply
+
+import (
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+)
+
+// contests remembers how often an object had to be written against another's hand, so that two parties that disagree do not write as fast as
+// they can: at once the first time, then ever slower.
+type contests struct {
+	mu   sync.Mutex
+	last map[store.Key]contest
+}
+
+type contest struct {
+	times int
+	at    time.Time // of the last write
+	next  time.Time // not before
+}
+
+// contested is how often in a row an object is set back before it is said that somebody disagrees.
+const contested = 3
+
+// Times of a contest. One that was quiet for contestWindow is over.
+const (
+	contestFirst  = time.Second
+	contestLimit  = 5 * time.Minute
+	contestWindow = 10 * time.Minute
+)
+
+func newContests() contests { return contests{last: map[store.Key]contest{}} }
+
+// wait is how long an object has to wait until it may be written against another's hand.
+func (c *contests) wait(k store.Key) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(0, time.Until(c.last[k].next))
+}
+
+// undecided is how long it takes until an object that was said to be contested counts as left in peace, 0 for others.
+func (c *contests) undecided(k store.Key) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.last[k]
+	if seen.times < contested {
+		return 0
+	}
+	return max(0, time.Until(seen.next))
+}
+
+// wrote records such a write. It returns how often it was done in a row, and how long to wait for the next.
+func (c *contests) wrote(k store.Key) (int, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for other, seen := range c.last {
+		if now.Sub(seen.at) > contestWindow && now.After(seen.next) {
+			delete(c.last, other)
+		}
+	}
+	seen := c.last[k]
+	if seen.next.Before(now) {
+		seen.next = now
+	}
+	seen.times++
+	seen.at = seen.next
+	wait := backoff(seen.times, contestFirst, contestLimit)
+	seen.next = seen.next.Add(wait)
+	c.last[k] = seen
+	return seen.times, wait
+}

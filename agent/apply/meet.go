@@ -1,0 +1,158 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// takenError is returned when the name is taken on the target by an object that is not ours to change.
+type takenError struct {
+	space  string   // that delivered it; empty when nobody did
+	differ []string // fields, when it would have been taken over had they been equal
+}
+
+// Error says whose the object is and how to go on.
+func (t *takenError) Error() string {
+	switch {
+	case t.space != "":
+		return fmt.Sprintf("the target already has an object of this name that was delivered from space %q; "+
+			"delete it there, or choose another name or target", t.space)
+	case len(t.differ) > 0:
+		return "the target already has an object of this name that differs in " + strings.Join(t.differ, ", ") +
+			"; make it equal, or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
+	default:
+		return "the target already has an object of this name that was not delivered from here; remove it there, choose another name, " +
+			"or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
+	}
+}
+
+// meet decides what to do with an object that is already there and is in no record.
+func (a *Applier) meet(ctx context.Context, t *task) error {
+	found, whole, err := t.read(ctx)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return &changedError{errors.New("the object that had the name is gone")}
+	}
+	// A record that a crash lost, or an agent that joined anew.
+	ours := found.OriginUID() != "" && found.OriginUID() == t.head.OriginUID() && found.OriginSpace() == t.Key.Space
+	if !ours && t.Key.Class() == store.ClassNamespace {
+		a.note(t, found, false)
+		return nil
+	}
+	if err := deleting(found); err != nil {
+		return err
+	}
+	if !ours {
+		if err := a.mayTake(ctx, t, found, whole); err != nil {
+			return err
+		}
+		a.Log.Info("object taken over", "key", t.Key)
+	}
+	body, err := a.leaving(ctx, t, found, whole)
+	if err != nil {
+		return err
+	}
+	live, _, err := t.put(ctx, body, target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	return a.written(ctx, t, live, ours)
+}
+
+// mayTake returns why an object of somebody else is not taken over, nil when it is. One of another space never is: spaces do not reach
+// into each other.
+func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
+	if space := found.OriginSpace(); space != "" && space != t.Key.Space {
+		return &takenError{space: space}
+	}
+	if t.policy.takesOver() {
+		return nil
+	}
+	if !t.policy.takesOverEqual() {
+		return &takenError{}
+	}
+	body, err := a.leaving(ctx, t, found, whole)
+	if err != nil {
+		return err
+	}
+	would, err := t.client.Would(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, found.Metadata.UID)
+	if err != nil {
+		return fmt.Errorf("compare with the object that is there: %w", err)
+	}
+	if differ := differences(bare(would), bare(whole), ""); len(differ) > 0 {
+		return &takenError{differ: differ[:min(len(differ), maxNamed)]}
+	}
+	return nil
+}
+
+// maxNamed is how many fields a message names.
+const maxNamed = 5
+
+// bare is an object without its status, and without what a server or a mark of ours makes differ.
+func bare(o map[string]any) map[string]any {
+	out := maps.Clone(o)
+	delete(out, "status")
+	metadata, _ := out["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, name := range []string{"managedFields", "resourceVersion", "generation"} {
+		delete(metadata, name)
+	}
+	for _, name := range []string{"annotations", "labels"} {
+		marks, _ := metadata[name].(map[string]any)
+		marks = maps.Clone(marks)
+		maps.DeleteFunc(marks, func(mark string, _ any) bool { return strings.HasPrefix(mark, target.MarkPrefix) })
+		if len(marks) == 0 {
+			delete(metadata, name)
+		} else {
+			metadata[name] = marks
+		}
+	}
+	out["metadata"] = metadata
+	return out
+}
+
+// differences are the paths at which two objects differ.
+func differences(a, b map[string]any, path string) (out []string) {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		x, isMap := a[name].(map[string]any)
+		y, both := b[name].(map[string]any)
+		switch {
+		case isMap && both:
+			out = append(out, differences(x, y, path+"."+name)...)
+		case !reflect.DeepEqual(a[name], b[name]):
+			out = append(out, path+"."+name)
+		}
+	}
+	return out
+}
+
+// leaving returns the body of a task for an object that is there: fields that are left to the target are as they are on it.
+func (a *Applier) leaving(ctx context.Context, t *task, live *target.Object, whole map[string]any) ([]byte, error) {
+	pointers, err := a.left(ctx, t, false)
+	if err != nil || len(pointers) == 0 {
+		return t.Body, err
+	}
+	body, err := t.whole()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pointers {
+		if err := live.Leave(body, whole, p); err != nil {
+			return nil, &policyError{err}
+		}
+	}
+	return json.Marshal(body)
+}

@@ -1,0 +1,78 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// task is one object that is brought to the target: what is desired, how it is kept, what is known of it there, and where it goes.
+type task struct {
+	store.Entry
+	head     target.Object
+	policy   policy
+	record   inventory.Record // the zero Record when there is none
+	client   *target.Client
+	resource target.Resource
+}
+
+// decode reads what an entry says.
+func (t *task) decode() error {
+	if err := json.Unmarshal(t.Body, &t.head); err != nil {
+		return fmt.Errorf("decode desired object: %w", err)
+	}
+	t.resource = target.Of(t.Key, t.head.APIVersion)
+	p, err := policyOf(&t.head)
+	if err != nil {
+		return &policyError{err}
+	}
+	t.policy = p
+	return nil
+}
+
+// policyError is returned for a policy that cannot be meant so. It stays until the policy is mended.
+type policyError struct{ error }
+
+func (p *policyError) Unwrap() error { return p.error }
+
+// put applies a body. Every write of an object but its deletion and its release goes through here.
+func (t *task) put(ctx context.Context, body []byte, on target.Applying) (live *target.Object, made bool, err error) {
+	// gofail: var beforeTargetWrite struct{}
+	return t.client.Apply(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, on)
+}
+
+// whole is the desired object in full. It is the caller's.
+func (t *task) whole() (map[string]any, error) {
+	o := map[string]any{}
+	if err := json.Unmarshal(t.Body, &o); err != nil {
+		return nil, fmt.Errorf("decode desired object: %w", err)
+	}
+	return o, nil
+}
+
+// find returns the object of a key, nil when there is none.
+func (a *Applier) find(ctx context.Context, c *target.Client, r target.Resource, k store.Key, cached bool) (*target.Object, error) {
+	found, err := c.Get(ctx, r, k.Namespace, k.Name, cached)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// read returns the object of a task, also in full; nil when there is none.
+func (t *task) read(ctx context.Context) (*target.Object, map[string]any, error) {
+	live, whole, err := t.client.Read(ctx, t.resource, t.Key.Namespace, t.Key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	return live, whole, err
+}
