@@ -72,7 +72,7 @@ func app() *cli.App {
 		Suggest:              true,
 		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
 		ExitErrHandler:       func(*cli.Context, error) {},
-		Commands:             []*cli.Command{centerCommand(), agentCommand(), tokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
+		Commands:             []*cli.Command{centerCommand(), agentCommand(), tokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
 	}
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"

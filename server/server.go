@@ -52,6 +52,7 @@ type Config struct {
 type Server struct {
 	cfg      Config
 	url      string
+	keys     *pki.PKI
 	store    *kine.Store
 	api      *apiserver.Server
 	spaces   *space.Controller
@@ -85,7 +86,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
 		return nil, err
 	}
-	keys, err := pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.AgentCertificateLife, Log: cfg.Log})
+	s.keys, err = pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.AgentCertificateLife, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func New(cfg Config) (_ *Server, err error) {
 	}
 	hosts := reachedBy(tcp.Addr(), cfg)
 	s.url = "https://" + hosts[0]
-	certificate, err := keys.Serving(withoutPorts(hosts)...)
+	certificate, err := s.keys.Serving(withoutPorts(hosts)...)
 	if err != nil {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
@@ -110,14 +111,14 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.closers = append(s.closers, s.store.Close)
-	if err := s.wire(keys, certificate, tcp, udp); err != nil {
+	if err := s.wire(certificate, tcp, udp); err != nil {
 		return nil, err
 	}
-	return s, s.writeAdminKubeconfig(keys)
+	return s, s.writeAdminKubeconfig()
 }
 
 // wire makes the parts and tells each of the others what it needs of them.
-func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener, udp net.PacketConn) (err error) {
+func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.PacketConn) (err error) {
 	s.port = listen.New(listen.Config{
 		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
@@ -140,14 +141,16 @@ func (s *Server) wire(keys *pki.PKI, certificate *pki.Serving, tcp net.Listener,
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: keys, ResetKey: keys.ResetKey(),
-		Sign: func(csr []byte, name string) ([]byte, error) { return keys.SignAgent(csr, name, s.store.Incarnation()) },
+		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.keys, Rotated: s.rotated, ResetKey: s.keys.ResetKey(),
+		Sign: func(csr []byte, name string) ([]byte, error) {
+			return s.keys.SignAgent(csr, name, s.store.Incarnation())
+		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
-		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: keys.ClientCAs,
-		ServiceAccountKey: keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
+		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
+		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
@@ -202,6 +205,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if started(caughtUp) {
 		s.inboxes.Replay()
 		start("memory", memory.Run)
+		start("kubeconfig", s.keepKubeconfig)
 		start("delivery", s.delivery.Run)
 		start("summary", s.summary.Run)
 		start("door", s.door.Run)

@@ -36,6 +36,8 @@ type Config struct {
 	// Certificate proves the center.
 	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Authorities Authorities
+	// Rotated is called when other authorities sign or are trusted. It may be nil.
+	Rotated func()
 	// ResetKey outlives a restart, so that agents notice one at once.
 	ResetKey [32]byte
 	// Sign issues a certificate for a request and a name.
@@ -73,6 +75,10 @@ type Door struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	left     map[string]bool // targets whose session ended since the start
+	request  *v1alpha1.AuthoritiesRequest
+
+	rotation chan struct{} // wakes rotate
+	told     string        // the status of the authorities that was written; rotate's own
 }
 
 // New returns a door that is still closed; Run opens it.
@@ -81,7 +87,7 @@ func New(cfg Config) *Door {
 	if cfg.Metrics != nil {
 		cfg.Metrics.MustRegister(meter)
 	}
-	return &Door{cfg: cfg, targets: newTargets(), meter: meter, sessions: map[string]*session{}, left: map[string]bool{},
+	return &Door{cfg: cfg, targets: newTargets(), meter: meter, sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 
@@ -106,6 +112,7 @@ func (d *Door) Run(ctx context.Context) error {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })
 	}
 	running.Go(func() { d.keepStatus(ctx) })
+	running.Go(func() { d.rotate(ctx) })
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause

@@ -53,6 +53,8 @@ func (f *fakeAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 const (
 	secretsPath = "/api/v1/namespaces/kube-system/secrets"
 	targetsPath = "/apis/skerry.dev/v1alpha1/synctargets"
+
+	configMapsPath = "/api/v1/namespaces/kube-system/configmaps"
 )
 
 // ServeHTTP implements http.Handler.
@@ -73,7 +75,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	obj := f.objects[path]
 	switch {
-	case path != secretsPath && path != targetsPath && obj == nil:
+	case path != secretsPath && path != targetsPath && path != configMapsPath && obj == nil:
 		fail(w, http.StatusNotFound)
 	case r.Method == http.MethodPost:
 		f.create(w, path, body)
@@ -171,11 +173,20 @@ func (f *fakeAPI) put(path string, obj map[string]any) {
 }
 
 func (f *fakeAPI) tell(path string, obj map[string]any) {
-	if name, ok := strings.CutPrefix(path, targetsPath+"/"); ok {
+	if key, ok := followedKey(path); ok {
 		for _, d := range f.followers {
-			d.Apply(store.Write{Key: targetKey(name), Revision: int64(f.revision), Object: obj})
+			d.Apply(store.Write{Key: key, Revision: int64(f.revision), Object: obj})
 		}
 	}
+}
+
+// followedKey is the key of a path that a door follows.
+func followedKey(path string) (store.Key, bool) {
+	if name, ok := strings.CutPrefix(path, targetsPath+"/"); ok {
+		return targetKey(name), true
+	}
+	name, ok := strings.CutPrefix(path, configMapsPath+"/")
+	return store.Key{Space: v1alpha1.RootSpace, Resource: "configmaps", Namespace: "kube-system", Name: name}, ok
 }
 
 // follow makes a door follow the writes, from what is there now on.
@@ -185,7 +196,7 @@ func (f *fakeAPI) follow(d *Door) {
 	f.followers = append(f.followers, d)
 	d.Reset(int64(f.revision), func(yield func(store.Write) bool) {
 		for p, obj := range f.objects {
-			if name, ok := strings.CutPrefix(p, targetsPath+"/"); ok && !yield(store.Write{Key: targetKey(name), Object: obj}) {
+			if key, ok := followedKey(p); ok && !yield(store.Write{Key: key, Object: obj}) {
 				return
 			}
 		}

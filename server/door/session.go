@@ -29,14 +29,16 @@ type session struct {
 	ended  chan struct{} // closed when nothing of the session runs any more
 	orders chan tunnel.Order
 
-	mu    sync.Mutex
-	acked store.Position
-	said  *tunnel.Said // all that the agent says of itself; nil until it has said anything
-	held  *delta.Held  // what the agent would lose while it does not obey this center
-	given string       // the acceptance that was sent
-	due   int64        // what the agent should have acknowledged by now
-	head  int64        // the feed's head at the last glance
-	shown standing
+	mu      sync.Mutex
+	acked   store.Position
+	said    *tunnel.Said    // all that the agent says of itself; nil until it has said anything
+	held    *delta.Held     // what the agent would lose while it does not obey this center
+	given   string          // the acceptance that was sent
+	holds   *tunnel.Holding // the credentials that the agent has; nil when it does not say
+	offered offer
+	due     int64 // what the agent should have acknowledged by now
+	head    int64 // the feed's head at the last glance
+	shown   standing
 }
 
 // standing is how a session stands.
@@ -115,6 +117,11 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			d.accepted(s)
 			d.targets.touch(s.target)
 		},
+		OnHolds: func(h tunnel.Holding) {
+			s.hold(h)
+			d.offer(s)
+			d.targets.touch(s.target)
+		},
 		Orders: s.orders,
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
 			if err := d.member(id); err != nil {
@@ -141,7 +148,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	if err := d.member(id); err != nil {
 		return tunnel.Admission{}, err
 	}
-	s.feed, s.hello = d.cfg.Feed(id.Target), hello
+	s.feed, s.hello, s.holds = d.cfg.Feed(id.Target), hello, hello.Holds
 	if s.feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
 	}
@@ -165,6 +172,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 		d.leave(s)
 		return tunnel.Admission{}, err
 	}
+	d.offer(s)
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,

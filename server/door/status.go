@@ -176,6 +176,9 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing) {
 		status.LastSeen = &now
 	}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
+	if identity := s.identity(); identity != nil {
+		status.Identity = identity
+	}
 	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
 	if is.acked > 0 {
 		status.AppliedRevision = is.acked

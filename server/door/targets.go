@@ -139,8 +139,11 @@ func isTarget(k store.Key) bool {
 
 // Reset implements the kube API's change handler: the SyncTargets are exactly these.
 func (d *Door) Reset(_ int64, all iter.Seq[store.Write]) {
-	seen := map[string]bool{}
+	seen, request := map[string]bool{}, map[string]any(nil)
 	for w := range all {
+		if isRequest(w.Key) {
+			request = w.Object
+		}
 		if isTarget(w.Key) {
 			d.wrote(w.Key.Name, w.Object)
 			seen[w.Key.Name] = true
@@ -151,11 +154,14 @@ func (d *Door) Reset(_ int64, all iter.Seq[store.Write]) {
 			d.removed(name)
 		}
 	}
+	d.asked(request)
 }
 
 // Apply implements the kube API's change handler.
 func (d *Door) Apply(w store.Write) {
 	switch {
+	case isRequest(w.Key):
+		d.asked(w.Object)
 	case !isTarget(w.Key):
 	case w.Object == nil:
 		d.removed(w.Key.Name)
@@ -172,6 +178,7 @@ func (d *Door) wrote(name string, obj map[string]any) {
 	if d.targets.put(name, obj) {
 		d.targets.touch(name)
 	}
+	d.lookAtRotation()
 	if s := d.session(name); s != nil {
 		if err := d.member(s.conn.Peer()); err != nil {
 			s.cancel(err)

@@ -1,6 +1,7 @@
 package enroll
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
@@ -77,14 +78,19 @@ func (c *Credentials) Install(chain, bundle []byte) error {
 	if err := c.take(chain, bundle); err != nil {
 		return fmt.Errorf("the center sent an unusable certificate: %w", err)
 	}
-	if err := keyfile.Replace(filepath.Join(c.dir, bundleFile), bundle); err != nil {
-		return err
+	if had, err := os.ReadFile(filepath.Join(c.dir, bundleFile)); err != nil || !bytes.Equal(had, bundle) {
+		if err := keyfile.Replace(filepath.Join(c.dir, bundleFile), bundle); err != nil {
+			return err
+		}
 	}
 	return keyfile.Replace(filepath.Join(c.dir, certFile), chain)
 }
 
 // Trust checks a bundle, writes it and trusts exactly it from now on.
 func (c *Credentials) Trust(bundle []byte) error {
+	if bytes.Equal(bundle, c.trusted()) {
+		return nil
+	}
 	if err := checkAuthorities(bundle); err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // The center's certificate authorities are rotated through a ConfigMap of root: an admin writes the request, the center the status.
 const (
@@ -31,10 +35,13 @@ type AuthoritiesRequest struct {
 	// SwitchAt is when the new generation begins to sign, although targets do not trust it yet. Nil waits for all.
 	SwitchAt *metav1.Time `json:"switchAt,omitempty"`
 	// RetireAfter is how long after the switch the old generation stays trusted at least: kubeconfigs that were handed out name it.
-	RetireAfter metav1.Duration `json:"retireAfter"`
+	RetireAfter *metav1.Duration `json:"retireAfter,omitempty"`
 	// Force is a phase that is left at once, although targets are not ready: Announced or Switched.
 	Force AuthoritiesPhase `json:"force,omitempty"`
 }
+
+// DefaultRetireAfter is how long a retired generation stays trusted at least, unless the request says otherwise.
+const DefaultRetireAfter = 30 * 24 * time.Hour
 
 // AuthoritiesStatus is how the authorities are.
 type AuthoritiesStatus struct {
@@ -48,9 +55,10 @@ type AuthoritiesStatus struct {
 	// Bundle names the authorities that targets are to trust, Authority the one that signs their certificates.
 	Bundle    string `json:"bundle"`
 	Authority string `json:"authority"`
-	// Targets is how many are joined, Waiting how many of them the next phase waits for, WaitingFor the first 20 of them.
-	Targets    int      `json:"targets"`
-	Waiting    int      `json:"waiting"`
+	// Targets is how many are joined, Waiting how many of them the next phase waits for, WaitingFor the first 20 of them. They are counted
+	// during a rotation.
+	Targets    int      `json:"targets,omitempty"`
+	Waiting    int      `json:"waiting,omitempty"`
 	WaitingFor []string `json:"waitingFor,omitempty"`
 	// NextAt is before when the next phase does not begin.
 	NextAt *metav1.Time `json:"nextAt,omitempty"`

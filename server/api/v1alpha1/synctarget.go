@@ -49,6 +49,9 @@ type SyncTargetStatus struct {
 	// Held is what the target does not do before an admin has accepted it; see `skerry target accept`.
 	// +optional
 	Held *SyncTargetHeld `json:"held,omitempty"`
+	// Identity is what the target proves itself with and whom it trusts.
+	// +optional
+	Identity *SyncTargetIdentity `json:"identity,omitempty"`
 	// Conditions: Connected and Synced are the center's; CenterTrusted, ClockInSync, CertificateValid and TargetReachable are what the
 	// target's agent last said of itself.
 	// +listType=map
@@ -75,6 +78,16 @@ type SyncTargetHeld struct {
 	First []string `json:"first,omitempty"`
 	// Accept is the value of the annotation skerry.dev/accept that lets exactly this happen.
 	Accept string `json:"accept"`
+}
+
+// SyncTargetIdentity is what a target said of its credentials when it was last connected.
+type SyncTargetIdentity struct {
+	// CertificateUntil is when its certificate ends. It renews it at two thirds of its life.
+	CertificateUntil metav1.Time `json:"certificateUntil"`
+	// Authority names the center's authority that signed the certificate.
+	Authority string `json:"authority"`
+	// Bundle names the center's authorities that the target trusts.
+	Bundle string `json:"bundle"`
 }
 
 // SyncTargetList is a list of SyncTargets.
