@@ -174,6 +174,7 @@ func (a *agent) run(ctx context.Context) error {
 		parts.Go(func() { cancel(part(ctx)) })
 	}
 	if !a.Config.Relay {
+		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { trim(ctx, func() int64 { return a.observer.Feed().Head().Revision }) })
 	}
 	if a.scrape != nil {

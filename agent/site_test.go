@@ -56,6 +56,7 @@ func (s *site) start(dir string) {
 	var parts sync.WaitGroup
 	parts.Go(func() { ignore(a.observer.Run(ctx)) })
 	parts.Go(func() { ignore(a.applier.Run(ctx)) })
+	parts.Go(func() { ignore(a.followTarget(ctx)) })
 	books, closeBooks := context.WithCancel(context.Background())
 	var ledger sync.WaitGroup
 	ledger.Go(func() { ignore(a.inventory.Run(books)) })

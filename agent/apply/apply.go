@@ -80,6 +80,9 @@ func (a *Applier) Changed(keys []store.Key) {
 // on the target. A tombstone that comes before that could not tell whose object it would delete.
 func (a *Applier) Compared() <-chan struct{} { return a.unrecorded.done }
 
+// Retry tries everything again at once that waits for its time: the target answers again.
+func (a *Applier) Retry() { a.queue.kick(func(store.Key) bool { return true }) }
+
 // Pending is how many keys are not yet as desired.
 func (a *Applier) Pending() int { return a.queue.len() }
 

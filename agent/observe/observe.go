@@ -149,6 +149,15 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 	o.publish(k)
 }
 
+// Retry lets every watch that waits after a failure try again at once: the target answers again.
+func (o *Observer) Retry() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, w := range o.watchers {
+		w.nudge()
+	}
+}
+
 // Removed records that an object is gone and no longer desired, and its Pods with it.
 func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()

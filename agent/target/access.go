@@ -36,6 +36,8 @@ func (c cluster) EnsureSpace(context.Context, string) error { return nil }
 
 // Clients keeps one Client for each View of an Access.
 type Clients struct {
+	// Reach follows whether the target answers.
+	Reach  *Reach
 	access Access
 
 	mu      sync.Mutex
@@ -45,7 +47,7 @@ type Clients struct {
 
 // NewClients returns Clients of an Access.
 func NewClients(access Access) *Clients {
-	return &Clients{access: access, clients: map[string]*Client{}, ensured: map[string]bool{}}
+	return &Clients{Reach: newReach(), access: access, clients: map[string]*Client{}, ensured: map[string]bool{}}
 }
 
 // For returns the client of a space. Spaces with the same view share one.
@@ -63,6 +65,7 @@ func (c *Clients) For(space string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
 	}
+	made.reach = c.Reach
 	c.clients[view.ID] = made
 	return made, nil
 }

@@ -38,9 +38,10 @@ const (
 
 // Client speaks to one View. Its methods may be called concurrently.
 type Client struct {
-	id   string
-	base url.URL
-	http *http.Client
+	id    string
+	base  url.URL
+	http  *http.Client
+	reach *Reach // nil where nobody wants to know
 }
 
 func newClient(v View) (*Client, error) {
@@ -149,8 +150,10 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		c.reach.sent(0, err)
 		return nil, fmt.Errorf("reach the target: %w", err)
 	}
+	c.reach.sent(resp.StatusCode, nil)
 	return resp, nil
 }
 

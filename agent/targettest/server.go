@@ -44,6 +44,7 @@ type Server struct {
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
 	before   func(method, plural, name string)
+	down     bool
 	changed  chan struct{}
 	paused   chan struct{} // nil: not paused
 	closing  chan struct{}
@@ -103,6 +104,16 @@ func (s *Server) Before(f func(method, plural, name string)) {
 	s.before = f
 }
 
+// Down makes the API answer nothing, and cuts what is open.
+func (s *Server) Down(on bool) {
+	s.mu.Lock()
+	s.down = on
+	s.mu.Unlock()
+	if on {
+		s.http.CloseClientConnections()
+	}
+}
+
 // Writes returns the writes so far that came over HTTP.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
@@ -123,6 +134,12 @@ func (s *Server) Changes() int {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	down := s.down
+	s.mu.Unlock()
+	if down {
+		panic(http.ErrAbortHandler)
+	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case r.URL.Path == "/version":

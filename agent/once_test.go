@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"skerry.dev/skerry/store"
+)
+
+func job(name string, spec map[string]any) store.Entry {
+	return live("batch", "jobs", "batch/v1", "Job", "default", name, map[string]any{"spec": spec})
+}
+
+// anew is the entry of a source that was deleted and made again.
+func anew(e store.Entry) store.Entry {
+	e.Body = []byte(strings.Replace(string(e.Body), `"source-`, `"second-source-`, 1))
+	e.Hash = store.HashBody(e.Generation, e.Body)
+	return e
+}
+
+func ended(conditions ...string) map[string]any {
+	var all []any
+	for _, c := range conditions {
+		all = append(all, map[string]any{"type": c, "status": "True"})
+	}
+	return map[string]any{"conditions": all}
+}
+
+func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
+	s := newSite(t)
+	spec := map[string]any{"parallelism": 1}
+	timed := map[string]any{"ttlSecondsAfterFinished": 1}
+	complete, failed, running, expiring := job("complete", spec), job("failed", spec), job("running", spec), job("expiring", timed)
+	pod := func(name string) store.Entry {
+		return live("", "pods", "v1", "Pod", "default", name, map[string]any{"spec": map[string]any{"restartPolicy": "Never"}})
+	}
+	donePod, livePod := pod("done"), pod("live")
+	s.desire(complete, failed, running, expiring, donePod, livePod)
+	s.settled()
+	<-s.observer.Ready()
+	s.api.SetStatus("batch", "jobs", "default", "complete", ended("SuccessCriteriaMet", "Complete"))
+	s.api.SetStatus("batch", "jobs", "default", "failed", ended("Failed"))
+	s.api.SetStatus("", "pods", "default", "done", map[string]any{"phase": "Succeeded"})
+	for _, name := range []string{"complete", "failed", "running", "expiring"} {
+		s.api.Remove("batch", "jobs", "default", name)
+	}
+	s.api.Remove("", "pods", "default", "done")
+	s.api.Remove("", "pods", "default", "live")
+	eventually(t, "what had not ended runs again", func() bool { return s.exists(running) && s.exists(livePod) && s.exists(expiring) })
+	for range 3 {
+		s.settled()
+		for _, e := range []store.Entry{complete, failed, donePod} {
+			if s.exists(e) || s.writesTo(e.Key.Name) != 1 {
+				t.Errorf("%s was run again", e.Key.Name)
+			}
+			s.healthy(e)
+		}
+		s.restart(true)
+		<-s.observer.Ready()
+	}
+	// Another version of the same source is no reason to run it either; a new source is.
+	same := complete
+	same.Body = []byte(strings.Replace(string(complete.Body), `"shop/"`, `"shop/other-placement"`, 1))
+	same.Hash = store.HashBody(1, same.Body)
+	s.desire(same, anew(failed))
+	s.settled()
+	s.healthy(same)
+	if s.exists(complete) || !s.exists(failed) {
+		t.Errorf("of the same source %v, of a new one %v", s.exists(complete), s.exists(failed))
+	}
+	s.desire(gone(complete))
+	s.settled()
+	if r := s.report(complete.Key); r != nil {
+		t.Errorf("still reported after its tombstone: %s", dump(r))
+	}
+}
+
+func TestJobRemovedByItsTimeToLiveWhileNobodyLooked(t *testing.T) {
+	s := newSite(t)
+	j := job("j", map[string]any{"ttlSecondsAfterFinished": 1})
+	s.desire(j)
+	s.settled()
+	s.api.CutWatches()
+	s.stop()
+	s.api.SetStatus("batch", "jobs", "default", "j", ended("Complete"))
+	s.api.Remove("batch", "jobs", "default", "j")
+	s.api.Expire()
+	s.start(s.DataDir)
+	<-s.observer.Ready()
+	s.settled()
+	if s.exists(j) {
+		t.Error("it was run again")
+	}
+}
+
+// Deleted and made anew in the space while the tombstone was overtaken: it runs anew, though its spec is the same.
+func TestJobMadeAnewRunsAnew(t *testing.T) {
+	s := newSite(t)
+	j, c := job("j", map[string]any{"parallelism": 1}), configMap("default", "c", "1")
+	s.desire(j, c)
+	s.settled()
+	<-s.observer.Ready()
+	first, firstMap := s.uid("batch", "jobs", "default", "j"), s.uid("", "configmaps", "default", "c")
+	s.api.SetStatus("batch", "jobs", "default", "j", ended("Complete"))
+	s.desire(anew(j), anew(c))
+	s.settled()
+	eventually(t, "the second is reported", func() bool {
+		r := s.report(j.Key)
+		return r != nil && r.OriginUID == "second-source-jobs-j" && r.Error == nil
+	})
+	if now := s.uid("batch", "jobs", "default", "j"); now == first {
+		t.Error("the Job was not made anew")
+	}
+	if s.uid("", "configmaps", "default", "c") != firstMap {
+		t.Error("a ConfigMap was made anew, though it only had to be changed")
+	}
+	var status struct{ Conditions []any }
+	if r := s.report(j.Key); r.Status != nil && json.Unmarshal(r.Status, &status) == nil && len(status.Conditions) > 0 {
+		t.Error("the second has the first one's status")
+	}
+	deletions := 0
+	for _, w := range s.api.Writes() {
+		if w.Method == "DELETE" {
+			deletions++
+		}
+	}
+	if deletions != 1 {
+		t.Errorf("%d deletions", deletions)
+	}
+}

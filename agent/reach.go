@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel"
+)
+
+// A target that does not answer is asked again after probeFirst, ever more seldom up to probeLimit, and is called unreachable after unreachableAfter:
+// the restart of an API server is nothing to tell.
+const (
+	probeFirst       = 500 * time.Millisecond
+	probeLimit       = 15 * time.Second
+	unreachableAfter = 5 * time.Second
+)
+
+// followTarget tells the parent while the target cannot be reached, and goes on at once with what waited when it can be again. It asks only while the
+// target does not answer.
+func (a *agent) followTarget(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.clients.Reach.Changed():
+		}
+		a.untilReached(ctx)
+	}
+}
+
+func (a *agent) untilReached(ctx context.Context) {
+	told := ""
+	for wait := probeFirst; ctx.Err() == nil; wait = min(2*wait, probeLimit) {
+		since, why, failing := a.clients.Reach.Failing()
+		if !failing {
+			break
+		}
+		if reason, advice := target.Unreachable(why); reason != told && time.Since(since) >= unreachableAfter {
+			a.Log.Warn("the target does not answer; what runs there goes on as it is", "reason", reason, "since", since, "err", why)
+			a.conditions.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: reason, Message: fmt.Sprintf(
+				"the agent cannot reach its cluster since %s: %v; what runs there goes on as it is; %s", since.UTC().Format(time.RFC3339), why, advice)})
+			told = reason
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+			a.probe(ctx)
+		case <-a.clients.Reach.Changed():
+		}
+		timer.Stop()
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if told != "" {
+		a.Log.Info("the target answers again")
+		a.conditions.Clear(tunnel.TargetReachable)
+	}
+	a.observer.Retry()
+	a.applier.Retry()
+}
+
+// probe asks the target something small. How it went is noted by the client.
+func (a *agent) probe(ctx context.Context) {
+	client, err := a.clients.For(target.RootSpace)
+	if err == nil {
+		_, err = client.Version(ctx)
+	}
+	if err != nil {
+		a.Log.Debug("the target does not answer", "err", err)
+	}
+}
