@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/server/garbage"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/server/placement"
@@ -58,6 +59,7 @@ type Server struct {
 	spaces   *space.Controller
 	delivery *delivery.Delivery
 	summary  *summary.Summary
+	garbage  *garbage.Collector
 	door     *door.Door
 	inboxes  *inboxes
 	metrics  *metrics.Registry
@@ -138,6 +140,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.summary = summary.New(summary.Config{
 		API: writer, Report: s.inboxes.Report, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
 	})
+	s.garbage = garbage.New(garbage.Config{API: writer, Log: s.cfg.Log.With("part", "garbage")})
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
@@ -198,7 +201,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
 			start("changes", func(ctx context.Context) error {
-				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, memory}, first: caughtUp})
+				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, memory}, first: caughtUp})
 			})
 		}
 	}
@@ -208,6 +211,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("kubeconfig", s.keepKubeconfig)
 		start("delivery", s.delivery.Run)
 		start("summary", s.summary.Run)
+		start("garbage collector", s.garbage.Run)
 		start("door", s.door.Run)
 		close(s.ready)
 	}

@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -106,6 +109,43 @@ func (w *writer) Delete(ctx context.Context, key store.Key, apiVersion, uid stri
 		options.Preconditions = &metav1.Preconditions{UID: &id}
 	}
 	return r.Delete(ctx, key.Name, options)
+}
+
+// Live reads an object from the store, not from a cache.
+func (w *writer) Live(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error) {
+	r, err := w.resource(key, apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	return content(r.Get(ctx, key.Name, metav1.GetOptions{}))
+}
+
+// Remove deletes the object of this UID and version, with what it owns as the policy says: Orphan, Foreground or Background.
+func (w *writer) Remove(ctx context.Context, key store.Key, apiVersion, uid, version, policy string) error {
+	r, err := w.resource(key, apiVersion)
+	if err != nil {
+		return err
+	}
+	id, p := types.UID(uid), metav1.DeletionPropagation(policy)
+	return r.Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version}, PropagationPolicy: &p})
+}
+
+// Resolve tells how objects of a kind are reached in a space.
+func (w *writer) Resolve(_ context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error) {
+	d, err := discovery.NewDiscoveryClientForConfig(w.config(space))
+	if err != nil {
+		return "", false, err
+	}
+	list, err := d.ServerResourcesForGroupVersion(gv.String())
+	if err != nil {
+		return "", false, fmt.Errorf("look up %s %s in space %s: %w", gv, kind, space, err)
+	}
+	for _, r := range list.APIResources {
+		if r.Kind == kind && !strings.Contains(r.Name, "/") {
+			return r.Name, r.Namespaced, nil
+		}
+	}
+	return "", false, fmt.Errorf("space %s serves no kind %s in %s", space, kind, gv)
 }
 
 func content(u *unstructured.Unstructured, err error) (map[string]any, error) {

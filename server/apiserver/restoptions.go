@@ -69,9 +69,10 @@ func (s *storages) withCodec(gr schema.GroupResource, codec runtime.Codec, cache
 	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached, only))
 }
 
-// options leaves upstream's garbage collection finalizers out: nothing in a space would ever remove them.
+// options lets deletions with a propagation policy wait for the center's garbage collector.
 func options(config *storagebackend.ConfigForResource, prefix string, d generic.StorageDecorator) generic.RESTOptions {
-	return generic.RESTOptions{StorageConfig: config, Decorator: d, DeleteCollectionWorkers: 1, ResourcePrefix: prefix}
+	return generic.RESTOptions{StorageConfig: config, Decorator: d, DeleteCollectionWorkers: 1, ResourcePrefix: prefix,
+		EnableGarbageCollection: true}
 }
 
 func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
