@@ -246,7 +246,7 @@ func (c *child) report(ctx context.Context) error {
 			return nil
 		}
 	}
-	o := delta.Up()
+	o := delta.Up(delta.LAN)
 	if c.Send != nil {
 		o = *c.Send
 	}

@@ -278,7 +278,7 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 }
 
 func (p *parent) send(ctx context.Context) error {
-	o := delta.Down()
+	o := delta.Down(delta.LAN)
 	if p.Send != nil {
 		o = *p.Send
 	}

@@ -140,7 +140,7 @@ func TestCopyFollowsFeed(t *testing.T) {
 		for i := range 2000 {
 			src.set(map[store.Key]string{key(i): body(i, 1)})
 		}
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{Latency: time.Millisecond})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: time.Millisecond})
 		synctest.Wait()
 		time.Sleep(time.Second)
 		wantEqual(t, src, sink)
@@ -162,7 +162,7 @@ func TestChangeTakesHalfARoundTrip(t *testing.T) {
 		stored := make(chan time.Time, 10)
 		sink.OnCommit = func(store.Batch) { stored <- time.Now() }
 		acked := make(chan time.Time, 10)
-		o := delta.Down()
+		o := delta.Down(delta.LAN)
 		o.OnAck = func(store.Position) { acked <- time.Now() }
 		s := connect(t, src.Feed, sink, o, pipe.Options{Latency: latency})
 		time.Sleep(time.Minute)
@@ -191,7 +191,7 @@ func TestResumeAcknowledges(t *testing.T) {
 		src.set(map[store.Key]string{key(1): body(1, 1)})
 		for range 2 {
 			var acked store.Position
-			o := delta.Down()
+			o := delta.Down(delta.LAN)
 			o.OnAck = func(p store.Position) { acked = p }
 			s := connect(t, src.Feed, sink, o, pipe.Options{})
 			time.Sleep(time.Second)
@@ -209,7 +209,7 @@ func TestWindowAdapts(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
 		var batches atomic.Int64
 		sink.OnCommit = func(store.Batch) { batches.Add(1) }
-		s := connect(t, src.Feed, sink, delta.Up(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Up(delta.LAN), pipe.Options{})
 		time.Sleep(time.Minute)
 		batches.Store(0)
 		src.set(map[store.Key]string{key(1): body(1, 1)})
@@ -240,9 +240,9 @@ func TestCutAnywhere(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				src, sink := newSource(store.NewIncarnation(), 7), storetest.NewMemory()
 				torn := watchDecisions(sink)
-				send := delta.Down()
+				send := delta.Down(delta.LAN)
 				if seed%2 == 1 {
-					send = delta.Up()
+					send = delta.Up(delta.LAN)
 				}
 				for range 20 {
 					s := connect(t, src.Feed, sink, send, pipe.Options{Latency: time.Millisecond, CutAfter: 1 + random.IntN(6000)})
@@ -301,7 +301,7 @@ func TestSlowReceiverCoalesces(t *testing.T) {
 			entries.Add(int64(len(b.Entries)))
 			time.Sleep(10 * time.Second)
 		}
-		s := connect(t, src.Feed, sink, delta.Up(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Up(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		for i := range 1000 {
 			src.set(map[store.Key]string{key(1): body(1, i), key(2): body(2, i)})
@@ -328,7 +328,7 @@ func TestLargeObjects(t *testing.T) {
 			set[key(i)] = string(noise)
 		}
 		src.set(set)
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Minute)
 		wantEqual(t, src, sink)
 		s.end()

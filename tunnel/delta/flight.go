@@ -12,9 +12,9 @@ import (
 
 // flight counts the batches that are not acknowledged yet, oldest first.
 type flight struct {
-	maxBytes, maxBatches int
-	onAck                func(store.Position)
-	meter                *traffic.Meter
+	maxBatches int
+	onAck      func(store.Position)
+	meter      *traffic.Meter
 
 	mu      sync.Mutex
 	batches []inFlight
@@ -30,15 +30,22 @@ type inFlight struct {
 }
 
 func newFlight(o SendOptions) *flight {
-	return &flight{maxBytes: o.MaxInFlightBytes, maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, meter: o.Meter, landed: make(chan struct{}, 1)}
+	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, meter: o.Meter, landed: make(chan struct{}, 1)}
 }
 
-// room tells whether another batch may be sent. One is always allowed, however large.
-func (f *flight) room() bool {
+// room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large.
+func (f *flight) room(maxBytes int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := len(f.batches)
-	return n == 0 || f.bytes < f.maxBytes && (f.maxBatches == 0 || n < f.maxBatches)
+	return n == 0 || f.bytes < maxBytes && (f.maxBatches == 0 || n < f.maxBatches)
+}
+
+// size is how many bytes are on their way.
+func (f *flight) size() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.bytes
 }
 
 func (f *flight) sent(b inFlight) {

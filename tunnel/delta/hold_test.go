@@ -36,7 +36,7 @@ func (l lineage) run(revision int64, objects map[store.Key]string) (*source, lin
 func holding(t *testing.T, src *source, sink *storetest.Memory) (delta.Held, *session) {
 	t.Helper()
 	held := make(chan delta.Held, 10)
-	o := delta.Down()
+	o := delta.Down(delta.LAN)
 	o.OnHeld = func(h delta.Held) { held <- h }
 	before, at := sink.Live(), sink.Position()
 	s := connect(t, src.Feed, sink, o, pipe.Options{Latency: time.Millisecond})
@@ -67,11 +67,11 @@ func TestOtherDataIsHeld(t *testing.T) {
 		first := lineage{incarnation: store.NewIncarnation()}
 		src, backup := first.run(10, objects(20, 1))
 		sink := storetest.NewMemory()
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		src, _ = backup.run(10, objects(20, 1)) // the center starts once more
-		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		for i := range 5 { // and goes on
 			src.set(map[store.Key]string{key(i): body(i, 2), key(100 + i): body(i, 1)})
@@ -109,7 +109,7 @@ func TestOtherDataIsHeld(t *testing.T) {
 		if err := sink.Accept(passed.Head()); err != nil {
 			t.Fatal(err)
 		}
-		s = connect(t, passed.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, passed.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, passed, sink)
 		s.end()
@@ -122,12 +122,12 @@ func TestSharedHistoryIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := lineage{incarnation: store.NewIncarnation()}.run(10, objects(20, 1))
 		sink := storetest.NewMemory()
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		backup := lineage{incarnation: src.Head().Incarnation, eras: store.Eras{{Era: src.Head().Era, From: 10}}}
 		restored, _ := backup.run(30, objects(25, 3)) // the backup was taken at revision 30, while src went on
-		s = connect(t, restored.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, restored.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, restored, sink)
 		s.end()
@@ -139,11 +139,11 @@ func TestEqualContentIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := lineage{incarnation: store.NewIncarnation()}.run(100, objects(20, 1))
 		sink := storetest.NewMemory()
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		equal, _ := lineage{incarnation: store.NewIncarnation()}.run(3, objects(20, 1))
-		s = connect(t, equal.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, equal.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		equal.set(map[store.Key]string{key(3): "", key(4): body(4, 2)})
 		time.Sleep(time.Second)
@@ -161,7 +161,7 @@ func TestEqualContentIsFollowed(t *testing.T) {
 			t.Errorf("Receive: %v", got)
 		}
 		s.stop()
-		s = connect(t, late.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, late.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, late, sink)
 		s.end()
@@ -173,7 +173,7 @@ func TestAcceptIsForOneCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, backup := lineage{incarnation: store.NewIncarnation()}.run(100, objects(20, 1))
 		sink := storetest.NewMemory()
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		accepted, _ := backup.run(50, objects(10, 2))

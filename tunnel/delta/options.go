@@ -2,21 +2,18 @@ package delta
 
 import (
 	"log/slog"
-	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// Window is the least time between two batches. It grows from Min to Max while there is much to send and shrinks when there is little; the
-// first change after a pause goes at once.
-type Window struct{ Min, Max time.Duration }
-
-// SendOptions say how eager a sender is. Down and Up are the ones that tiers use.
+// SendOptions say how a sender sends. Down and Up are the ones that tiers use.
 type SendOptions struct {
-	Window Window
-	// MaxInFlightBytes is how many bytes of batches may wait for their acknowledgement; meanwhile changes coalesce.
-	MaxInFlightBytes int
+	// Terms say when and what. They may change while the sender runs; nil are those of a LAN, downwards.
+	Terms *Regulator
+	// UrgentFirst sends the more urgent entries first, whatever their order in the feed. The receiver's position stands still until
+	// all others are sent too.
+	UrgentFirst bool
 	// MaxInFlightBatches bounds their number; 0 means that only bytes count.
 	MaxInFlightBatches int
 	// PatchBytes is how many compressed bytes of bodies are kept to send later versions of them as patches; 0 sends whole bodies.
@@ -32,14 +29,14 @@ type SendOptions struct {
 	Log *slog.Logger
 }
 
-// Down are the options of desired feeds: at once, several batches in flight.
-func Down() SendOptions {
-	return SendOptions{MaxInFlightBytes: 1 << 20, PatchBytes: 64 << 10}
+// Down are the options of desired feeds, which are sent in their order.
+func Down(c Class) SendOptions {
+	return SendOptions{Terms: NewRegulator(c.Down()), PatchBytes: 64 << 10}
 }
 
-// Up are the options of reported feeds on a LAN.
-func Up() SendOptions {
-	return SendOptions{Window: Window{50 * time.Millisecond, time.Second}, MaxInFlightBytes: 256 << 10, MaxInFlightBatches: 2, PatchBytes: 256 << 10}
+// Up are the options of reported feeds.
+func Up(c Class) SendOptions {
+	return SendOptions{Terms: NewRegulator(c.Up()), UrgentFirst: true, MaxInFlightBatches: 2, PatchBytes: 256 << 10}
 }
 
 // ReceiveOptions are those of a receiver.

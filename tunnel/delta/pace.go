@@ -8,30 +8,37 @@ const (
 	enoughEntries = 24
 )
 
-// pace decides when the next batch may go. Its zero value sends at once, always.
+// urgentWindow is the longest that an error or a changed condition waits for its window, on any link.
+const urgentWindow = time.Second
+
+// pace decides when the next batch may go.
 type pace struct {
-	window Window
-	now    time.Duration // the present window
-	last   time.Time     // of the batch before
+	now  time.Duration // the present window
+	last time.Time     // of the batch before
 }
 
-// wait is how long to wait before sending at a time.
-func (p *pace) wait(at time.Time) time.Duration {
-	if p.last.IsZero() {
-		return 0
+// wait is how long to wait at a time before sending what has waited since another.
+func (p *pace) wait(w Window, at, since time.Time, urgent bool) time.Duration {
+	now, first := min(p.now, w.Max), w.First
+	if urgent {
+		now, first = min(now, urgentWindow), 0
 	}
-	return max(0, p.last.Add(p.now).Sub(at))
+	d := since.Add(first).Sub(at)
+	if !p.last.IsZero() {
+		d = max(d, p.last.Add(now).Sub(at))
+	}
+	return max(0, d)
 }
 
 // sent notes a batch of n entries; waited tells that it had to wait for the window.
-func (p *pace) sent(at time.Time, n int, waited bool) {
+func (p *pace) sent(w Window, at time.Time, n int, waited bool) {
 	p.last = at
 	switch {
 	case !waited:
-		p.now = p.window.Min
+		p.now = w.Min
 	case n < fewEntries:
-		p.now = max(p.now/2, p.window.Min)
+		p.now = max(p.now/2, w.Min)
 	case n < enoughEntries:
-		p.now = min(p.now*2, p.window.Max)
+		p.now = max(w.Min, min(p.now*2, w.Max))
 	}
 }

@@ -2,53 +2,31 @@ package delta
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// reconcile finds what the receiver has otherwise than the feed and sends that alone. The receiver is at from meanwhile, and in the end at
-// the returned position. root is what the receiver said that it has, nil when it must be asked.
-func (s *sender) reconcile(ctx context.Context, from store.Position, root *store.Digest) (store.Cursor, store.Position, error) {
+// reconcile finds what the receiver has otherwise than the feed, and puts that alone into the backlog. The receiver stays where it is until
+// all of it is sent. root is what the receiver said that it has, nil when it must be asked.
+func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 	head, want, cursor := s.feed.Snapshot()
-	var different []store.Entry
 	if root == nil || *root != want {
 		have, live := theirs{}, s.feed.All()
 		if root == nil || *root != (store.Digest{}) {
 			var err error
 			if have, err = s.ask(ctx, live); err != nil {
-				return 0, head, fmt.Errorf("compare with the receiver: %w", err)
+				return fmt.Errorf("compare with the receiver: %w", err)
 			}
 		}
-		different = have.differences(s.feed, live, head.Revision)
+		s.backlog.add(time.Now(), have.differences(s.feed, live, head.Revision)...)
 	}
-	for try := 1; ; try++ {
-		// What has changed since the snapshot goes along, so that no decision is seen in halves.
-		later, next, through := s.feed.Read(cursor, 0)
-		err := s.send(ctx, latest(different, later), from, through, try < maxTries)
-		if !errors.Is(err, errMoved) {
-			return next, through, err
-		}
-	}
-}
-
-// latest returns all entries of both, of a key that is in both the later.
-func latest(entries, later []store.Entry) []store.Entry {
-	changed := map[store.Key]bool{}
-	for _, e := range later {
-		changed[e.Key] = true
-	}
-	out := slices.Clone(later)
-	for _, e := range entries {
-		if !changed[e.Key] {
-			out = append(out, e)
-		}
-	}
-	return out
+	s.at.cursor, s.at.reached, s.at.owes = cursor, head, true
+	s.read(true) // what has changed since goes along, so that no decision is seen in halves
+	return nil
 }
 
 // theirs is what a receiver has in the buckets that differ.

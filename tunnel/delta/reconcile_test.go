@@ -22,7 +22,7 @@ func TestRestartedSenderCompares(t *testing.T) {
 			all[key(i)] = body(i, 1)
 		}
 		src.set(all)
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, src, sink)
 		s.end()
@@ -38,7 +38,7 @@ func TestRestartedSenderCompares(t *testing.T) {
 			again := newSource(incarnation, src.revision+5)
 			maps.Copy(all, c.changes)
 			again.set(all)
-			s = connect(t, again.Feed, sink, delta.Down(), pipe.Options{})
+			s = connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 			time.Sleep(time.Second)
 			wantEqual(t, again, sink)
 			st := s.child.Stats()
@@ -73,10 +73,10 @@ func TestNewIncarnationAccepted(t *testing.T) {
 			for i := range 100 {
 				src.set(map[store.Key]string{key(i + 10*round): body(i, 1)})
 			}
-			s := connect(t, src.Feed, sink, delta.Up(), pipe.Options{CutAfter: 900})
+			s := connect(t, src.Feed, sink, delta.Up(delta.LAN), pipe.Options{CutAfter: 900})
 			time.Sleep(time.Second)
 			s.end()
-			s = connect(t, src.Feed, sink, delta.Up(), pipe.Options{})
+			s = connect(t, src.Feed, sink, delta.Up(delta.LAN), pipe.Options{})
 			time.Sleep(time.Minute)
 			wantEqual(t, src, sink)
 			s.end()
@@ -91,7 +91,7 @@ func TestDamagedCopyIsMended(t *testing.T) {
 		src.set(differ(50))
 		src.set(map[store.Key]string{key(2000): body(1, 1)})
 		src.set(map[store.Key]string{key(2001): body(1, 1)})
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		for _, move := range []bool{false, true} {
@@ -99,7 +99,7 @@ func TestDamagedCopyIsMended(t *testing.T) {
 			if move {
 				src.set(map[store.Key]string{key(1000): body(1, 1)})
 			}
-			s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+			s = connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 			time.Sleep(time.Second)
 			wantEqual(t, src, sink)
 			s.end()
@@ -114,13 +114,13 @@ func TestSecondStepOfARevision(t *testing.T) {
 		for i := range 3000 {
 			src.set(map[store.Key]string{key(i): body(i, 1)})
 		}
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		s.end()
 		src.revision--
 		src.set(map[store.Key]string{key(5): body(5, 2)})
 		src.set(map[store.Key]string{key(6): body(6, 2)})
-		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, src, sink)
 		st := s.child.Stats()
@@ -136,7 +136,7 @@ func TestPatchNeedsItsBase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
 		src.set(map[store.Key]string{key(1): body(1, 1)})
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		sink.Lose(key(1))
 		if err := sink.Commit(t.Context(), store.Batch{Entries: []store.Entry{{Key: key(1), Revision: 1, Hash: store.Hash{1}, Body: []byte(body(1, 7))}},
@@ -152,7 +152,7 @@ func TestPatchNeedsItsBase(t *testing.T) {
 			t.Error("the patch was taken")
 		}
 		s.end()
-		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		wantEqual(t, src, sink)
 		s.end()
@@ -180,7 +180,7 @@ func TestRemovalCrosses(t *testing.T) {
 				t.Errorf("key %d: tombstone %t that removes by %s, want %s", i, e.Tombstone, e.Removal, how)
 			}
 		}
-		s := connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		for i := range 4 {
 			remove(i, store.Removal(i))
@@ -195,14 +195,14 @@ func TestRemovalCrosses(t *testing.T) {
 		s.end()
 		remove(4, store.RemoveOrphan)
 		sink.Lose(key(7)) // makes the sender compare
-		s = connect(t, src.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		want(4, store.RemoveOrphan)
 		s.end()
 
 		again := newSource(incarnation, src.revision+5)
 		again.set(map[store.Key]string{key(6): body(6, 1), key(7): body(7, 1)})
-		s = connect(t, again.Feed, sink, delta.Down(), pipe.Options{})
+		s = connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		want(5, store.RemoveByPolicy)
 		s.end()
