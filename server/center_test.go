@@ -34,9 +34,10 @@ import (
 )
 
 var (
-	spacesGVR     = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "spaces"}
-	placementsGVR = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "placements"}
-	crdsGVR       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	spacesGVR      = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "spaces"}
+	syncTargetsGVR = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "synctargets"}
+	placementsGVR  = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "placements"}
+	crdsGVR        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
 // authority signs the certificates of a test. It outlives restarts of the center.

@@ -270,6 +270,25 @@ func ownKinds(t *testing.T, c *center) {
 	if _, err := d.Resource(spacesGVR).List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("Spaces in a space: %v", err)
 	}
+	for _, wrong := range []struct {
+		link map[string]any
+		says string
+	}{
+		{map[string]any{"class": "satellite"}, "spec.link.class"},
+		{map[string]any{"bytesPerDay": "100Ki"}, "at least 1Mi"},
+		{map[string]any{"bytesPerDay": "lots"}, "spec.link.bytesPerDay"},
+		{map[string]any{"quietHours": "02:00-04:00"}, "give bytesPerDay, too"},
+		{map[string]any{"bytesPerDay": "5Mi", "quietHours": "2-4"}, "spec.link.quietHours"},
+		{map[string]any{"bytesPerDay": "5Mi", "quietHours": "02:00-02:00"}, "must not end when they begin"},
+		{map[string]any{"class": "metered", "bytesPerDay": "5Mi", "quietHours": "22:00-04:00+05:30"}, ""},
+	} {
+		site := object("skerry.dev/v1alpha1", "SyncTarget", "", "somewhere")
+		site.Object["spec"] = map[string]any{"link": wrong.link}
+		_, err := dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, site, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if ok := wrong.says == ""; ok != (err == nil) || !ok && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), wrong.says)) {
+			t.Errorf("%v: %v", wrong.link, err)
+		}
+	}
 	all, err := dyn(t, c.api.Loopback("*")).Resource(placementsGVR).List(ctx, metav1.ListOptions{})
 	must(t, err)
 	if len(all.Items) != 2 || all.Items[0].GetSelfLink() == all.Items[1].GetSelfLink() {

@@ -24,7 +24,7 @@ type ChildConfig struct {
 	// child has not looked at yet, and what a feed lacks is taken back at the parent.
 	Reported      *store.Feed
 	ReportedReady <-chan struct{}
-	// SendOptions of Reported; the zero value means delta.Up.
+	// SendOptions of Reported; nil means delta.Up on the parent's terms.
 	Send *delta.SendOptions
 	// OnWelcome and Renewal may be nil.
 	OnWelcome func(Welcome)
@@ -51,7 +51,8 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	if cfg.Conditions == nil {
 		cfg.Conditions = &Conditions{}
 	}
-	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1)}
+	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1),
+		terms: delta.NewRegulator(delta.LAN.Up()), linked: make(chan struct{})}
 	cfg.Meter.Open(link{conn})
 	err := c.open(ctx)
 	if err == nil {
@@ -103,6 +104,8 @@ type child struct {
 	answers           chan certificate
 	bundles           chan Bundle // the last one that is not carried out yet
 	welcomed          chan Welcome
+	terms             *delta.Regulator
+	linked            chan struct{} // closed when the parent has said how the link is used
 }
 
 // open opens the three streams and says hello. Nothing is waited for: positions and data are on their way at once.
@@ -164,6 +167,8 @@ func (c *child) read(ctx context.Context) error {
 				return fmt.Errorf("%w: welcomed twice", ErrProtocol)
 			}
 			welcomed = true
+			c.terms.Set(w.Link.up())
+			close(c.linked)
 			c.welcomed <- w
 			if c.OnWelcome != nil {
 				c.OnWelcome(w)
@@ -178,6 +183,12 @@ func (c *child) read(ctx context.Context) error {
 			default:
 			}
 			c.bundles <- b
+		case typeLink:
+			l, err := decode[Link](payload)
+			if err != nil {
+				return err
+			}
+			c.terms.Set(l.up())
 		case typeAccept:
 			if err := c.accept(payload); err != nil {
 				return err
@@ -237,16 +248,20 @@ func (c *child) receive(ctx context.Context) error {
 	}
 }
 
-// report sends the reports.
+// report sends the reports, once it is known how the link is used.
 func (c *child) report(ctx context.Context) error {
-	if c.ReportedReady != nil {
+	for _, ready := range []<-chan struct{}{c.ReportedReady, c.linked} {
+		if ready == nil {
+			continue
+		}
 		select {
-		case <-c.ReportedReady:
+		case <-ready:
 		case <-ctx.Done():
 			return nil
 		}
 	}
 	o := delta.Up(delta.LAN)
+	o.Terms = c.terms
 	if c.Send != nil {
 		o = *c.Send
 	}

@@ -29,6 +29,7 @@ const (
 const (
 	typeAccept wire.Type = 39
 	typeBundle wire.Type = 40
+	typeLink   wire.Type = 41
 	typeHolds  wire.Type = 44
 )
 
@@ -67,6 +68,8 @@ type Welcome struct {
 	Clock time.Time `json:"clock"`
 	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
+	// Link is filled in by ServeParent.
+	Link Link `json:"link,omitzero"`
 }
 
 // certificate answers a request: a chain and what to trust, or why not.

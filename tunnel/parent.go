@@ -49,8 +49,10 @@ type ParentConfig struct {
 	OnHeld func(delta.Held)
 	// Orders are sent to the child as they come.
 	Orders <-chan Order
-	// SendOptions of Feed; the zero value means delta.Down.
+	// SendOptions of Feed; nil means delta.Down on the terms of Use.
 	Send *delta.SendOptions
+	// Use says how the link is used; nil is a LAN without limits.
+	Use *Use
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
@@ -63,6 +65,9 @@ func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
 	defer cancel(nil)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Use == nil {
+		cfg.Use = NewUse(Link{})
 	}
 	p := &parent{ParentConfig: cfg, conn: conn}
 	cfg.Meter.Open(link{conn})
@@ -106,7 +111,7 @@ func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) erro
 	}
 	parts := []func(context.Context) error{p.read, p.order, p.ended}
 	if !welcome.RenewOnly {
-		parts = append(parts, p.send, p.receive)
+		parts = append(parts, p.send, p.receive, p.regulate)
 	}
 	var running sync.WaitGroup
 	for _, part := range parts {
@@ -198,6 +203,7 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	}
 	var err error
 	p.admission, err = p.Admit(ctx, who, hello)
+	p.admission.Welcome.Link, _ = p.Use.now()
 	return p.admission.Welcome, err
 }
 
@@ -233,6 +239,7 @@ func (p *parent) read(ctx context.Context) error {
 		}
 		switch t {
 		case typePing:
+			p.pinged(payload)
 		case typeConditions:
 			said, err := decode[Said](payload)
 			if err != nil {
@@ -279,6 +286,7 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 
 func (p *parent) send(ctx context.Context) error {
 	o := delta.Down(delta.LAN)
+	o.Terms = p.Use.down
 	if p.Send != nil {
 		o = *p.Send
 	}

@@ -28,7 +28,7 @@ func (c *child) tend(ctx context.Context) error {
 		var err error
 		select {
 		case <-ping.C:
-			err = c.control.sendBytes(typePing, make([]byte, pingBytes))
+			err = c.control.sendBytes(typePing, pingPayload(c.terms.Waiting()))
 		case w := <-c.welcomed:
 			if w.RenewOnly {
 				return c.renewExpired(ctx)

@@ -28,6 +28,8 @@ type record struct {
 	object           []byte    // of a Pod: without status and owner
 	owner            store.Key // of a Pod: the placed object that it belongs to
 	at               int64     // Unix time in milliseconds
+	conditions       uint64    // see conditionsOf
+	told             news      // what was urgent in the report that was sent last
 }
 
 // maxReported bounds what is decompressed of one status or object.
@@ -47,7 +49,7 @@ func (rec *record) applied(r inventory.Record) {
 	if rec.uid != r.UID {
 		rec.uid, rec.revision = r.UID, 0
 		if !r.Finished { // the last status of what has run to its end stays
-			rec.status = nil
+			rec.status, rec.conditions = nil, 0
 		}
 	}
 	rec.originUID, rec.hash, rec.failure = r.OriginUID, r.Applied, nil
@@ -61,9 +63,9 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
 	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(k, live)
-	rec.status = nil
+	rec.status, rec.conditions = nil, 0
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
-		rec.status = o.codec.Encode(nil, live.Status)
+		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)
 	}
 	return true
 }
@@ -79,7 +81,8 @@ func (o *Observer) publish(k store.Key) {
 		return
 	}
 	o.revision++
-	o.feed.Apply(o.revision, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation})
+	o.feed.Apply(o.revision, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation,
+		Priority: o.records[k].priority()})
 }
 
 // drop takes a key out of the feed. o.mu is held.
@@ -93,11 +96,15 @@ func (o *Observer) drop(k store.Key) {
 	o.feed.Apply(o.revision, store.Change{Key: k})
 }
 
-// body implements store.BodyFunc.
+// body implements store.BodyFunc. It is asked for what is about to be sent.
 func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.render(k)
+	body, generation, err := o.render(k)
+	if err == nil {
+		o.records[k].told = o.records[k].news()
+	}
+	return body, generation, err
 }
 
 // render makes the report of a key. o.mu is held.

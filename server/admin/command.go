@@ -45,7 +45,7 @@ func OneArgument(c *cli.Context, what string) (string, error) {
 // StatusCommand is `skerry status`.
 func StatusCommand() *cli.Command {
 	return &cli.Command{Name: "status", Usage: "show the sites, what is behind and since when",
-		Flags:  ClientFlags(OutputFlag("json, yaml or name")),
+		Flags:  ClientFlags(OutputFlag("wide, json, yaml or name")),
 		Action: func(c *cli.Context) error { return Status(c.Context, listOptions(c)) }}
 }
 

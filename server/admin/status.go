@@ -12,8 +12,12 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// Status prints the center's direct children: who is connected, what is behind and since when.
+// Status prints the center's direct children: who is connected, what is behind and since when; wide, also what crossed their links today.
 func Status(ctx context.Context, o ListOptions) error {
+	wide := o.Output == "wide"
+	if wide {
+		o.Output = ""
+	}
 	list, err := listRoot(ctx, o, syncTargets)
 	if err != nil || list == nil {
 		return err
@@ -23,7 +27,11 @@ func Status(ctx context.Context, o ListOptions) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "NAME\tCONNECTED\tSYNCED\tKIND\tOBJECTS\tLAST-SEEN\tVERSION")
+	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tOBJECTS\tLAST-SEEN\tVERSION")
+	if wide {
+		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
+	}
+	fmt.Fprintln(w)
 	var problems []string
 	for _, t := range list {
 		connected, why := condition(t.Object, v1alpha1.ConditionConnected)
@@ -34,8 +42,12 @@ func Status(ctx context.Context, o ListOptions) error {
 		}
 		objects, _, _ := unstructured.NestedInt64(t.Object, "status", "objects")
 		version, _, _ := unstructured.NestedString(t.Object, "status", "kubernetesVersion")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
 			kind, objects, lastSeen(t.Object), version)
+		if wide {
+			fmt.Fprint(w, linkColumns(t.Object, time.Now()))
+		}
+		fmt.Fprintln(w)
 		held, err := heldOf(&t)
 		if err != nil {
 			return err
@@ -49,6 +61,9 @@ func Status(ctx context.Context, o ListOptions) error {
 				held.Name, held.Reason, held.Message, held.Name))
 		case connected == "True" && synced == "False":
 			problems = append(problems, fmt.Sprintf("%s is not synced: %s", t.GetName(), behind))
+		}
+		if within, why := condition(t.Object, v1alpha1.ConditionWithinBudget); within == "False" {
+			problems = append(problems, fmt.Sprintf("%s has used up its link's budget: %s", t.GetName(), why))
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -67,4 +82,26 @@ func lastSeen(obj map[string]any) string {
 		return "never"
 	}
 	return age(metav1.NewTime(t)) + " ago"
+}
+
+// linkColumns are the class of a target's link, and what crossed it today or waits to: a status of an earlier day says nothing of today.
+func linkColumns(obj map[string]any, now time.Time) string {
+	class, _, _ := unstructured.NestedString(obj, "spec", "link", "class")
+	day, _, _ := unstructured.NestedString(obj, "status", "bytesToday", "date")
+	down, up := int64(0), int64(0)
+	if day == now.UTC().Format(time.DateOnly) {
+		down, _, _ = unstructured.NestedInt64(obj, "status", "bytesToday", "down")
+		up, _, _ = unstructured.NestedInt64(obj, "status", "bytesToday", "up")
+	}
+	pending, _, _ := unstructured.NestedInt64(obj, "status", "pendingBytes")
+	return fmt.Sprintf("\t%s\t%s\t%s\t%s", orElse(class, string(v1alpha1.LinkLAN)), size(down), size(up), size(pending))
+}
+
+// size is a number of bytes for people, to three digits.
+func size(n int64) string {
+	units, at, f := []string{"B", "kB", "MB", "GB", "TB"}, 0, float64(n)
+	for ; f >= 999.5 && at < len(units)-1; at++ {
+		f /= 1000
+	}
+	return fmt.Sprintf("%.3g %s", f, units[at])
 }

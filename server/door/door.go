@@ -71,6 +71,7 @@ type Door struct {
 	client  func() (dynamic.Interface, error)
 	targets *targets
 	meter   *traffic.Meter
+	usage   *usage
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -87,7 +88,7 @@ func New(cfg Config) *Door {
 	if cfg.Metrics != nil {
 		cfg.Metrics.MustRegister(meter)
 	}
-	return &Door{cfg: cfg, targets: newTargets(), meter: meter, sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
+	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 

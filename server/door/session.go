@@ -26,6 +26,7 @@ type session struct {
 	hello  tunnel.Hello
 	began  time.Time
 	cancel context.CancelCauseFunc
+	use    *tunnel.Use
 	ended  chan struct{} // closed when nothing of the session runs any more
 	orders chan tunnel.Order
 
@@ -39,6 +40,7 @@ type session struct {
 	due     int64 // what the agent should have acknowledged by now
 	head    int64 // the feed's head at the last glance
 	shown   standing
+	counted tunnel.Stats // the bytes that usage has
 }
 
 // standing is how a session stands.
@@ -46,6 +48,7 @@ type standing struct {
 	acked   int64 // what the agent has durably stored
 	done    bool  // that is everything
 	late    bool  // it lacks something that it had time for
+	spent   bool  // the budget of the link is used up
 	objects int
 	said    *tunnel.Said
 	held    *delta.Held
@@ -54,7 +57,7 @@ type standing struct {
 func (s *session) standing(objects int) standing {
 	s.mu.Lock()
 	acked, due := s.acked, s.due
-	out := standing{objects: objects, said: s.said, held: s.held}
+	out := standing{objects: objects, said: s.said, held: s.held, spent: s.use.Now().Hold}
 	s.mu.Unlock()
 	if acked.Incarnation != s.feed.Head().Incarnation { // it has acknowledged nothing yet
 		out.late = due > 0
@@ -94,7 +97,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}),
-		orders: make(chan tunnel.Order, maxOrders)}
+		orders: make(chan tunnel.Order, maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
 	defer close(s.ended)
 	log := d.cfg.Log.With("target", s.target)
 	err := tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{
@@ -136,8 +139,9 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Member: d.member, Meter: d.meter, Log: log,
+		Member: d.member, Use: s.use, Meter: d.meter, Log: log,
 	})
+	d.account(s, time.Now())
 	if d.leave(s) {
 		log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
 	}

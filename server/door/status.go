@@ -79,6 +79,7 @@ func (d *Door) keep(ctx context.Context, name string, waited bool) {
 func (d *Door) look() {
 	for name, s := range d.current() {
 		s.glance()
+		d.account(s, time.Now())
 		if s.standing(d.cfg.Objects(name)) != s.lastShown() {
 			d.targets.touch(name)
 		}
@@ -115,10 +116,11 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 		return fmt.Errorf("read the SyncTarget: %w", err)
 	}
 	before := st.Status.DeepCopy()
+	budget(&st, known.link, d.link(name, time.Now()))
 	s := d.session(name)
 	switch {
 	case s != nil:
-		present(&st, s, s.standing(d.cfg.Objects(name)))
+		present(&st, s, s.standing(d.cfg.Objects(name)), d.account(s, time.Now()))
 	case isRevoked(known.object, known.key):
 		absent(&st)
 		set(&st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
@@ -169,11 +171,13 @@ func (d *Door) disconnected(name string) bool {
 	return d.left[name]
 }
 
-func present(st *v1alpha1.SyncTarget, s *session, is standing) {
+func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) {
 	status := &st.Status
 	now := metav1.NewTime(time.Now().Truncate(time.Minute))
 	if status.LastSeen == nil || status.LastSeen.Before(&now) {
 		status.LastSeen = &now
+		// These change all the time; they go with what is written anyway.
+		status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
 	}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
 	if identity := s.identity(); identity != nil {

@@ -176,6 +176,10 @@ func TestStatusOverARestart(t *testing.T) {
 // standingConn is a connection as far as a status needs one.
 type standingConn struct{ tunnel.Conn }
 
+// Stats implements tunnel.Conn: a kilobyte a second goes down.
+func (standingConn) Stats() tunnel.Stats {
+	return tunnel.Stats{SentBytes: uint64(time.Now().Unix()-946684800) << 10}
+}
 func (standingConn) Transport() string     { return "quic" }
 func (standingConn) Peer() tunnel.Identity { return tunnel.Identity{Target: "paris"} }
 
@@ -187,7 +191,7 @@ func TestHeartbeat(t *testing.T) {
 			Log: slog.New(slog.DiscardHandler)})
 		api.follow(door)
 		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
-		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{}, acked: feed.Head()}
+		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { door.keepStatus(ctx); close(done) }()
@@ -195,6 +199,9 @@ func TestHeartbeat(t *testing.T) {
 			time.Sleep(heartbeat)
 			if seen := api.status(t, "paris").LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
 				t.Errorf("at %s it was last seen %s", time.Now(), seen)
+			}
+			if is := api.status(t, "paris").BytesToday; is == nil || time.Now().Unix()-946684800-is.Down>>10 > 120 {
+				t.Errorf("at %s %+v went down, a kilobyte a second", time.Now(), is)
 			}
 		}
 		if patches, changes := api.count(); patches > 12 || changes != patches {

@@ -23,6 +23,7 @@ type target struct {
 	key    string
 	accept string         // what an admin has accepted for it
 	object map[string]any // shared: never changed
+	link   policy
 }
 
 // targets are the SyncTargets as the last write said, and which of them need their status looked at.
@@ -99,17 +100,18 @@ func (t *targets) take() []string {
 	return out
 }
 
-// put takes over a SyncTarget. It tells whether the SyncTarget is new, or who may come in under its name has changed.
+// put takes over a SyncTarget. It tells whether the SyncTarget is new, who may come in under its name has changed, or its link is to be used
+// in another way.
 func (t *targets) put(name string, obj map[string]any) (news bool) {
 	key, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationKey)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[name]
 	accept, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationAccept)
-	t.known[name] = target{key: key, accept: accept, object: obj}
+	t.known[name] = target{key: key, accept: accept, object: obj, link: policyOf(obj)}
 	close(t.news)
 	t.news = make(chan struct{})
-	return !known || before.key != key || revokedKeys(before.object) != revokedKeys(obj)
+	return !known || before.key != key || before.link != t.known[name].link || revokedKeys(before.object) != revokedKeys(obj)
 }
 
 // awaitTime is how long a join waits until the door knows of it.
@@ -191,6 +193,7 @@ func (d *Door) wrote(name string, obj map[string]any) {
 func (d *Door) removed(name string) {
 	d.targets.mu.Lock()
 	delete(d.targets.known, name)
+	d.usage.forget(name)
 	d.targets.mu.Unlock()
 	d.mu.Lock()
 	delete(d.left, name)

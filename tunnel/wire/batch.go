@@ -21,8 +21,8 @@ const (
 	entrySlot       = 1 << 3 // the key is a slot's
 	entryRevision   = 1 << 4 // the revision differs from that of the entry before
 	entryGeneration = 1 << 5 // the generation differs from that of the entry before
-	entryRemoval    = 3 << 6 // of a tombstone: its store.Removal
-	removalShift    = 6
+	entryTop        = 3 << 6 // of a tombstone its store.Removal, of a value its class
+	topShift        = 6
 )
 
 // Flags of a batch.
@@ -30,6 +30,18 @@ const (
 	batchPartial = 1 << 0 // more of the same position follows
 	batchZstd    = 1 << 1
 )
+
+// classes are what of a value's priority crosses.
+var classes = [4]store.Priority{store.PriorityState, store.PriorityError, store.PriorityAssociated, store.PriorityEvent}
+
+func classOf(p store.Priority) byte {
+	for class, is := range classes {
+		if p == is {
+			return byte(class)
+		}
+	}
+	return 0 // a changed condition is a state
+}
 
 // Item is an entry on its way. Its Hash is not sent: both sides compute it.
 type Item struct {
@@ -126,7 +138,9 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	set(entryRevision, it.Entry.Revision != revision)
 	set(entryGeneration, it.Entry.Generation != generation)
 	if it.Entry.Tombstone {
-		flags |= byte(it.Entry.Removal) << removalShift
+		flags |= byte(it.Entry.Removal) << topShift
+	} else {
+		flags |= classOf(it.Entry.Priority) << topShift
 	}
 	raw = append(raw, flags)
 	key := it.Entry.Key.Encode()
@@ -228,9 +242,9 @@ type head struct {
 func (d *Decoder) header(c *cursor, before head) head {
 	h := head{Entry: store.Entry{Revision: before.Revision, Generation: before.Generation}, flags: c.byte()}
 	if h.Tombstone = h.flags&entryTombstone != 0; h.Tombstone {
-		h.Removal = store.Removal(h.flags >> removalShift)
-	} else if h.flags&entryRemoval != 0 {
-		c.fail("an entry that is no tombstone says how it removes")
+		h.Removal, h.Priority = store.Removal(h.flags>>topShift), store.PriorityError
+	} else {
+		h.Priority = classes[h.flags>>topShift]
 	}
 	if h.flags&entrySlot != 0 {
 		if h.slot = c.count(len(d.ring)-1, "a slot"); c.err == nil {

@@ -39,15 +39,17 @@ const (
 
 // Condition types that the center writes.
 const (
-	ConditionReady       = "Ready"
-	ConditionDeleting    = "Deleting"
-	ConditionConnected   = "Connected"
-	ConditionSynced      = "Synced"
-	ConditionScheduled   = "Scheduled"
-	ConditionAvailable   = "Available"
-	ConditionMoving      = "Moving"
-	ConditionConflict    = "Conflict"
-	ConditionProgressing = "Progressing"
+	ConditionReady     = "Ready"
+	ConditionDeleting  = "Deleting"
+	ConditionConnected = "Connected"
+	ConditionSynced    = "Synced"
+	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.
+	ConditionWithinBudget = "WithinBudget"
+	ConditionScheduled    = "Scheduled"
+	ConditionAvailable    = "Available"
+	ConditionMoving       = "Moving"
+	ConditionConflict     = "Conflict"
+	ConditionProgressing  = "Progressing"
 	// What a site says of itself in the status of its SyncTarget.
 	ConditionCenterTrusted    = "CenterTrusted"
 	ConditionClockInSync      = "ClockInSync"

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // SyncTarget is one attached workload cluster, or one relay. It is created when its agent joins.
 //
@@ -11,6 +14,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
 // +kubebuilder:printcolumn:name="Relay",type=boolean,JSONPath=`.status.relay`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="Link",type=string,priority=1,JSONPath=`.spec.link.class`
+// +kubebuilder:printcolumn:name="Down",type=integer,priority=1,JSONPath=`.status.bytesToday.down`
+// +kubebuilder:printcolumn:name="Up",type=integer,priority=1,JSONPath=`.status.bytesToday.up`
+// +kubebuilder:printcolumn:name="Pending",type=integer,priority=1,JSONPath=`.status.pendingBytes`
 // +kubebuilder:printcolumn:name="Last-Seen",type=date,JSONPath=`.status.lastSeen`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a SyncTarget must be a DNS label: lower-case letters, digits and '-', at most 63"
@@ -28,6 +35,55 @@ type SyncTargetSpec struct {
 	// Unschedulable keeps new decisions away from this target; what is there stays.
 	// +optional
 	Unschedulable bool `json:"unschedulable,omitempty"`
+	// Link says what kind of link leads to the target and how much it may carry.
+	// +optional
+	Link *Link `json:"link,omitempty"`
+}
+
+// LinkClass is a kind of link.
+//
+// +kubebuilder:validation:Enum=lan;wan;metered
+type LinkClass string
+
+// The classes of links.
+const (
+	LinkLAN     LinkClass = "lan"
+	LinkWAN     LinkClass = "wan"
+	LinkMetered LinkClass = "metered"
+)
+
+// Link is the link between a target and this center.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.quietHours) || has(self.bytesPerDay)",message="quietHours are when goes what bytesPerDay held back: give bytesPerDay, too"
+// +kubebuilder:validation:XValidation:rule="!has(self.bytesPerDay) || !quantity(string(self.bytesPerDay)).isLessThan(quantity('1Mi'))",message="bytesPerDay must be at least 1Mi: keeping an idle link open takes half of that"
+// +kubebuilder:validation:XValidation:rule="!has(self.quietHours) || self.quietHours.substring(0, 5) != self.quietHours.substring(6, 11)",message="quietHours must not end when they begin"
+type Link struct {
+	// Class is lan (reports are gathered for 50 ms to 1 s), wan (0.2 to 5 s) or metered (5 to 30 s). Errors, changed conditions and
+	// objects that are gone wait for 1 s at most. What users change goes down at once, further changes are gathered for up to 1 s (wan) or 10 s (metered).
+	// +kubebuilder:default=lan
+	// +optional
+	Class LinkClass `json:"class,omitempty"`
+	// BytesPerDay is how much may cross in a UTC day, both directions together, before reports other than errors, changed conditions and
+	// objects that are gone wait for the quiet hours or the next day. What users change is sent all the same. At least 1Mi.
+	// +optional
+	BytesPerDay *resource.Quantity `json:"bytesPerDay,omitempty"`
+	// QuietHours, "02:00-04:00", are when everything may go; what crosses then does not count against bytesPerDay. They are in UTC, or at an
+	// offset that is given behind them: "22:00-04:00+05:30".
+	// +kubebuilder:validation:MaxLength=17
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9](Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?$`
+	// +optional
+	QuietHours string `json:"quietHours,omitempty"`
+}
+
+// BytesToday is what crossed the link to a target since midnight UTC: payload of UDP datagrams, or of the TCP connection.
+type BytesToday struct {
+	// Date is the day, YYYY-MM-DD.
+	Date string `json:"date,omitempty"`
+	// Down is from here to the target, Up the other way.
+	Down int64 `json:"down"`
+	Up   int64 `json:"up"`
+	// Budgeted is the part of both that counts against spec.link.bytesPerDay: what crossed outside the quiet hours.
+	Budgeted int64 `json:"budgeted"`
 }
 
 // SyncTargetStatus is what the center knows of a target.
@@ -46,13 +102,19 @@ type SyncTargetStatus struct {
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
 	Objects int32 `json:"objects,omitempty"`
+	// BytesToday is what crossed the link today, to the minute.
+	// +optional
+	BytesToday *BytesToday `json:"bytesToday,omitempty"`
+	// PendingBytes is about how much waits to cross, in both directions.
+	PendingBytes int64 `json:"pendingBytes,omitempty"`
 	// Held is what the target does not do before an admin has accepted it; see `skerry target accept`.
 	// +optional
 	Held *SyncTargetHeld `json:"held,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
-	// Conditions: Connected and Synced are the center's; CenterTrusted, ClockInSync, CertificateValid and TargetReachable are what the
+	// Conditions: Connected, Synced and, where the link has a budget, WithinBudget are the center's; CenterTrusted, ClockInSync,
+	// CertificateValid and TargetReachable are what the
 	// target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,103 @@
+package tunnel
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+
+	"skerry.dev/skerry/tunnel/delta"
+)
+
+// Link is how the two ends of a link may use it. A parent says it in its Welcome, and again when it changes.
+type Link struct {
+	// Class is the kind of link; one that is not known here counts as a LAN.
+	Class delta.Class `json:"class,omitempty"`
+	// Hold keeps back what the child has to say but for errors, changed conditions and objects that are gone: the budget of the day is used
+	// up. What a user changes goes down all the same.
+	Hold bool `json:"hold,omitempty"`
+}
+
+// up are the terms of reports.
+func (l Link) up() delta.Terms {
+	t := l.Class.Up()
+	t.Hold = l.Hold
+	return t
+}
+
+// Use is a parent's say in how the link of one session is used, and what it knows of it. Its methods may be called concurrently.
+type Use struct {
+	down    *delta.Regulator
+	waiting atomic.Int64 // at the child
+
+	mu      sync.Mutex
+	link    Link
+	changed chan struct{}
+}
+
+// NewUse returns the use of a session that begins.
+func NewUse(l Link) *Use {
+	return &Use{down: delta.NewRegulator(l.Class.Down()), link: l, changed: make(chan struct{})}
+}
+
+// Set changes how the link is used, on both sides.
+func (u *Use) Set(l Link) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if l == u.link {
+		return
+	}
+	u.link = l
+	u.down.Set(l.Class.Down())
+	close(u.changed)
+	u.changed = make(chan struct{})
+}
+
+// Waiting is about how many bytes wait to cross, in both directions; the child's share is up to a ping's interval old.
+func (u *Use) Waiting() int64 { return u.down.Waiting() + u.waiting.Load() }
+
+// Now is how the link is used.
+func (u *Use) Now() Link {
+	l, _ := u.now()
+	return l
+}
+
+func (u *Use) now() (Link, <-chan struct{}) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.link, u.changed
+}
+
+// regulate tells the child when the use of the link changes.
+func (p *parent) regulate(ctx context.Context) error {
+	told := p.admission.Welcome.Link
+	for {
+		link, changed := p.Use.now()
+		if link != told {
+			if err := p.control.send(typeLink, link); err != nil {
+				return err
+			}
+			told = link
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pinged takes what a child says with its ping.
+func (p *parent) pinged(payload []byte) {
+	const atMost = 1 << 40
+	if v, n := binary.Uvarint(payload); n > 0 {
+		p.Use.waiting.Store(int64(min(v, atMost)))
+	}
+}
+
+// pingPayload is the payload of a child's ping: how many bytes of reports wait, and padding.
+func pingPayload(waiting int64) []byte {
+	b := make([]byte, pingBytes)
+	binary.PutUvarint(b, uint64(max(0, waiting)))
+	return b
+}
