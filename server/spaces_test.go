@@ -261,6 +261,12 @@ func ownKinds(t *testing.T, c *center) {
 			t.Errorf("%v: %v", wrong.value, err)
 		}
 	}
+	bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}},
+		"move": map[string]any{"type": "BreakBeforeMake"}, "sync": map[string]any{"whenPlacementDeleted": "Orphan"}}
+	if _, err = d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "BreakBeforeMake needs") {
+		t.Errorf("break before make with what is left behind: %v", err)
+	}
 	for _, s := range []string{"team", "team-b"} {
 		good := object("skerry.dev/v1alpha1", "Placement", "", "p")
 		good.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{s}}}

@@ -36,6 +36,9 @@ type object struct {
 	present    bool
 	leaving    bool // its deletion has begun: it is on no target any more
 	moveNote   bool // it has the annotation of a move
+	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its parent's mark it stays where it is no longer
+	// placed. keeps: so it does where it is let go of next.
+	dependents, parentKeeps, keeps bool
 }
 
 // work is what only some objects have.
@@ -76,6 +79,7 @@ type namespace struct {
 	objects map[objectID]*object
 	here    map[*set]int // objects per set of targets
 	state   conditions
+	kept    *set // targets where something of it stays that is no longer placed there
 }
 
 // space is one logical cluster.
@@ -90,6 +94,7 @@ type space struct {
 	placements map[string]*rulebook
 	crds       map[*object]struct{}
 	here       map[*set]int
+	kept       *set // as of a namespace
 }
 
 // rulebook is a Placement with its record.

@@ -24,6 +24,8 @@ type hold struct {
 	failed string
 	absent bool
 	said   bool // the condition says that it failed
+	// keeps: whoever decided before leaves the object on the targets that it is taken off.
+	keeps bool
 }
 
 type holdKey struct{ from, to ref }
@@ -45,12 +47,16 @@ func (d *Delivery) attribute(o *object, first bool) {
 			before = d.unbroken(o, next)
 		}
 	}
+	keeps := o.keepsPlace()
+	if h := d.holds[o]; h != nil {
+		keeps = h.keeps
+	}
 	o.source = next
 	delete(d.holds, o)
 	if next == nil || before.len() == 0 || d.sets.minus(before, next.record) == nil {
 		return
 	}
-	h := &hold{on: before, since: time.Now()}
+	h := &hold{on: before, since: time.Now(), keeps: keeps}
 	if old != nil {
 		h.key.from = old.ref()
 	}
@@ -84,6 +90,7 @@ func (d *Delivery) release(o *object) {
 	}
 	covered := o.source != nil && d.sets.minus(h.on, o.source.record) == nil
 	if covered || (h.releasing && o.note.record() == d.released(o).derived()) {
+		o.keeps = h.keeps && !covered
 		delete(d.holds, o)
 	}
 }

@@ -136,6 +136,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	labelled := !o.present || o.labels != r.labels
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
 	o.leaving, o.labels, o.note, o.moveNote = r.leaving, r.labels, d.sets.parse(r.note), r.move != ""
+	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
 	touched := s.connect(o, r)
 	recorded, left := s.recorded(o, w, labelled), o.source
 	d.attribute(o, s.first)

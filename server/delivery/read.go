@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
@@ -16,6 +19,8 @@ type reading struct {
 	note       string
 	move       string
 	leaving    bool
+	dependents bool
+	sync       string
 	excluded   bool
 	names      []store.Key
 	replicas   int64
@@ -31,10 +36,13 @@ func readObject(k store.Key, obj map[string]any) reading {
 		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
 		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
 		leaving:    str(meta, "deletionTimestamp") != "",
+		sync:       str(sub(meta, "annotations"), v1alpha1.AnnotationSync),
 		excluded:   placement.Excluded(k, obj),
 		names:      placement.References(k, obj),
 		replicas:   wantedReplicas(k, obj),
 	}
+	finalizers, _ := meta["finalizers"].([]any)
+	r.dependents = r.leaving && slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents))
 	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)
 	return r
 }

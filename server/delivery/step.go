@@ -51,6 +51,7 @@ func (s *step) settle(o *object, changed bool) {
 	if s.bulk {
 		return
 	}
+	defer func() { o.keeps = false }()
 	next := s.d.effective(o)
 	if next == o.on && !changed {
 		return
@@ -60,11 +61,7 @@ func (s *step) settle(o *object, changed bool) {
 			s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation})
 		}
 	}
-	for _, t := range o.on.list() {
-		if !next.has(t) {
-			s.changes[t] = append(s.changes[t], store.Change{Key: o.key()})
-		}
-	}
+	kept := s.leave(o, next)
 	if next == o.on {
 		return
 	}
@@ -72,6 +69,7 @@ func (s *step) settle(o *object, changed bool) {
 	o.on = next
 	if o.work != nil {
 		for _, dep := range o.work.names {
+			dep.keeps = kept
 			s.settle(dep, false)
 		}
 	}

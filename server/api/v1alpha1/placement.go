@@ -21,6 +21,8 @@ type Placement struct {
 }
 
 // PlacementSpec is the rule.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.move) && has(self.move.type) && self.move.type == 'BreakBeforeMake' && has(self.sync) && has(self.sync.whenPlacementDeleted) && self.sync.whenPlacementDeleted == 'Orphan')",message="move.type BreakBeforeMake needs sync.whenPlacementDeleted Clean: with Orphan the old copy would go on running beside the new one"
 type PlacementSpec struct {
 	// Priority decides when several Placements select one object: the higher wins; of equals the older wins and the other has the
 	// condition Conflict.

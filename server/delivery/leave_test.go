@@ -1,0 +1,97 @@
+package delivery
+
+import (
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// removal is how the tombstone of a key removes on a target; false when there is none.
+func (c *center) removal(target string, k store.Key) (store.Removal, bool) {
+	e, ok := c.d.Feed(target).Get(k)
+	return e.Removal, ok && e.Tombstone
+}
+
+func (c *center) wantRemoval(target string, k store.Key, want store.Removal) {
+	c.t.Helper()
+	if got, ok := c.removal(target, k); !ok || got != want {
+		c.t.Errorf("%s leaves %s by %s (%v), want %s", k, target, got, ok, want)
+	}
+}
+
+var orphan = map[string]any{"sync": map[string]any{"whenPlacementDeleted": "Orphan"}}
+
+func TestWhatAPlacementOrphansStaysWithAllThatItNeeds(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "b"})
+	c.placement("p", 1, []any{"a"}, orphan)
+	cm := c.configMap("one")
+	web := c.deployment("web", map[string]any{"app": "web"}, "one")
+	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", cm) && c.has("b", cm) })
+	c.placement("p", 2, []any{"b"}, orphan)
+	c.eventually("off a", func() bool {
+		if c.has("b", web) {
+			c.report("b", web, nil)
+		}
+		return !c.has("a", web)
+	})
+	c.wantRemoval("a", web, store.RemoveOrphan)
+	c.wantRemoval("a", cm, store.RemoveOrphan)
+	c.wantRemoval("a", nsKey("app"), store.RemoveOrphan)
+	c.put(web, nil)
+	c.wantRemoval("b", web, store.RemoveDelete)
+}
+
+func TestADeletedPlacementLetsGoByItsPolicy(t *testing.T) {
+	for policy, want := range map[string]store.Removal{"Orphan": store.RemoveOrphan, "Clean": store.RemoveDelete} {
+		t.Run(policy, func(t *testing.T) {
+			c := newCenter(t)
+			c.target("a", nil)
+			c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}))
+			c.run()
+			c.namespace("app", nil)
+			p := c.placement("p", 1, []any{"a"}, map[string]any{"sync": map[string]any{"whenPlacementDeleted": policy}})
+			web := c.deployment("web", map[string]any{"app": "web"}, "")
+			c.eventually("on a", func() bool { return c.has("a", web) && c.annotation(web) == "a" })
+			c.put(p, nil)
+			c.eventually("off a", func() bool { return !c.has("a", web) })
+			c.wantRemoval("a", web, want)
+			c.wantRemoval("a", nsKey("app"), want)
+		})
+	}
+}
+
+func TestWhatAParentOrphansARelayOrphans(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	cm := key("", "configmaps", "one")
+	c.put(cm, obj("v1", "ConfigMap", map[string]any{"name": "one", "namespace": "app",
+		"annotations": map[string]any{v1alpha1.AnnotationSync: `{"whenPlacementDeleted":"Orphan"}`}}))
+	c.eventually("on a", func() bool { return c.has("a", cm) })
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	c.eventually("on b", func() bool { return c.has("b", cm) })
+	c.report("b", cm, nil)
+	c.eventually("off a", func() bool { return !c.has("a", cm) })
+	c.wantRemoval("a", cm, store.RemoveOrphan)
+}
+
+func TestADeletionThatLeavesDependentsDoesSoEverywhere(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	web, other := c.deployment("web", nil, ""), c.deployment("other", nil, "")
+	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", other) })
+	leaving := func(k store.Key, finalizer string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		o := clone(c.objects[k])
+		merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{finalizer}}})
+		c.commit(k, o)
+	}
+	leaving(web, "orphan")
+	leaving(other, "foregroundDeletion")
+	c.wantRemoval("a", web, store.RemoveKeepDependents)
+	c.wantRemoval("a", other, store.RemoveDelete)
+	c.put(web, nil)
+	c.wantRemoval("a", web, store.RemoveKeepDependents)
+}
