@@ -83,7 +83,7 @@ func (d *Delivery) look(r ref) *plan {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g := d.group(r)
-	if g == nil || !g.space.known {
+	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
 		return nil
 	}
 	p := &plan{ref: r, group: g, key: r.key, record: g.record}

@@ -65,6 +65,7 @@ type Delivery struct {
 	sets      sets
 	holds     map[*object]*hold
 	givenUp   map[ref]struct{} // groups whose move was given up
+	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
 	revision  int64
 	epoch     uint32
 }
@@ -86,6 +87,7 @@ func New(cfg Config) *Delivery {
 		sets:      sets{},
 		holds:     map[*object]*hold{},
 		givenUp:   map[ref]struct{}{},
+		finished:  map[*object]*set{},
 	}
 }
 

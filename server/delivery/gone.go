@@ -13,6 +13,7 @@ func (s *step) gone(k store.Key) {
 	o.present, o.hash = false, store.Hash{}
 	touched := s.disconnect(o)
 	delete(d.holds, o)
+	delete(d.finished, o)
 	s.bulkSettle(o)
 	delete(o.ns.space.crds, o)
 	for _, dep := range touched {

@@ -84,7 +84,7 @@ func (d *Delivery) group(r ref) *group {
 func (g *group) members(visit func(*object) bool) {
 	in := func(n *namespace) bool {
 		for _, o := range n.objects {
-			if o.present && !o.leaving && o.source == g && !visit(o) {
+			if o.present && !o.leaving && o.source == g && !o.finished && !visit(o) {
 				return false
 			}
 		}
@@ -94,7 +94,7 @@ func (g *group) members(visit func(*object) bool) {
 	case ofNamespace:
 		in(g.ns)
 	case ofObject:
-		if g.object.present && !g.object.leaving {
+		if g.object.present && !g.object.leaving && !g.object.finished {
 			visit(g.object)
 		}
 	case ofPlacement:

@@ -56,6 +56,9 @@ func (d *Delivery) attribute(o *object, first bool) {
 	if next == nil || before.len() == 0 || d.sets.minus(before, next.record) == nil {
 		return
 	}
+	if o.finished {
+		return
+	}
 	h := &hold{on: before, since: time.Now(), keeps: keeps}
 	if old != nil {
 		h.key.from = old.ref()

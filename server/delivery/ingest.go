@@ -138,6 +138,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	o.leaving, o.labels, o.note, o.moveNote = r.leaving, r.labels, d.sets.parse(r.note), r.move != ""
 	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
 	touched := s.connect(o, r)
+	ended := d.finish(o, r.finished, s.first)
 	recorded, left := s.recorded(o, w, labelled), o.source
 	d.attribute(o, s.first)
 	if o.source != nil && o.source.kind == ofObject {
@@ -153,6 +154,9 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 		s.retryHolds(func(other *hold) bool { return other.key == h.key })
 	}
 	s.settle(o, o.hash != before)
+	if ended && o.work != nil {
+		touched = append(touched, o.work.names...)
+	}
 	for _, dep := range touched {
 		s.settle(dep, false)
 	}

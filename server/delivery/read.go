@@ -20,6 +20,7 @@ type reading struct {
 	move       string
 	leaving    bool
 	dependents bool
+	finished   bool
 	sync       string
 	excluded   bool
 	names      []store.Key
@@ -37,6 +38,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
 		leaving:    str(meta, "deletionTimestamp") != "",
 		sync:       str(sub(meta, "annotations"), v1alpha1.AnnotationSync),
+		finished:   placement.Finished(k, obj),
 		excluded:   placement.Excluded(k, obj),
 		names:      placement.References(k, obj),
 		replicas:   wantedReplicas(k, obj),

@@ -130,6 +130,9 @@ func (d *Delivery) effective(o *object) *set {
 	if o.leaving {
 		return nil
 	}
+	if o.finished {
+		return d.finished[o]
+	}
 	on := d.where(o)
 	if o.work != nil {
 		for _, w := range o.work.namedBy {
@@ -143,6 +146,9 @@ func (d *Delivery) effective(o *object) *set {
 func (d *Delivery) where(o *object) *set {
 	if o.source == nil || !o.present || o.leaving {
 		return nil
+	}
+	if o.finished {
+		return nil // what it names is not needed any more
 	}
 	h := d.holds[o]
 	switch {
