@@ -29,6 +29,8 @@ type Rule struct {
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Loss is the part of packets that is dropped at random, 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
+	// MTU drops packets of more bytes than this without a word to their sender: a hole, as misconfigured tunnels have it.
+	MTU int `json:"mtu,omitempty"`
 }
 
 // Rules are the faults in force. A packet meets each rule that is for it:
@@ -64,6 +66,8 @@ func (r Rule) kind() string {
 		return "cut"
 	case r.Loss > 0:
 		return "loss"
+	case r.MTU > 0:
+		return "mtu"
 	}
 	return "delay"
 }
@@ -74,6 +78,8 @@ func (r Rule) String() string {
 	switch r.kind() {
 	case "loss":
 		what = fmt.Sprintf("loss %g%%", r.Loss*100)
+	case "mtu":
+		what = fmt.Sprintf("nothing above %d bytes", r.MTU)
 	case "delay":
 		what = fmt.Sprintf("delay %s", r.Delay)
 		if r.Jitter > 0 {
@@ -83,14 +89,14 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s (%s): %s", r.Host, r.Direction, what)
 }
 
-// fate decides about a packet between two hosts: how long it takes, or that it
+// fate decides about a packet of a size between two hosts: how long it takes, or that it
 // is lost. random returns numbers in [0, 1).
-func (r Rules) fate(from, to string, random func() float64) (delay time.Duration, lost bool) {
+func (r Rules) fate(from, to string, size int, random func() float64) (delay time.Duration, lost bool) {
 	for _, rule := range r {
 		if !rule.matches(from, to) {
 			continue
 		}
-		if rule.Cut || rule.Loss > 0 && random() < rule.Loss {
+		if rule.Cut || rule.Loss > 0 && random() < rule.Loss || rule.MTU > 0 && size > rule.MTU {
 			return 0, true
 		}
 		delay += rule.Delay

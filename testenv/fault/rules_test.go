@@ -25,9 +25,11 @@ func TestFate(t *testing.T) {
 		{"cut one way", Rules{{Host: "b", Direction: Sent, Cut: true}}, "a", "b", 0, false},
 		{"lost", Rules{{Host: Everyone, Direction: Both, Loss: 0.6}}, "a", "b", 0, true},
 		{"not lost", Rules{{Host: Everyone, Direction: Both, Loss: 0.4}}, "a", "b", 0, false},
+		{"too large", Rules{{Host: "b", Direction: Both, MTU: 999}}, "a", "b", 0, true},
+		{"just not too large", Rules{{Host: "b", Direction: Both, MTU: 1000}}, "a", "b", 0, false},
 		{"jitter", Rules{{Host: Everyone, Direction: Both, Delay: 10, Jitter: 4}}, "a", "b", 12, false},
 	} {
-		delay, lost := test.rules.fate(test.from, test.to, half)
+		delay, lost := test.rules.fate(test.from, test.to, 1000, half)
 		if delay != test.delay || lost != test.lost {
 			t.Errorf("%s: got %d, %v", test.name, delay, lost)
 		}
@@ -44,7 +46,7 @@ func TestSetReplacesOnlyItsOwnKind(t *testing.T) {
 	if len(rules) != 4 {
 		t.Fatalf("got %v", rules)
 	}
-	if delay, _ := rules.fate("b", "a", func() float64 { return 0.9 }); delay != 14 {
+	if delay, _ := rules.fate("b", "a", 1000, func() float64 { return 0.9 }); delay != 14 {
 		t.Errorf("delay is %d, want 9 of a and 5 of b", delay)
 	}
 	if left := rules.Heal("a"); len(left) != 1 || left[0].Host != "b" {

@@ -66,6 +66,19 @@ func faultCommands() []*cli.Command {
 				return set(c, fault.Rule{Loss: percent / 100})
 			},
 		},
+		{
+			Name:      "mtu",
+			Usage:     "drop packets of more bytes than this in silence: a hole",
+			ArgsUsage: "NAME BYTES [--host HOST] [--one-way]",
+			Flags:     []cli.Flag{host, oneWay},
+			Action: func(c *cli.Context) error {
+				size, err := strconv.Atoi(c.Args().Get(1))
+				if err != nil || size < 68 {
+					return fmt.Errorf("mtu %q: want bytes, at least 68", c.Args().Get(1))
+				}
+				return set(c, fault.Rule{MTU: size})
+			},
+		},
 	}
 }
 
