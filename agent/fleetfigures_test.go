@@ -185,7 +185,7 @@ func (f *fleet) floor() time.Duration {
 	}
 	var sinks []*bolt.Sink
 	for _, a := range f.agents {
-		sink, err := a.file.Sink("floor", bolt.SinkOptions{})
+		sink, err := a.file.Sink("reported", bolt.SinkOptions{})
 		if err != nil {
 			f.t.Fatal(err)
 		}
