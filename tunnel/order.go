@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -82,7 +83,7 @@ func (r *Renewal) tried(err error) {
 	}
 }
 
-// order sends the parent's orders as they come.
+// order sends the parent's orders as they come, and ends the session with the connection.
 func (p *parent) order(ctx context.Context) error {
 	for {
 		select {
@@ -90,6 +91,8 @@ func (p *parent) order(ctx context.Context) error {
 			if err := p.control.send(o.frame(), o); err != nil {
 				return err
 			}
+		case <-p.conn.Done():
+			return fmt.Errorf("the connection ended: %w", p.conn.Err())
 		case <-ctx.Done():
 			return nil
 		}

@@ -109,18 +109,20 @@ func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) erro
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{p.read, p.order, p.ended}
+	parts := []func(context.Context) error{p.read, p.order}
 	if !welcome.RenewOnly {
 		parts = append(parts, p.send, p.receive, p.regulate)
 	}
 	var running sync.WaitGroup
-	for _, part := range parts {
-		running.Go(func() {
-			if err := part(ctx); err != nil {
-				cancel(err)
-			}
-		})
+	run := func(part func(context.Context) error) {
+		if err := part(ctx); err != nil {
+			cancel(err)
+		}
 	}
+	for _, part := range parts[1:] {
+		running.Go(func() { run(part) })
+	}
+	run(parts[0]) // here: a center has thousands of sessions, and every goroutine has a stack
 	running.Wait()
 	return nil // the first part to end has given the cause
 }
@@ -218,16 +220,6 @@ func (p *parent) refuse(err error) error {
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrRefused, err)
-}
-
-// ended ends the session with the connection.
-func (p *parent) ended(ctx context.Context) error {
-	select {
-	case <-p.conn.Done():
-		return fmt.Errorf("the connection ended: %w", p.conn.Err())
-	case <-ctx.Done():
-		return nil
-	}
 }
 
 // read takes what comes on the control stream; it ends with the connection.

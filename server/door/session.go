@@ -41,6 +41,8 @@ type session struct {
 	head    int64 // the feed's head at the last glance
 	shown   standing
 	counted tunnel.Stats // the bytes that usage has
+	// shownAt is written by the goroutine of keepStatus alone.
+	shownAt time.Time
 }
 
 // standing is how a session stands.
@@ -72,13 +74,14 @@ func (s *session) standing(objects int) standing {
 func (s *session) show(is standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = is
+	s.shown, s.shownAt = is, time.Now()
 }
 
-func (s *session) lastShown() standing {
+// lastShown returns what the status says, and since when.
+func (s *session) lastShown() (standing, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.shown
+	return s.shown, s.shownAt
 }
 
 // glance notes that what was to be sent at the glance before should be there by now.

@@ -21,8 +21,10 @@ import (
 const (
 	// settle is how long changes of a target's status are gathered into one write.
 	settle = 200 * time.Millisecond
-	// heartbeat is how often lastSeen of a connected target is written when nothing else changes.
+	// heartbeat is how often lastSeen of a connected target is written when nothing else changes, beats how many are written in a glance at
+	// most: each is a write to disk, and thousands at once would be in the way of what people do.
 	heartbeat = time.Minute
+	beats     = 3
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
@@ -36,8 +38,6 @@ var syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
 func (d *Door) keepStatus(ctx context.Context) {
 	absent := time.NewTimer(welcomeBack)
 	defer absent.Stop()
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
 	look := time.NewTicker(glance)
 	defer look.Stop()
 	waited := false
@@ -48,8 +48,6 @@ func (d *Door) keepStatus(ctx context.Context) {
 		case <-absent.C:
 			waited = true
 			d.targets.touch(d.targets.names()...)
-		case <-beat.C:
-			d.targets.touch(slices.Collect(maps.Keys(d.current()))...)
 		case <-look.C:
 			d.look()
 		case <-d.targets.wake:
@@ -77,12 +75,20 @@ func (d *Door) keep(ctx context.Context, name string, waited bool) {
 
 // look finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed.
 func (d *Door) look() {
+	var due []*session
 	for name, s := range d.current() {
 		s.glance()
 		d.account(s, time.Now())
-		if s.standing(d.cfg.Objects(name)) != s.lastShown() {
+		shown, at := s.lastShown()
+		if s.standing(d.cfg.Objects(name)) != shown {
 			d.targets.touch(name)
+		} else if time.Since(at) >= heartbeat {
+			due = append(due, s)
 		}
+	}
+	slices.SortFunc(due, func(a, b *session) int { return a.shownAt.Compare(b.shownAt) })
+	for _, s := range due[:min(beats, len(due))] {
+		d.targets.touch(s.target)
 	}
 	d.targets.retry()
 }

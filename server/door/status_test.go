@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -174,14 +175,17 @@ func TestStatusOverARestart(t *testing.T) {
 }
 
 // standingConn is a connection as far as a status needs one.
-type standingConn struct{ tunnel.Conn }
+type standingConn struct {
+	tunnel.Conn
+	target string
+}
 
 // Stats implements tunnel.Conn: a kilobyte a second goes down.
 func (standingConn) Stats() tunnel.Stats {
 	return tunnel.Stats{SentBytes: uint64(time.Now().Unix()-946684800) << 10}
 }
-func (standingConn) Transport() string     { return "quic" }
-func (standingConn) Peer() tunnel.Identity { return tunnel.Identity{Target: "paris"} }
+func (c standingConn) Transport() string     { return "quic" }
+func (c standingConn) Peer() tunnel.Identity { return tunnel.Identity{Target: c.target} }
 
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,12 +195,12 @@ func TestHeartbeat(t *testing.T) {
 			Log: slog.New(slog.DiscardHandler)})
 		api.follow(door)
 		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
-		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{target: "paris"}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { door.keepStatus(ctx); close(done) }()
 		for range 10 {
-			time.Sleep(heartbeat)
+			time.Sleep(heartbeat + glance)
 			if seen := api.status(t, "paris").LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
 				t.Errorf("at %s it was last seen %s", time.Now(), seen)
 			}
@@ -206,6 +210,43 @@ func TestHeartbeat(t *testing.T) {
 		}
 		if patches, changes := api.count(); patches > 12 || changes != patches {
 			t.Errorf("%d writes in 10 minutes, %d of them changed something", patches, changes)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Thousands of targets are not written all at once, and none is forgotten.
+func TestHeartbeatsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 20 * beats
+		api := newFakeAPI()
+		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
+			Log: slog.New(slog.DiscardHandler)})
+		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+		for i := range n {
+			name := fmt.Sprintf("site-%d", i)
+			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+		}
+		api.follow(door)
+		for i := range n {
+			name := fmt.Sprintf("site-%d", i)
+			door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { door.keepStatus(ctx); close(done) }()
+		time.Sleep(welcomeBack + heartbeat - glance) // everything was looked at when the absent ones were
+		before, _ := api.count()
+		time.Sleep(10 * glance)
+		if now, _ := api.count(); now-before > 10*beats || now == before {
+			t.Errorf("%d writes in %s, at most %d a glance", now-before, 10*glance, beats)
+		}
+		time.Sleep(heartbeat)
+		for i := range n {
+			if seen := api.status(t, fmt.Sprintf("site-%d", i)).LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
+				t.Errorf("site-%d was last seen %s, it is %s", i, seen, time.Now())
+			}
 		}
 		cancel()
 		<-done

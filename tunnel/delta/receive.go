@@ -41,7 +41,7 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	if err := r.counter.write(stream, wire.TypeResume, resume.Encode()); err != nil {
 		return because(ctx, fmt.Errorf("send the position: %w", err))
 	}
-	in := bufio.NewReaderSize(stream, 16<<10)
+	in := bufio.NewReaderSize(stream, readAhead)
 	if err := r.start(in); err != nil {
 		return because(ctx, err)
 	}
@@ -59,6 +59,9 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	<-read
 	return because(ctx, err)
 }
+
+// readAhead is small: a center holds one for each stream of each session, and what is larger is read past it.
+const readAhead = 2 << 10
 
 // receiver is one Receive. Its fields belong to the main goroutine.
 type receiver struct {
