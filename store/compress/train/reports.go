@@ -13,6 +13,30 @@ type report struct {
 	At         int64  `json:"at,omitempty"`
 }
 
+// pod, metadata and owner have the member order of a reported Pod.
+type pod struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+	Spec       any      `json:"spec,omitempty"`
+}
+
+type metadata struct {
+	Name              string `json:"name,omitempty"`
+	Namespace         string `json:"namespace,omitempty"`
+	CreationTimestamp string `json:"creationTimestamp,omitempty"`
+	Labels            object `json:"labels,omitempty"`
+	OwnerReferences   []any  `json:"ownerReferences,omitempty"`
+}
+
+type owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Controller bool   `json:"controller,omitempty"`
+}
+
 func (a *app) at() int64 { return 1764000000000 + a.Int63n(40000000000) }
 
 func (a *app) statusReport(status object, generation int64) report {
@@ -58,20 +82,20 @@ func statefulSetStatus(a *app) object {
 }
 
 func (a *app) podReport(ready bool) report {
-	owner := object{"apiVersion": "apps/v1", "blockOwnerDeletion": true, "controller": true, "kind": "Deployment", "name": a.name, "uid": a.uid()}
+	origin := a.uid()
+	owner := owner{"apps/v1", a.pick("Deployment", "StatefulSet"), a.name, origin, true}
 	token := "kube-api-access-" + a.letters(5)
 	container := a.container()
 	container["volumeMounts"] = list{object{"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": token, "readOnly": true}}
 	hash := a.letters(9)
-	pod := object{"metadata": object{"annotations": object{}, "generateName": a.name + "-" + hash + "-", "labels": object{"app": a.name, "pod-template-hash": hash}, "name": a.name + "-" + hash + "-" + a.letters(5),
-		"namespace": a.namespace, "ownerReferences": list{owner}, "uid": a.uid(), "creationTimestamp": a.time()},
-		"spec": object{"containers": list{container}, "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "nodeName": a.pick("node-", "worker-", "kwok-node-") + a.pick("0", "1", "2"), "preemptionPolicy": "PreemptLowerPriority", "priority": 0,
+	pod := pod{"v1", "Pod", metadata{a.name + "-" + hash + "-" + a.letters(5), a.namespace, a.time(), object{"app": a.name, "pod-template-hash": hash}, []any{owner}},
+		object{"containers": list{container}, "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "nodeName": a.pick("node-", "worker-", "kwok-node-") + a.pick("0", "1", "2"), "preemptionPolicy": "PreemptLowerPriority", "priority": 0,
 			"restartPolicy": "Always", "schedulerName": "default-scheduler", "securityContext": object{}, "serviceAccount": "default", "serviceAccountName": "default", "terminationGracePeriodSeconds": 30,
 			"tolerations": list{toleration("node.kubernetes.io/not-ready"), toleration("node.kubernetes.io/unreachable")},
 			"volumes": list{object{"name": token, "projected": object{"defaultMode": 420, "sources": list{object{"serviceAccountToken": object{"expirationSeconds": 3607, "path": "token"}},
 				object{"configMap": object{"items": list{object{"key": "ca.crt", "path": "ca.crt"}}, "name": "kube-root-ca.crt"}},
 				object{"downwardAPI": object{"items": list{object{"fieldRef": object{"apiVersion": "v1", "fieldPath": "metadata.namespace"}, "path": "namespace"}}}}}}}}}}
-	return report{UID: a.uid(), Status: a.podStatus(container, ready), Object: pod, At: a.at()}
+	return report{UID: origin, Status: a.podStatus(container, ready), Object: pod, At: a.at()}
 }
 
 func toleration(key string) object {
