@@ -50,10 +50,23 @@ type item struct {
 }
 
 type logged struct {
-	seq      int64
-	revision int64
-	key      Key
+	seq int64
+	at  step
+	key Key
 }
+
+// step is a revision, doubled, and 1 more for what was recorded when the revision could be read already: a receiver that is at the revision
+// may lack only that.
+type step int64
+
+func stepOf(revision int64, again bool) step {
+	if again {
+		return step(2*revision + 1)
+	}
+	return step(2 * revision)
+}
+
+func (s step) revision() int64 { return int64(s) / 2 }
 
 // stale tells whether the element's key has changed again since.
 func (f *Feed) stale(l logged) bool {
@@ -94,10 +107,11 @@ func (f *Feed) at(revision int64) Position {
 func (f *Feed) Apply(revision int64, changes ...Change) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	again := revision <= f.head
 	revision = max(revision, f.head)
 	n := 0
 	for _, c := range changes {
-		if f.put(revision, c) {
+		if f.put(revision, again, c) {
 			n++
 		}
 	}
@@ -110,7 +124,7 @@ func (f *Feed) Apply(revision int64, changes ...Change) int {
 	return n
 }
 
-func (f *Feed) put(revision int64, c Change) bool {
+func (f *Feed) put(revision int64, again bool, c Change) bool {
 	old, ok := f.items[c.Key]
 	if !ok && c.Hash == (Hash{}) {
 		return false
@@ -140,7 +154,7 @@ func (f *Feed) put(revision int64, c Change) bool {
 	}
 	f.seq++
 	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, priority: c.Priority}
-	f.log = append(f.log, logged{f.seq, revision, c.Key})
+	f.log = append(f.log, logged{f.seq, stepOf(revision, again), c.Key})
 	return true
 }
 
@@ -151,7 +165,7 @@ func (f *Feed) compact() {
 			if !f.stale(l) && f.items[l.key].hash == (Hash{}) {
 				delete(f.items, l.key)
 				f.dead--
-				f.floor = max(f.floor, l.revision)
+				f.floor = max(f.floor, l.at.revision())
 				if f.dead <= MaxTombstones*3/4 {
 					break
 				}

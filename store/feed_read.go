@@ -18,11 +18,13 @@ func (f *Feed) Since(after int64, limit int) []Entry {
 // Cursor is a reader's place in a Feed of this process. Unlike a revision it also tells apart two steps of one revision.
 type Cursor int64
 
-// CursorAt returns the place behind all entries whose revision is not greater than after.
+// CursorAt returns the place behind everything that a receiver has whose position is at revision after, however large that revision was:
+// before later revisions, and before what was recorded under that very revision when it could be read already.
 func (f *Feed) CursorAt(after int64) Cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := f.seek(after); i < len(f.log) {
+	i := sort.Search(len(f.log), func(i int) bool { return f.log[i].at > stepOf(after, false) })
+	if i < len(f.log) {
 		return Cursor(f.log[i].seq - 1)
 	}
 	return Cursor(f.seq)
@@ -57,14 +59,14 @@ func (f *Feed) All() []Entry {
 }
 
 func (f *Feed) seek(after int64) int {
-	return sort.Search(len(f.log), func(i int) bool { return f.log[i].revision > after })
+	return sort.Search(len(f.log), func(i int) bool { return f.log[i].at > stepOf(after, true) })
 }
 
 // read returns entries from the log's index start on, and the index behind them.
 func (f *Feed) read(start, limit int) ([]Entry, int) {
 	var out []Entry
 	for i, l := range f.log[start:] {
-		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.revision {
+		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.at.revision() {
 			return out, start + i
 		}
 		if !f.stale(l) {

@@ -167,8 +167,7 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 		s.flight.onAck(s.at.told) // what the receiver says that it has, it has acknowledged on an earlier stream
 	}
 	if !current {
-		// A revision may have had a second step after the receiver got there, so the last one is looked at again.
-		s.at.cursor = s.feed.CursorAt(s.at.told.Revision - 1)
+		s.at.cursor = s.feed.CursorAt(s.at.told.Revision)
 	}
 	return s.follow(ctx)
 }
