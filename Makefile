@@ -138,6 +138,12 @@ install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
-.PHONY: package soak conformance
-package soak conformance: ## not there yet: exits with an error
+SOAK ?= 2h
+
+.PHONY: soak
+soak: build testenv ## churn 1,000 objects and 3,000 pods for SOAK (default 2h) and print by how much center and agent grow
+	bin/testenv bench --skerry bin/skerry --figure soak --soak $(SOAK)
+
+.PHONY: package conformance
+package conformance: ## not there yet: exits with an error
 	@echo "make $@ is not built yet: this version has no $@." >&2; exit 1

@@ -17,8 +17,10 @@ import (
 type Options struct {
 	// Skerry, Testenv and Kubectl are the paths of the programs.
 	Skerry, Testenv, Kubectl string
-	// Figures limits what is measured: apply, status, wire, memory. Empty means all.
+	// Figures limits what is measured: apply, status, wire, memory. Empty means all of these; soak must be asked for.
 	Figures []string
+	// Soak is how long the figure soak churns.
+	Soak time.Duration
 	// Out gets the JSON lines, Log a line for each step.
 	Out, Log io.Writer
 }
@@ -38,6 +40,7 @@ const (
 
 type bench struct {
 	figures []string
+	soakFor time.Duration
 	log     io.Writer
 	report
 	drive.Site
@@ -56,7 +59,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	b := &bench{figures: o.Figures, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
+	b := &bench{figures: o.Figures, soakFor: o.Soak, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	defer func() {
 		for i := len(b.stop) - 1; i >= 0; i-- {
 			b.stop[i]()
@@ -74,7 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"memory", b.agentMemory}} {
+	}{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"memory", b.agentMemory}, {"soak", b.soak}} {
 		if !b.wants(part.name) {
 			continue
 		}
@@ -88,7 +91,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (b *bench) wants(part string) bool {
-	return len(b.figures) == 0 || slices.Contains(b.figures, part)
+	return len(b.figures) == 0 && part != "soak" || slices.Contains(b.figures, part)
 }
 
 func (b *bench) say(format string, args ...any) {

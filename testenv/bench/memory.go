@@ -167,7 +167,7 @@ func (b *bench) printMemory(name, note string, m memory) error {
 
 // runningPods waits until the API shows at least n running pods in our namespace.
 func (b *bench) runningPods(ctx context.Context, k *drive.Kube, n int) error {
-	return drive.Until(ctx, 3*time.Minute, fmt.Sprintf("%d running pods", n), func(ctx context.Context) error {
+	return drive.Until(ctx, 3*time.Minute+time.Duration(n)*100*time.Millisecond, fmt.Sprintf("%d running pods", n), func(ctx context.Context) error {
 		data, err := k.Do(ctx, "GET", pods(ourNS)+"?fieldSelector=status.phase%3DRunning", "", nil)
 		if err != nil {
 			return err

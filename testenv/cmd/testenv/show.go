@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -53,14 +54,15 @@ func demoCommand() *cli.Command {
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure the product; one JSON line a figure",
-		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire or memory (default: all)"}},
+		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire or memory (default: all of these), or soak"},
+			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects and 3,000 pods"}},
 		Action: func(c *cli.Context) error {
 			skerry, testenv, kubectl, err := programs(c)
 			if err != nil {
 				return err
 			}
 			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Figures: c.StringSlice("figure"),
-				Out: c.App.Writer, Log: c.App.ErrWriter})
+				Soak: c.Duration("soak"), Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}
 }

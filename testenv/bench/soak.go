@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"skerry.dev/skerry/testenv/figure"
+)
+
+// What a soak puts on the target: soakApps Deployments of soakReplicas Pods, and ConfigMaps that make it soakObjects in all.
+const (
+	soakObjects  = 1000
+	soakApps     = 300
+	soakReplicas = 10
+)
+
+// Each round of churn changes some ConfigMaps, rolls one Deployment, and makes and deletes one object.
+const (
+	soakRound   = time.Second
+	soakChanges = 5
+	soakSamples = 10 * time.Second
+)
+
+// soak churns 1,000 objects and 3,000 Pods for a while and prints what the agent and the center hold, and by how much that grows: the
+// median of the last quarter of the samples against that of the second; the first quarter is for warming up.
+func (b *bench) soak(ctx context.Context) error {
+	if err := b.nodes(ctx, soakApps*soakReplicas/100+8); err != nil {
+		return err
+	}
+	b.say("make %d objects", soakObjects)
+	for i := range soakObjects - soakApps {
+		if err := b.ours.Create(ctx, configMaps(ourNS), configMap(soakName(i))); err != nil {
+			return err
+		}
+	}
+	for i := range soakApps {
+		if err := b.ours.Create(ctx, deployments(ourNS), deployment(soakName(i), soakReplicas)); err != nil {
+			return err
+		}
+	}
+	if err := b.runningPods(ctx, b.ours, soakApps*soakReplicas); err != nil {
+		return err
+	}
+	loaded, err := settled(ctx, b.agent.PID())
+	if err != nil {
+		return err
+	}
+	if err := b.printMemory("agent-1000-objects-3000-pods", "", loaded); err != nil {
+		return err
+	}
+	b.say("churn for %s", b.soakFor)
+	began, sampled := time.Now(), time.Time{}
+	var agent, center []memory
+	for round := 0; time.Since(began) < b.soakFor; round++ {
+		if err := b.churn(ctx, round); err != nil {
+			return err
+		}
+		if time.Since(sampled) >= soakSamples {
+			sampled = time.Now()
+			for _, p := range []struct {
+				pid int
+				to  *[]memory
+			}{{b.agent.PID(), &agent}, {b.center.PID(), &center}} {
+				m, err := memoryOf(p.pid)
+				if err != nil {
+					return err
+				}
+				*p.to = append(*p.to, m)
+			}
+		}
+		select {
+		case <-time.After(time.Until(began.Add(time.Duration(round+1) * soakRound))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for _, p := range []struct {
+		name    string
+		samples []memory
+	}{{"agent", agent}, {"center", center}} {
+		if err := b.printGrowth(p.name, p.samples); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func soakName(i int) string { return fmt.Sprintf("soak-%d", i) }
+
+// churn is one round.
+func (b *bench) churn(ctx context.Context, round int) error {
+	for i := range soakChanges {
+		name := soakName((round*soakChanges + i) % (soakObjects - soakApps))
+		if err := b.ours.MergePatch(ctx, configMaps(ourNS)+"/"+name, object{"data": object{"round": fmt.Sprint(round)}}); err != nil {
+			return err
+		}
+	}
+	rolled := deployments(ourNS) + "/" + soakName(round%soakApps)
+	if err := b.ours.MergePatch(ctx, rolled, object{"spec": object{"template": object{"metadata": object{"annotations": object{
+		"example.com/round": fmt.Sprint(round)}}}}}); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("comes-and-goes-%d", round)
+	if err := b.ours.Create(ctx, configMaps(ourNS), configMap(name)); err != nil {
+		return err
+	}
+	if round == 0 {
+		return nil
+	}
+	_, err := b.ours.Do(ctx, "DELETE", fmt.Sprintf("%s/comes-and-goes-%d", configMaps(ourNS), round-1), "", nil)
+	return err
+}
+
+func (b *bench) printGrowth(name string, samples []memory) error {
+	quarter := len(samples) / 4
+	if quarter < 3 {
+		return fmt.Errorf("%d samples of %s are too few to tell its growth: soak for longer", len(samples), name)
+	}
+	of := func(part []memory, value func(memory) float64) float64 {
+		var v []float64
+		for _, m := range part {
+			v = append(v, value(m))
+		}
+		return figure.Median(v)
+	}
+	for _, v := range []struct {
+		what  string
+		value func(memory) float64
+	}{{"rss", func(m memory) float64 { return m.rss }}, {"anon", func(m memory) float64 { return m.anon }}} {
+		before, after := of(samples[quarter:2*quarter], v.value), of(samples[3*quarter:], v.value)
+		if err := b.print(figure.Line{Figure: fmt.Sprintf("%s-%s-growth", name, v.what), Value: 100 * (after - before) / before, Unit: "%", Goal: figure.Of(1),
+			N: len(samples), Note: fmt.Sprintf("%.1f -> %.1f MiB in %s of churn", before/1024, after/1024, b.soakFor)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
