@@ -24,6 +24,7 @@ import (
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/tunnel/proxy"
 )
 
 // Set by the linker, see the Makefile.
@@ -113,7 +114,10 @@ func daemonFlags(mode string) []cli.Flag {
 	return []cli.Flag{
 		text("config", "/etc/skerry/"+mode+".yaml", "file with the same keys as these flags; a flag or variable wins"),
 		text("data-dir", "/var/lib/skerry", "directory for everything that must survive a restart"),
-		text("parent", "", "https://HOST:PORT of the parent center"),
+		&cli.StringSliceFlag{Name: "parent", EnvVars: env("parent"), Usage: "https://HOST:PORT of the parent center; given several times, or " +
+			"with commas, addresses of the same center that are tried in turn"},
+		text("proxy", "", "http://USER:PASSWORD@HOST:PORT of a proxy on the way to the parent; direct means none; empty means what HTTPS_PROXY and NO_PROXY say"),
+		text("proxy-file", "", "file that holds the value of --proxy, so that no password stands in a command line"),
 		text("token", "", "join token, needed the first time only"),
 		text("name", "", "name of this site at its parent (default: the host's name)"),
 		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
@@ -167,7 +171,7 @@ func centerCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.String("parent") == "" {
+			if len(c.StringSlice("parent")) == 0 {
 				return runCenter(c.Context, s, log, nil)
 			}
 			child, err := agentConfig(c, log)
@@ -236,15 +240,19 @@ func agentCommand() *cli.Command {
 }
 
 func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
-	if c.String("parent") == "" {
+	if len(c.StringSlice("parent")) == 0 {
 		return agent.Config{}, admin.Usage("--parent is missing: the address of the center, https://HOST:PORT")
 	}
 	name, err := siteName(c)
 	if err != nil {
 		return agent.Config{}, err
 	}
+	way, err := proxy.New(proxy.Config{URL: c.String("proxy"), File: c.String("proxy-file")})
+	if err != nil {
+		return agent.Config{}, admin.Usage("%s", err)
+	}
 	l, err := labels(c)
-	return agent.Config{DataDir: c.String("data-dir"), Parent: c.String("parent"), Token: c.String("token"), Name: name,
+	return agent.Config{DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: c.String("token"), Name: name,
 		Labels: l, MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
 }
 

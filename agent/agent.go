@@ -6,7 +6,6 @@ package agent
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,7 @@ import (
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/metrics"
-	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/proxy"
 )
 
 // ErrRefused is returned by Run when joining failed in a way that a person has to mend: token, CA or clock.
@@ -37,8 +36,10 @@ var ErrRefused = uplink.ErrRefused
 type Config struct {
 	// DataDir holds agent.db and the credentials. It is made when missing, mode 0700.
 	DataDir string
-	// Parent is https://HOST:PORT of the center.
-	Parent string
+	// Parents are the addresses of the center, https://HOST:PORT each, the preferred one first.
+	Parents []string
+	// Proxy leads to addresses that are not reached directly; nil is none.
+	Proxy *proxy.Dialer
 	// Token joins the site the first time; it is not needed afterwards.
 	Token string
 	// Name of the SyncTarget. Labels are put on it when the site joins.
@@ -205,12 +206,9 @@ func (a *agent) uplink(ctx context.Context) error {
 		a.Log.Warn("the target does not answer; going on with what is known of it")
 	}
 	return uplink.Run(ctx, uplink.Config{
-		Dir: a.DataDir, Parent: a.Parent, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
+		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
 		Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
-		Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
-			return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: a.Log})
-		},
 	})
 }
 

@@ -24,7 +24,7 @@ type whole struct {
 func (c *center) agent(dir string, api *targettest.Server, token string) *whole {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &whole{c.t, cancel, make(chan error, 1)}
-	cfg := Config{DataDir: dir, Parent: c.web.URL, Token: token, Name: "paris", Target: target.Cluster(api.Config()), Version: "v0", Log: discard()}
+	cfg := Config{DataDir: dir, Parents: []string{c.web.URL}, Token: token, Name: "paris", Target: target.Cluster(api.Config()), Version: "v0", Log: discard()}
 	go func() { w.ended <- Run(ctx, cfg) }()
 	return w
 }

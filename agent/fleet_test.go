@@ -2,10 +2,8 @@ package agent
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,7 +16,6 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/quic"
 )
 
 // TestFleet measures a center under many agents: SKERRY_FLEET is how many, SKERRY_BIN the binary whose center it starts. Each agent is real
@@ -183,15 +180,12 @@ func (f *fleet) start() {
 	for _, a := range f.agents {
 		running.Go(func() {
 			err := uplink.Run(ctx, uplink.Config{
-				Dir: a.dir, Parent: f.center.url, Name: a.name, Desired: a.sink, Reported: a.feed, ReportedReady: a.ready,
+				Dir: a.dir, Parents: []string{f.center.url}, Name: a.name, Desired: a.sink, Reported: a.feed, ReportedReady: a.ready,
 				Conditions: &tunnel.Conditions{}, Log: discard(),
 				Hello: func(context.Context) tunnel.Hello {
 					return tunnel.Hello{AgentVersion: "fleet", KubernetesVersion: "v1.36.3"}
 				},
-				Dial: func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error) {
-					a.dials.Add(1)
-					return quic.Dial(ctx, addr, quic.DialConfig{TLS: config, Log: slog.New(slog.DiscardHandler)})
-				},
+				OnDial: func(uplink.Way) { a.dials.Add(1) },
 			})
 			if ctx.Err() == nil {
 				f.t.Errorf("%s: %v", a.name, err)

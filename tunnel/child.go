@@ -28,7 +28,11 @@ type ChildConfig struct {
 	Send *delta.SendOptions
 	// OnWelcome and Renewal may be nil.
 	OnWelcome func(Welcome)
-	Renewal   *Renewal
+	// TakeOver ends the session that this one takes the place of, and returns when nothing of it runs any more. It is called when the parent
+	// has let this session in; nothing is received or reported before, because two sessions must not write one copy. Nil where there is
+	// none: then positions and data are on their way with the hello.
+	TakeOver func()
+	Renewal  *Renewal
 	// OnAccept carries out what an admin has confirmed; when it tells true, the session ends with ErrAgain. Nil ignores it.
 	OnAccept func(Accept) (again bool, err error)
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
@@ -52,7 +56,10 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		cfg.Conditions = &Conditions{}
 	}
 	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1),
-		terms: delta.NewRegulator(delta.LAN.Up()), linked: make(chan struct{})}
+		terms: delta.NewRegulator(delta.LAN.Up()), linked: make(chan struct{}), turn: make(chan struct{})}
+	if cfg.TakeOver == nil {
+		close(c.turn)
+	}
 	cfg.Meter.Open(link{conn})
 	err := c.open(ctx)
 	if err == nil {
@@ -106,6 +113,7 @@ type child struct {
 	welcomed          chan Welcome
 	terms             *delta.Regulator
 	linked            chan struct{} // closed when the parent has said how the link is used
+	turn              chan struct{} // closed when data may flow
 }
 
 // open opens the three streams and says hello. Nothing is waited for: positions and data are on their way at once.
@@ -167,6 +175,10 @@ func (c *child) read(ctx context.Context) error {
 				return fmt.Errorf("%w: welcomed twice", ErrProtocol)
 			}
 			welcomed = true
+			if c.TakeOver != nil {
+				c.TakeOver()
+				close(c.turn)
+			}
 			c.terms.Set(w.Link.up())
 			close(c.linked)
 			c.welcomed <- w
@@ -232,6 +244,11 @@ func (c *child) tell(ctx context.Context) error {
 
 // receive keeps the copy of the desired state.
 func (c *child) receive(ctx context.Context) error {
+	select {
+	case <-c.turn:
+	case <-ctx.Done():
+		return nil
+	}
 	followed := func() { c.Conditions.obey(nil) }
 	held := func(why error) {
 		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
@@ -250,7 +267,7 @@ func (c *child) receive(ctx context.Context) error {
 
 // report sends the reports, once it is known how the link is used.
 func (c *child) report(ctx context.Context) error {
-	for _, ready := range []<-chan struct{}{c.ReportedReady, c.linked} {
+	for _, ready := range []<-chan struct{}{c.ReportedReady, c.linked, c.turn} {
 		if ready == nil {
 			continue
 		}

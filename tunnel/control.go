@@ -20,7 +20,7 @@ const (
 	_
 	typeRequest     // a certificate request
 	typeCertificate // its answer
-	typePing        // a child's, so that a dead connection is noticed; its payload is padding
+	typeWaiting     // how many bytes of reports wait
 
 	typeConditions wire.Type = 43 // all that a child says of itself
 )
@@ -31,13 +31,6 @@ const (
 	typeBundle wire.Type = 40
 	typeLink   wire.Type = 41
 	typeHolds  wire.Type = 44
-)
-
-// A child pings at this interval: often enough for NATs, and large enough that a parent that has forgotten the connection in a restart answers
-// with a reset (RFC 9000, 10.3: it never answers to small packets).
-const (
-	pingInterval = 20 * time.Second
-	pingBytes    = 48
 )
 
 // Kinds of streams, the second byte of each. A child opens all three.
@@ -66,6 +59,8 @@ type Welcome struct {
 	CenterVersion string            `json:"centerVersion,omitempty"`
 	// Clock is the parent's time.
 	Clock time.Time `json:"clock"`
+	// Wake is what a datagram carries by which the parent calls this child after a restart, see quic.Listener.Wake.
+	Wake []byte `json:"wake,omitempty"`
 	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
 	// Link is filled in by ServeParent.

@@ -230,8 +230,8 @@ func (p *parent) read(ctx context.Context) error {
 			return err
 		}
 		switch t {
-		case typePing:
-			p.pinged(payload)
+		case typeWaiting:
+			p.waits(payload)
 		case typeConditions:
 			said, err := decode[Said](payload)
 			if err != nil {

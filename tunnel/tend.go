@@ -15,20 +15,24 @@ const (
 	calmRenewal = time.Minute
 	// spreadRenewal is over which time children spread that are all asked to renew at once.
 	spreadRenewal = 5 * time.Second
+	// waitingInterval is how often a child says how much waits to go up, when that has changed.
+	waitingInterval = 20 * time.Second
 )
 
-// tend keeps the connection alive and the credentials fresh.
+// tend keeps the credentials fresh, and says what waits.
 func (c *child) tend(ctx context.Context) error {
 	renew := time.NewTimer(0)
 	defer renew.Stop()
 	renew.Stop() // it runs from the welcome on
-	ping := time.NewTicker(pingInterval)
-	defer ping.Stop()
+	look, waiting := time.NewTicker(waitingInterval), int64(0)
+	defer look.Stop()
 	for {
 		var err error
 		select {
-		case <-ping.C:
-			err = c.control.sendBytes(typePing, pingPayload(c.terms.Waiting()))
+		case <-look.C:
+			if now := c.terms.Waiting(); now != waiting {
+				waiting, err = now, c.control.sendBytes(typeWaiting, waitingPayload(now))
+			}
 		case w := <-c.welcomed:
 			if w.RenewOnly {
 				return c.renewExpired(ctx)

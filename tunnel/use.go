@@ -87,17 +87,13 @@ func (p *parent) regulate(ctx context.Context) error {
 	}
 }
 
-// pinged takes what a child says with its ping.
-func (p *parent) pinged(payload []byte) {
+// waits takes what a child says of its reports.
+func (p *parent) waits(payload []byte) {
 	const atMost = 1 << 40
 	if v, n := binary.Uvarint(payload); n > 0 {
 		p.Use.waiting.Store(int64(min(v, atMost)))
 	}
 }
 
-// pingPayload is the payload of a child's ping: how many bytes of reports wait, and padding.
-func pingPayload(waiting int64) []byte {
-	b := make([]byte, pingBytes)
-	binary.PutUvarint(b, uint64(max(0, waiting)))
-	return b
-}
+// waitingPayload says how many bytes of reports wait.
+func waitingPayload(n int64) []byte { return binary.AppendUvarint(nil, uint64(max(0, n))) }

@@ -2,25 +2,37 @@ package uplink
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"math/rand/v2"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/quic"
 )
 
-// fullJitter returns a random time up to firstWait*2^(failures-1), at most longestWait: many sites that lost their parent at the same
-// moment come back spread over the whole time.
-func fullJitter(failures int) time.Duration {
-	limit := longestWait
+// Waits between two tries.
+const (
+	firstWait   = 200 * time.Millisecond
+	silentWait  = 3 * time.Second  // at most, while the parent is not heard, so that a link that is back is used within seconds
+	longestWait = 30 * time.Second // at most, when the parent answers and does not let this site in, or was not heard for long
+	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
+	longSilence = 5 * time.Minute
+)
+
+// fullJitter returns a random time up to firstWait*2^(failures-1), at most longest: many sites that lost their parent at the same moment come
+// back spread over the whole time.
+func fullJitter(failures int, longest time.Duration) time.Duration {
+	limit := longest
 	if failures < 10 {
-		limit = min(longestWait, firstWait<<(failures-1))
+		limit = min(longest, firstWait<<(failures-1))
 	}
 	return rand.N(limit) + 1
 }
 
-// waitAfter returns how long to wait after a session, or a dial, ended with err.
-func waitAfter(err error, failures int) time.Duration {
+// waitAfter returns how long to wait after a session, or a dial, ended with err. Silent is for how long nothing was heard of the parent.
+func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	var refused *tunnel.Refused
 	switch {
 	case errors.Is(err, tunnel.ErrRenewed), errors.Is(err, tunnel.ErrAgain):
@@ -29,12 +41,26 @@ func waitAfter(err error, failures int) time.Duration {
 		if refused.RetryAfter > 0 {
 			return refused.RetryAfter + rand.N(refused.RetryAfter/2+1)
 		}
-		return longestWait/2 + fullJitter(failures)
+		return longestWait/2 + fullJitter(failures, longestWait)
 	case errors.Is(err, tunnel.ErrReplaced):
 		return longestWait + rand.N(longestWait) // somebody else has this identity: do not fight for it
+	case answered(err):
+		return fullJitter(failures, longestWait)
+	case local(err):
+		return fullJitter(failures, localWait)
+	case silent > longSilence:
+		return fullJitter(failures, min(longestWait, max(silentWait, silent/100)))
 	default:
-		return fullJitter(failures)
+		return fullJitter(failures, silentWait)
 	}
+}
+
+// answered tells whether somebody was heard and is not, or does not take this site for, who he should be.
+func answered(err error) bool {
+	var alert tls.AlertError
+	var certificate *tls.CertificateVerificationError
+	return errors.Is(err, enroll.ErrWrongCA) || errors.Is(err, enroll.ErrEnded) || errors.Is(err, enroll.ErrClock) || errors.As(err, &alert) ||
+		errors.As(err, &certificate) || quic.Answered(err)
 }
 
 func pause(ctx context.Context, d time.Duration) {

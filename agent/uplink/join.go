@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"skerry.dev/skerry/tunnel/enroll"
 )
@@ -30,7 +31,7 @@ func (u *uplink) join(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		u.explain(err)
-		pause(ctx, fullJitter(failures))
+		pause(ctx, fullJitter(failures, longestWait))
 	}
 }
 
@@ -47,25 +48,33 @@ func (u *uplink) rejoin(ctx context.Context) {
 	case ctx.Err() != nil:
 	case enroll.Refused(err):
 		u.joinAgain = false
-		u.Log.Error("joining again with the new token was refused; the site goes on with the credentials that it has", "parent", u.Parent, "err", err)
+		u.Log.Error("joining again with the new token was refused; the site goes on with the credentials that it has", "parent", u.Parents, "err", err)
 	default:
-		u.Log.Debug("joining again with the new token has to wait", "parent", u.Parent, "err", err)
+		u.Log.Debug("joining again with the new token has to wait", "parent", u.Parents, "err", err)
 	}
 }
 
-// redeem joins with the token.
+// redeem joins with the token, at the first address of the parent that answers.
 func (u *uplink) redeem(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
-	credentials, err := enroll.Join(ctx, enroll.JoinConfig{
-		Dir: u.Dir, Parent: u.Parent, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Log: u.Log,
-	})
-	if err != nil {
-		return err
+	var errs []error
+	for i, p := range u.parents {
+		share, done := context.WithTimeout(ctx, joinLimit/time.Duration(len(u.parents)-i))
+		credentials, err := enroll.Join(share, enroll.JoinConfig{
+			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Dial: u.Proxy.DialContext, Log: u.Log,
+		})
+		done()
+		if err == nil {
+			u.Log.Info("joined", "parent", p.url, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
+			u.take(credentials)
+			return nil
+		}
+		if errs = append(errs, err); enroll.Refused(err) {
+			break
+		}
 	}
-	u.Log.Info("joined", "parent", u.Parent, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
-	u.take(credentials)
-	return nil
+	return errors.Join(errs...)
 }
 
 func (u *uplink) take(credentials *enroll.Credentials) {

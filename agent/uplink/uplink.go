@@ -1,18 +1,17 @@
 package uplink
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/url"
 	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/proxy"
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
@@ -24,11 +23,17 @@ var ErrRefused = errors.New("joining was refused")
 type Config struct {
 	// Dir holds the credentials.
 	Dir string
-	// Parent is https://HOST:PORT. Token is used once, when Dir holds no credentials yet.
-	Parent, Token, Name string
-	Labels              map[string]string
-	// Dial opens a connection to HOST:PORT.
-	Dial func(ctx context.Context, addr string, config *tls.Config) (tunnel.Conn, error)
+	// Parents are the addresses of the one parent, https://HOST:PORT each, the preferred one first.
+	Parents []string
+	// Token is used once, when Dir holds no credentials yet, or with others than it gave.
+	Token, Name string
+	Labels      map[string]string
+	// Proxy leads to addresses that are not reached directly; nil is none.
+	Proxy *proxy.Dialer
+	// OnDial is called with each way that is tried; it may be nil.
+	OnDial func(Way)
+	// Keep remembers which way to the parent was good; nil forgets it with the process.
+	Keep Keep
 	// Hello is called before each session.
 	Hello func(ctx context.Context) tunnel.Hello
 	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is closed.
@@ -44,116 +49,119 @@ type Config struct {
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
+
+	firstRetry time.Duration // of QUIC from TCP; for tests
 }
 
 // Times of an uplink.
 const (
-	firstWait   = 200 * time.Millisecond
-	longestWait = 30 * time.Second
-	dialLimit   = 10 * time.Second
+	dialLimit   = 15 * time.Second
 	explainTime = 10 * time.Second
 	joinLimit   = time.Minute
 )
 
 // Run keeps the session until ctx ends. Before the site has joined it returns ErrRefused for what a person has to mend.
 func Run(ctx context.Context, cfg Config) error {
-	parent, err := url.Parse(cfg.Parent)
-	if err != nil || parent.Host == "" {
-		return fmt.Errorf("%w: parent %q: write https://HOST:PORT", ErrRefused, cfg.Parent)
+	parents, err := parseParents(cfg.Parents)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = enroll.NewClock(enroll.ClockState{})
 	}
-	u := &uplink{Config: cfg, addr: parent.Host}
-	if parent.Port() == "" {
-		u.addr = net.JoinHostPort(parent.Hostname(), "7443")
-	}
+	u := &uplink{Config: cfg, parents: parents, memory: remember(cfg.Keep, cfg.Log), woken: make(chan struct{}, 1), heard: time.Now(),
+		better: retry{first: cmp.Or(cfg.firstRetry, firstRetry)}}
 	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+	u.dialer = &dialer{tls: u.credentials.TLS, proxy: cfg.Proxy, wake: u.wake, on: cfg.OnDial, log: cfg.Log}
 	u.sessions(ctx)
 	return nil
 }
 
 type uplink struct {
 	Config
-	addr        string
+	parents     []parent
 	credentials *enroll.Credentials
+	dialer      *dialer
+	memory      *memory
 	joinAgain   bool   // there is a token that these credentials did not come from
 	explained   string // the last reason of a failed dial that was logged
+
+	failures int       // tries since the last session
+	heard    time.Time // when a session ended the last time
+	better   retry     // when QUIC is tried again from TCP
+
+	secret secret
+	woken  chan struct{}
 }
 
 // sessions serves one session after the other.
 func (u *uplink) sessions(ctx context.Context) {
-	failures := 0
+	var s *session
 	for ctx.Err() == nil {
-		u.rejoin(ctx)
-		welcomed, err := u.session(ctx)
-		if ctx.Err() != nil {
-			return
+		var err error
+		if s == nil {
+			s, err = u.begin(ctx)
 		}
-		if welcomed {
-			failures = 0
-			u.Log.Info("session with the parent ended", "err", err)
+		if s != nil {
+			s, err = u.follow(ctx, s)
 		}
-		failures++
-		pause(ctx, waitAfter(err, failures))
+		if s != nil || ctx.Err() != nil {
+			continue
+		}
+		u.failures++
+		pause(ctx, waitAfter(err, u.failures, time.Since(u.heard)))
 	}
 }
 
-// session dials and serves one session. It tells whether the parent welcomed the site.
-func (u *uplink) session(ctx context.Context) (welcomed bool, err error) {
-	conn, err := u.dial(ctx)
+// begin dials and starts a session where there is none.
+func (u *uplink) begin(ctx context.Context) (*session, error) {
+	u.rejoin(ctx)
+	conn, way, err := u.dial(patience(u.failures))(ctx)
 	if err != nil {
-		u.Meter.DialFailed()
-		u.explain(u.reason(ctx, err))
-		return false, err
-	}
-	welcome := make(chan tunnel.Welcome, 1)
-	err = tunnel.ServeChild(ctx, conn, tunnel.ChildConfig{
-		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
-		OnWelcome: func(w tunnel.Welcome) {
-			u.Log.Info("session with the parent", "parent", u.addr, "transport", conn.Transport(), "center", w.CenterVersion)
-			welcome <- w
-		},
-	})
-	select {
-	case <-welcome:
-		u.explained = ""
-		return true, err
-	default:
 		if ctx.Err() == nil {
-			u.explain(err)
+			u.Meter.DialFailed()
+			u.explain(u.reason(ctx, err))
 		}
-		return false, err
+		return nil, err
+	}
+	return u.start(ctx, conn, way, nil), nil
+}
+
+// dial races all ways to the parent.
+func (u *uplink) dial(patience time.Duration) dialFunc {
+	return func(ctx context.Context) (tunnel.Conn, Way, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		ways, network, err := u.ways(ctx)
+		if err != nil {
+			return nil, Way{}, err
+		}
+		good, rtt := u.memory.good(network)
+		conn, way, err := race(ctx, plan(ways, good, rtt), u.dialer.dial(patience))
+		if err != nil {
+			return nil, Way{}, fmt.Errorf("dial parent: %w", err)
+		}
+		u.memory.note(network, way, conn.Stats().RTT)
+		return conn, way, nil
 	}
 }
 
-func (u *uplink) dial(ctx context.Context) (tunnel.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialLimit)
-	defer cancel()
-	conn, err := u.Dial(ctx, u.addr, u.credentials.TLS())
-	if err != nil {
-		return nil, fmt.Errorf("dial parent %s: %w", u.addr, err)
-	}
-	return conn, nil
-}
-
-// reason asks over another way why a dial failed: a wrong CA and a wrong clock are told apart from a network that is down.
+// reason asks over another way why a dial failed when somebody has answered: a wrong CA and a wrong clock are told apart.
 func (u *uplink) reason(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if !answered(err) || u.Proxy.Uses(u.parents[0].hostPort) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainTime)
 	defer cancel()
-	return u.credentials.Explain(ctx, u.Parent, err)
+	return u.credentials.Explain(ctx, u.parents[0].url, err)
 }
 
 // explain logs why there is no session, once for each reason.
 func (u *uplink) explain(err error) {
 	if text := err.Error(); text != u.explained {
 		u.explained = text
-		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parent, "err", err)
+		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parents, "err", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,8 +33,13 @@ type JoinConfig struct {
 	Labels map[string]string
 	// Clock is what the credentials judge the parent's certificate by from then on.
 	Clock *Clock
-	Log   *slog.Logger
+	// Dial opens the TCP connections, directly when it is nil. See package proxy.
+	Dial Dial
+	Log  *slog.Logger
 }
+
+// Dial opens a TCP connection to HOST:PORT.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Join uses a token to get a certificate, and keeps it in Dir. The key is made first and never leaves the machine; it is kept when the
 // answer is lost, so that the center can recognize the same site when it tries again. A site that joins again keeps its key, unless
@@ -95,7 +101,7 @@ func (j joining) with(ctx context.Context, file string) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := post(ctx, j.endpoint, j.token.Pin, body)
+	out, err := post(ctx, j.Dial, j.endpoint, j.token.Pin, body)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +142,11 @@ func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 
 // post sends the request and tells the center's refusals and a wrong clock apart. The clock is compared before the token is sent, because
 // a token is good for one try.
-func post(ctx context.Context, endpoint, pin string, body []byte) (*answer, error) {
-	if err := compareClocks(ctx, verifying(pinned(pin), whenever), endpoint); err != nil {
+func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*answer, error) {
+	if err := compareClocks(ctx, dial, verifying(pinned(pin), whenever), endpoint); err != nil {
 		return nil, err
 	}
-	client, done := clientFor(verifying(pinned(pin), byMachine))
+	client, done := clientFor(dial, verifying(pinned(pin), byMachine))
 	defer done()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -173,15 +179,15 @@ func post(ctx context.Context, endpoint, pin string, body []byte) (*answer, erro
 }
 
 // clientFor returns an HTTP client that follows no redirect, and the function that ends its connections.
-func clientFor(config *tls.Config) (*http.Client, func()) {
-	transport := &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}
+func clientFor(dial Dial, config *tls.Config) (*http.Client, func()) {
+	transport := &http.Transport{TLSClientConfig: config, DialContext: dial}
 	return &http.Client{Transport: transport, Timeout: 45 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, transport.CloseIdleConnections
 }
 
 // compareClocks asks the center for its time. It returns a *ClockError when the clocks are too far apart.
-func compareClocks(ctx context.Context, config *tls.Config, endpoint string) error {
-	theirs, err := dateOf(ctx, config, endpoint)
+func compareClocks(ctx context.Context, dial Dial, config *tls.Config, endpoint string) error {
+	theirs, err := dateOf(ctx, dial, config, endpoint)
 	if err != nil {
 		return err
 	}
@@ -195,8 +201,8 @@ func compareClocks(ctx context.Context, config *tls.Config, endpoint string) err
 }
 
 // dateOf returns the time in the center's answer, zero when there is none.
-func dateOf(ctx context.Context, config *tls.Config, endpoint string) (time.Time, error) {
-	client, done := clientFor(config)
+func dateOf(ctx context.Context, dial Dial, config *tls.Config, endpoint string) (time.Time, error) {
+	client, done := clientFor(dial, config)
 	defer done()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
 	if err != nil {
@@ -236,7 +242,7 @@ func (c *Credentials) Explain(ctx context.Context, parent string, err error) err
 	}
 	config := verifying(c.rootsOf, c.clock.within)
 	config.GetClientCertificate = c.certificate
-	_, probe := dateOf(ctx, config, endpoint)
+	_, probe := dateOf(ctx, nil, config, endpoint)
 	switch {
 	case probe == nil:
 		return fmt.Errorf("%w (the center answers HTTPS at %s, so UDP to the same port seems to be blocked)", err, endpoint)

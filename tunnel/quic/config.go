@@ -6,15 +6,20 @@ import (
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
+
+	"skerry.dev/skerry/tunnel"
 )
 
-// Times of a connection. A black-holed dial is noticed after handshakeIdle, a dead connection after idle; NAT tables forget a mapping
-// after 30 s at the earliest, so the child speaks every keepAlive.
+// Times of a connection. A dead one ends after idle; a child asks for a sign of life much earlier, see tunnel.KeepAlive. A child says itself
+// how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little memory.
 const (
-	handshakeIdle = 2500 * time.Millisecond
+	handshakeIdle = 5 * time.Second
 	idle          = 70 * time.Second
-	keepAlive     = 24 * time.Second
 )
+
+// packetSize is the largest payload of a datagram, the least that QUIC allows: there are paths that lose anything larger without a word, and
+// deltas are small.
+const packetSize = 1200
 
 // Windows bound what a peer can make this side hold: the stream window for each stream, the connection window for all.
 const (
@@ -35,14 +40,17 @@ func common() *quicgo.Config {
 		InitialConnectionReceiveWindow: connectionWindow,
 		MaxConnectionReceiveWindow:     connectionWindow,
 		MaxIncomingUniStreams:          -1,
-		// Deltas are small: probing for a larger packet costs more than it saves, and 1,280 bytes pass everywhere.
-		DisablePathMTUDiscovery: true,
+		InitialPacketSize:              packetSize,
+		DisablePathMTUDiscovery:        true, // probing for more costs more than it saves
 	}
 }
 
-func childConfig() *quicgo.Config {
+func childConfig(handshakeIdle time.Duration) *quicgo.Config {
 	c := common()
-	c.KeepAlivePeriod = keepAlive
+	if handshakeIdle > 0 {
+		c.HandshakeIdleTimeout = handshakeIdle
+	}
+	c.KeepAlivePeriod = tunnel.KeepAlive
 	c.MaxIncomingStreams = maxStreamsOfParent
 	return c
 }

@@ -7,9 +7,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"math/big"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -99,4 +102,22 @@ func (c *Center) Child(t testing.TB, by *Authority, organization, name string) *
 func (c *Center) Site(t testing.TB) *tls.Config {
 	t.Helper()
 	return c.Child(t, c.Agents, enroll.Organization, Target)
+}
+
+// Enrol writes the credentials of a site that has joined this center into a directory, as enroll.Join does.
+func (c *Center) Enrol(t testing.TB, dir, name string) {
+	t.Helper()
+	cert := c.Child(t, c.Agents, enroll.Organization, name).Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{
+		"agent.key": {Type: "PRIVATE KEY", Bytes: key}, "agent.crt": {Type: "CERTIFICATE", Bytes: cert.Certificate[0]},
+		"ca.crt": {Type: "CERTIFICATE", Bytes: c.Server.Cert.Raw},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -1,0 +1,82 @@
+package uplink
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/proxy"
+	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tcp"
+)
+
+// Times of a dial. A way that nobody answers on is given up after the first, so that a link that is back is found by a fresh packet; each time
+// that nothing was heard the next try has longer, up to the second, so that a slow path has its chance.
+const (
+	shortHandshake = 1500 * time.Millisecond
+	longHandshake  = 6 * time.Second
+)
+
+// patience is how long a side may be silent in a handshake after so many tries without an answer.
+func patience(failures int) time.Duration {
+	return min(longHandshake, shortHandshake<<min(max(failures, 0), 4))
+}
+
+// dialer opens connections to the parent.
+type dialer struct {
+	tls   func() *tls.Config
+	proxy *proxy.Dialer
+	wake  func(datagram []byte)
+	on    func(Way)
+	log   *slog.Logger
+}
+
+// dial implements Dial with a handshake's patience.
+func (d *dialer) dial(patience time.Duration) Dial {
+	return func(ctx context.Context, w Way) (tunnel.Conn, error) {
+		if d.on != nil {
+			d.on(w)
+		}
+		if w.Transport == overQUIC {
+			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), HandshakeIdle: patience, OnWake: d.wake, Log: d.log})
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded))
+		defer cancel()
+		return tcp.Dial(ctx, w.Address, tcp.DialConfig{TLS: d.tls(), Dial: d.proxy.DialContext})
+	}
+}
+
+// ways lists the ways to the parent, in the order in which they are to be tried, and the network that they lead through. A parent behind a proxy
+// has one way, for the proxy speaks TCP and looks names up itself.
+func (u *uplink) ways(ctx context.Context) (ways []Way, network string, err error) {
+	var errs []error
+	for _, p := range u.parents {
+		if u.Proxy.Uses(p.hostPort) {
+			ways = append(ways, Way{p.hostPort, p.hostPort, overTCP})
+			continue
+		}
+		addresses, err := resolve(ctx, p)
+		if err != nil {
+			errs = append(errs, err)
+			addresses = u.memory.addresses(p.hostPort)
+		}
+		for _, a := range addresses {
+			ways = append(ways, Way{p.hostPort, a, overQUIC}, Way{p.hostPort, a, overTCP})
+		}
+	}
+	if len(ways) == 0 {
+		return nil, "", errors.Join(errs...)
+	}
+	if i := slices.IndexFunc(ways, func(w Way) bool { return w.Transport == overQUIC }); i >= 0 {
+		network = networkOf(ways[i].Address)
+	} else {
+		network = networkOf(net.JoinHostPort("192.0.2.1", defaultPort)) // what leads to anywhere
+	}
+	return ways, network, nil
+}

@@ -1,0 +1,191 @@
+package uplink
+
+import (
+	"context"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// welcomeTime is how long a parent may take to let in a session that is to take over from another. Where there is no other it has twice as
+// long.
+const welcomeTime = 10 * time.Second
+
+// dialled is a connection that was dialled while a session runs.
+type dialled struct {
+	conn tunnel.Conn
+	way  Way
+	err  error
+}
+
+// dialFunc finds a connection to the parent. One runs at a time.
+type dialFunc func(context.Context) (tunnel.Conn, Way, error)
+
+// second is a dial beside a running session.
+type second struct {
+	why    string
+	result chan dialled
+	cancel context.CancelFunc
+}
+
+// The reasons for a second dial.
+const (
+	becauseSilent = "the parent is not heard any more"
+	becauseWoken  = "the parent says that it was restarted"
+	becauseBetter = "QUIC may get through again"
+)
+
+func (u *uplink) second(ctx context.Context, why string, dial dialFunc) *second {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &second{why: why, result: make(chan dialled, 1), cancel: cancel}
+	go func() {
+		conn, way, err := dial(ctx)
+		d.result <- dialled{conn, way, err}
+	}()
+	return d
+}
+
+// drop gives a dial up.
+func (d *second) drop() {
+	d.cancel()
+	if r := <-d.result; r.err == nil {
+		r.conn.Close(nil)
+	}
+}
+
+// follow goes along with a session. When its parent falls silent, calls after a restart, or may be reached over QUIC again, it
+// dials another connection meanwhile; the session goes on until the parent has let that one in. It returns the session that took over, or why
+// there is none.
+func (u *uplink) follow(ctx context.Context, s *session) (next *session, err error) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	late := time.NewTimer(2 * welcomeTime)
+	defer late.Stop()
+	pulse, better := newPulse(time.Now()), u.whenBetter(s)
+	var other *second
+	var results <-chan dialled
+	begin := func(why string, dial dialFunc) {
+		other = u.second(ctx, why, dial)
+		results = other.result
+	}
+	finish := func() { other, results = nil, nil }
+	for {
+		select {
+		case <-s.done:
+			u.better.lasted(time.Since(s.began))
+			err := u.over(ctx, s)
+			if other == nil || ctx.Err() != nil {
+				if other != nil {
+					other.drop()
+				}
+				return nil, err
+			}
+			if r := <-results; r.err == nil { // it is on its way already
+				return u.start(ctx, r.conn, r.way, nil), nil
+			}
+			return nil, err
+		case <-late.C:
+			if !s.letIn() {
+				s.end()
+			}
+		case <-look.C:
+			silent := s.letIn() && pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC)
+			switch {
+			case silent && other == nil:
+				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
+				begin(becauseSilent, u.dialBesides(s))
+			case !silent && other != nil && other.why == becauseSilent:
+				other.drop()
+				finish()
+				pulse.wrong()
+			}
+		case <-u.woken:
+			if other == nil {
+				u.Log.Info("dialling the parent again beside the session", "why", becauseWoken)
+				begin(becauseWoken, u.dial(longHandshake))
+			}
+		case <-better:
+			if other == nil {
+				begin(becauseBetter, u.dialQUIC(s))
+			}
+			better = u.whenBetter(s)
+		case r := <-results:
+			why := other.why
+			finish()
+			if r.err != nil {
+				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
+				continue
+			}
+			if next := u.replace(ctx, s, r); next != nil {
+				u.better.lasted(time.Since(s.began))
+				return next, nil
+			}
+		}
+	}
+}
+
+// whenBetter fires when a session over TCP should try QUIC.
+func (u *uplink) whenBetter(s *session) <-chan time.Time {
+	if s.way.Transport != overTCP || u.Proxy.Uses(s.way.Parent) {
+		return nil
+	}
+	return time.After(u.better.next())
+}
+
+// replace starts a session over the new connection. It returns nil, and leaves the old one as it is, when the parent does not let it in.
+func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session {
+	next := u.start(ctx, r.conn, r.way, old)
+	patience := time.NewTimer(welcomeTime)
+	defer patience.Stop()
+	select {
+	case <-next.welcomed: // it ends the old one now
+		return next
+	case <-next.done:
+	case <-patience.C:
+	}
+	next.stop()
+	if next.letIn() {
+		return next
+	}
+	u.Log.Debug("the parent did not let a second session in", "err", next.err)
+	return nil
+}
+
+// dialBesides races the ways to a parent that has fallen silent. TCP is not behind QUIC then if it was QUIC that fell silent.
+func (u *uplink) dialBesides(s *session) dialFunc {
+	return func(ctx context.Context) (tunnel.Conn, Way, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		ways, network, err := u.ways(ctx)
+		if err != nil {
+			return nil, Way{}, err
+		}
+		good := s.way
+		if good.Transport == overQUIC {
+			good.Transport = overTCP
+		}
+		starts := plan(ways, good, s.conn.Stats().RTT)
+		if len(starts) > 1 {
+			starts[1].after = 0
+		}
+		conn, way, err := race(ctx, starts, u.dialer.dial(longHandshake))
+		if err == nil {
+			u.memory.note(network, way, conn.Stats().RTT)
+		}
+		return conn, way, err
+	}
+}
+
+// dialQUIC dials the address of a session over TCP by QUIC alone.
+func (u *uplink) dialQUIC(s *session) dialFunc {
+	return func(ctx context.Context) (tunnel.Conn, Way, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		way := Way{s.way.Parent, s.way.Address, overQUIC}
+		conn, err := u.dialer.dial(longHandshake)(ctx, way)
+		if err == nil {
+			u.memory.note(networkOf(way.Address), way, conn.Stats().RTT)
+		}
+		return conn, way, err
+	}
+}

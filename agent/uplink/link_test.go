@@ -1,0 +1,339 @@
+package uplink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/tunneltest"
+)
+
+func TestMain(m *testing.M) {
+	compress.Default()
+	goleak.VerifyTestMain(m)
+}
+
+// center lets its site in over QUIC, behind a relay with faults, and over TCP, on one port. The newest session wins.
+type center struct {
+	*tunneltest.Center
+	relay   *tunneltest.Relay
+	address string
+	feed    *store.Feed
+	inbox   *storetest.Memory
+	refuse  *tunnel.Refused // everybody, while it is set
+
+	mu       sync.Mutex
+	current  context.CancelCauseFunc
+	over     chan struct{}
+	way      string   // the transport of the session
+	sessions []string // transports, in order
+	revision int64
+}
+
+func newCenter(t *testing.T) *center {
+	t.Helper()
+	c := &center{Center: tunneltest.NewCenter(t), inbox: storetest.NewMemory()}
+	c.inbox.AcceptNewIncarnation = true
+	c.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
+		return []byte(`{"name":"` + k.Name + `"}`), 1, nil
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	c.address = l.Addr().String()
+	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
+	must(t, err)
+	c.relay = tunneltest.NewRelay(t, c.address, packet.LocalAddr())
+	config := c.TLS(t)
+	overQUIC, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: config, Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	overTCP := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: config}, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for _, accept := range []func(context.Context) (tunnel.Conn, error){overQUIC.Accept, overTCP.Accept} {
+		all.Go(func() {
+			for {
+				conn, err := accept(ctx)
+				if err != nil {
+					return
+				}
+				all.Go(func() { c.serve(ctx, conn) })
+			}
+		})
+	}
+	t.Cleanup(func() {
+		cancel()
+		all.Wait()
+		overQUIC.Close()
+		packet.Close()
+	})
+	return c
+}
+
+func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan struct{})
+	defer close(over)
+	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+		c.mu.Lock()
+		old, ended, refuse := c.current, c.over, c.refuse
+		if refuse != nil {
+			c.mu.Unlock()
+			return tunnel.Admission{}, refuse
+		}
+		c.current, c.over, c.way = cancel, over, conn.Transport()
+		c.sessions = append(c.sessions, c.way)
+		c.mu.Unlock()
+		if old != nil {
+			old(tunnel.ErrReplaced)
+			<-ended
+		}
+		return tunnel.Admission{Feed: c.feed, Inbox: c.inbox}, nil
+	}})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over == over {
+		c.current, c.over, c.way = nil, nil, ""
+	}
+}
+
+func (c *center) transport() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.way
+}
+
+func (c *center) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.sessions)
+}
+
+// place makes a change and returns when the site has it, at the latest after a while.
+func (c *center) place(t *testing.T, s *site, limit time.Duration) time.Duration {
+	t.Helper()
+	c.revision++
+	k := storetest.Key(int(c.revision))
+	c.feed.Apply(c.revision, store.Change{Key: k, Hash: store.HashBody(1, []byte(`{"name":"`+k.Name+`"}`)), Generation: 1})
+	began := time.Now()
+	within(t, limit, "a change", func() bool { return s.desired.Position() == c.feed.Head() })
+	return time.Since(began)
+}
+
+// site is an uplink to a center.
+type site struct {
+	desired  *storetest.Memory
+	reported *store.Feed
+	keep     keeper
+}
+
+// keeper keeps values in memory.
+type keeper struct {
+	mu     sync.Mutex
+	values map[string][]byte
+	writes int
+}
+
+func (k *keeper) Meta(name string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.values[name], nil
+}
+
+func (k *keeper) SetMeta(name string, value []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.values == nil {
+		k.values = map[string][]byte{}
+	}
+	k.values[name] = value
+	k.writes++
+	return nil
+}
+
+func (c *center) site(t *testing.T, adjust ...func(*Config)) *site {
+	t.Helper()
+	dir := t.TempDir()
+	c.Enrol(t, dir, "paris")
+	s := &site{desired: storetest.NewMemory()}
+	s.reported = store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone })
+	cfg := Config{Dir: dir, Parents: []string{"https://" + c.address}, Desired: s.desired, Reported: s.reported, Keep: &s.keep, Log: slog.New(slog.DiscardHandler),
+		Hello: func(context.Context) tunnel.Hello { return tunnel.Hello{} }, Conditions: &tunnel.Conditions{}, firstRetry: 3 * time.Second}
+	for _, f := range adjust {
+		f(&cfg)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, cfg) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-done)
+	})
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within waits for a condition and returns how long it took.
+func within(t testing.TB, d time.Duration, what string, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !is() {
+		if time.Since(began) > d {
+			t.Fatalf("waited %s for %s", d, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// Where UDP is blocked the site is there over TCP at once, and over QUIC soon after UDP gets through again, without a gap.
+func TestBlockedUDP(t *testing.T) {
+	t.Parallel()
+	c := newCenter(t)
+	c.relay.Set(tunneltest.Faults{Cut: true})
+	s := c.site(t)
+	t.Logf("UDP blocked: a session over TCP after %s", within(t, 3*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }))
+	c.place(t, s, 5*time.Second)
+	c.relay.Set(tunneltest.Faults{})
+	stop := make(chan struct{})
+	var longest time.Duration
+	var placing sync.WaitGroup
+	placing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+				longest = max(longest, c.place(t, s, 5*time.Second))
+			}
+		}
+	})
+	t.Logf("UDP again: back to QUIC after %s", within(t, 20*time.Second, "a session over QUIC", func() bool { return c.transport() == "quic" }))
+	time.Sleep(300 * time.Millisecond)
+	close(stop)
+	placing.Wait()
+	t.Logf("the slowest change over the switch took %s", longest)
+	if longest > time.Second {
+		t.Errorf("the switch left a gap of %s", longest)
+	}
+	if n := c.count(); n != 2 {
+		t.Errorf("%d sessions, want one over TCP and one over QUIC: %v", n, c.sessions)
+	}
+}
+
+// When UDP dies without a word the site is there over TCP within ten seconds, idle or not.
+func TestDyingUDP(t *testing.T) {
+	for name, busy := range map[string]bool{"idle": false, "busy": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCenter(t)
+			s := c.site(t)
+			within(t, 5*time.Second, "a session over QUIC", func() bool { return c.transport() == "quic" })
+			c.place(t, s, 5*time.Second)
+			time.Sleep(300 * time.Millisecond)
+			c.relay.Set(tunneltest.Faults{Cut: true})
+			if busy { // a report is on its way
+				s.reported.Apply(1, store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1})
+			}
+			t.Logf("UDP dies on a link that is %s: TCP after %s", name, within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }))
+			c.place(t, s, 5*time.Second)
+		})
+	}
+}
+
+// A parent that does not let a second session in leaves the first as it is.
+func TestRefusedSecondSession(t *testing.T) {
+	t.Parallel()
+	c := newCenter(t)
+	c.relay.Set(tunneltest.Faults{Cut: true})
+	tries := make(chan Way, 100)
+	s := c.site(t, func(cfg *Config) { cfg.OnDial = func(w Way) { tries <- w } })
+	within(t, 5*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" })
+	c.mu.Lock()
+	c.refuse = &tunnel.Refused{Reason: "Busy", RetryAfter: time.Second}
+	c.mu.Unlock()
+	c.relay.Set(tunneltest.Faults{})
+	for len(tries) > 0 {
+		<-tries
+	}
+	if w := <-tries; w.Transport != overQUIC {
+		t.Errorf("tried %s, want QUIC", w)
+	}
+	time.Sleep(time.Second)
+	c.place(t, s, time.Second)
+	if n := c.count(); n != 1 || c.transport() != "tcp" {
+		t.Errorf("%d sessions, the last over %s", n, c.transport())
+	}
+}
+
+// What was good is remembered over a restart and tried first.
+func TestGoodWayIsRemembered(t *testing.T) {
+	t.Parallel()
+	c := newCenter(t)
+	c.relay.Set(tunneltest.Faults{Cut: true})
+	keep := &keeper{}
+	for i := range 2 {
+		tries := make(chan Way, 100)
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			c.site(t, func(cfg *Config) {
+				cfg.Keep, cfg.firstRetry = keep, time.Hour
+				cfg.Parents = []string{"https://127.0.0.1:1", "https://" + c.address}
+				cfg.OnDial = func(w Way) { tries <- w }
+			})
+			within(t, 5*time.Second, "a session", func() bool { return c.transport() == "tcp" })
+			if n := len(tries); i == 1 && n != 1 {
+				t.Errorf("%d ways tried, want the good one alone", n)
+			}
+		})
+		within(t, 5*time.Second, "the end of the session", func() bool { return c.transport() == "" })
+	}
+	if keep.writes != 1 {
+		t.Errorf("%d writes, want 1", keep.writes)
+	}
+}
+
+// A wrong CA at one address does not keep the site from another, and is told when it is all there is.
+func TestAnotherCenterAtTheFirstAddress(t *testing.T) {
+	t.Parallel()
+	c, other := newCenter(t), newCenter(t)
+	s := c.site(t, func(cfg *Config) { cfg.Parents = []string{"https://" + other.address, "https://" + c.address} })
+	within(t, 5*time.Second, "a session", func() bool { return c.transport() == "quic" })
+	c.place(t, s, 5*time.Second)
+	if other.count() > 0 {
+		t.Error("a session with another center")
+	}
+}
+
+func TestParseParents(t *testing.T) {
+	for _, wrong := range [][]string{nil, {""}, {"center:7443"}, {"http://center:7443"}, {"https://"}, {"https://u:p@center"}, {"https://center/x"}} {
+		if p, err := parseParents(wrong); err == nil {
+			t.Errorf("%q is %v", wrong, p)
+		}
+	}
+	p, err := parseParents([]string{"https://center.example", "https://[::1]:1/"})
+	if err != nil || p[0].hostPort != "center.example:7443" || p[1].hostPort != "[::1]:1" {
+		t.Errorf("%v, %v", p, err)
+	}
+	if err := Run(t.Context(), Config{Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, ErrRefused) {
+		t.Errorf("without a parent: %v", err)
+	}
+}

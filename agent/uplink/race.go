@@ -1,0 +1,106 @@
+package uplink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// start is when a way is tried at the latest, from the beginning of the race; it is tried earlier when all before it have failed.
+type start struct {
+	way   Way
+	after time.Duration
+}
+
+// raced is how one way ended.
+type raced struct {
+	index int
+	conn  tunnel.Conn
+	err   error
+}
+
+// race dials several ways, each a little later than the one before, and returns the first connection that stands. All others are
+// closed. It fails when all have, with the errors of all.
+func race(ctx context.Context, starts []start, dial Dial) (tunnel.Conn, Way, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan raced, len(starts))
+	errs := make([]error, len(starts))
+	began, next, running := time.Now(), 0, 0
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var dials sync.WaitGroup
+	defer dials.Wait()
+	launch := func() {
+		index := next
+		dials.Go(func() {
+			conn, err := dial(ctx, starts[index].way)
+			results <- raced{index, conn, err}
+		})
+		next++
+		running++
+		if next < len(starts) {
+			timer.Reset(max(0, starts[next].after-time.Since(began)))
+		}
+	}
+	for next < len(starts) || running > 0 {
+		select {
+		case <-timer.C:
+			if next < len(starts) {
+				launch()
+			}
+		case r := <-results:
+			running--
+			if r.err == nil {
+				cancel()
+				dials.Wait()
+				closeRest(results, running)
+				return r.conn, starts[r.index].way, nil
+			}
+			errs[r.index] = fmt.Errorf("%s: %w", starts[r.index].way, r.err)
+			if running == 0 && next < len(starts) && ctx.Err() == nil {
+				launch()
+			}
+		case <-ctx.Done():
+			cancel()
+			dials.Wait()
+			closeRest(results, running)
+			return nil, Way{}, errors.Join(append(errs, context.Cause(ctx))...)
+		}
+	}
+	return nil, Way{}, errors.Join(errs...)
+}
+
+// closeRest closes what stands too late.
+func closeRest(results <-chan raced, n int) {
+	for range n {
+		if r := <-results; r.err == nil {
+			r.conn.Close(nil)
+		}
+	}
+}
+
+// headStart is how long the way before has to itself: a handshake's time on a path whose round trip is known.
+func headStart(rtt time.Duration) time.Duration { return max(300*time.Millisecond, rtt*3/2) }
+
+// plan says when each way is tried. Addresses come in the order given, each over QUIC first; the way that was good the last time comes before
+// all others.
+func plan(ways []Way, good Way, rtt time.Duration) []start {
+	head := headStart(rtt)
+	out := make([]start, 0, len(ways))
+	for i, w := range ways {
+		if w == good && i > 0 {
+			rest := append(append([]Way{w}, ways[:i]...), ways[i+1:]...)
+			ways = rest
+			break
+		}
+	}
+	for i, w := range ways {
+		out = append(out, start{w, time.Duration(i) * head})
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package uplink
+
+import (
+	"context"
+	"crypto/subtle"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
+)
+
+// session is one that runs.
+type session struct {
+	conn     tunnel.Conn
+	way      Way
+	began    time.Time
+	welcomed chan struct{} // closed when the parent has let it in
+	done     chan struct{} // closed when nothing of it runs any more; err is why
+	err      error
+	end      context.CancelFunc
+}
+
+// start serves a session. One that takes over from another ends that once the parent has let it in.
+func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *session) *session {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	cfg := tunnel.ChildConfig{
+		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
+		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
+		OnWelcome: func(w tunnel.Welcome) {
+			u.secret.set(w.Wake)
+			u.Log.Info("session with the parent", "parent", way.Parent, "address", way.Address, "transport", conn.Transport(), "center", w.CenterVersion)
+			close(s.welcomed)
+		},
+	}
+	if old != nil {
+		cfg.TakeOver = func() {
+			old.end()
+			<-old.done
+		}
+	}
+	go func() {
+		defer close(s.done)
+		defer cancel()
+		s.err = tunnel.ServeChild(ctx, conn, cfg)
+	}()
+	return s
+}
+
+// stop ends a session and waits for its end.
+func (s *session) stop() {
+	s.end()
+	<-s.done
+}
+
+func (s *session) letIn() bool {
+	select {
+	case <-s.welcomed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *session) over() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// over notes the end of a session that nothing takes the place of.
+func (u *uplink) over(ctx context.Context, s *session) error {
+	if s.letIn() {
+		u.failures, u.explained, u.heard = 0, "", time.Now()
+		if ctx.Err() == nil {
+			u.Log.Info("session with the parent ended", "err", s.err)
+		}
+	} else if ctx.Err() == nil {
+		u.explain(s.err)
+	}
+	return s.err
+}
+
+// secret is what a parent that was restarted wakes this site with.
+type secret struct {
+	mu    sync.Mutex
+	value []byte
+}
+
+func (s *secret) set(v []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.value = v
+}
+
+func (s *secret) is(v []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.value) > 0 && subtle.ConstantTimeCompare(s.value, v) == 1
+}
+
+// wake takes a datagram that may be the parent's call.
+func (u *uplink) wake(datagram []byte) {
+	if !u.secret.is(quic.WakeOf(datagram)) {
+		return
+	}
+	select {
+	case u.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Waits between two tries to come back from TCP to QUIC.
+const (
+	firstRetry   = 30 * time.Second
+	longestRetry = 10 * time.Minute
+)
+
+// retry says when QUIC is tried again, less and less often, and from the beginning when a session over QUIC has lasted.
+type retry struct{ first, wait time.Duration }
+
+func (r *retry) next() time.Duration {
+	r.wait = min(longestRetry, max(r.first, 2*r.wait))
+	return r.wait*3/4 + rand.N(r.wait/2)
+}
+
+func (r *retry) lasted(d time.Duration) {
+	if d > r.wait {
+		r.wait = 0
+	}
+}
