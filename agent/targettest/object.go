@@ -38,6 +38,21 @@ func (s *Server) PutAs(by, subresource, apiVersion, kind, namespace, name string
 	return meta(s.objects[r])["uid"].(string)
 }
 
+// Edit merges fields into an object as somebody else would, if it is there.
+func (s *Server) Edit(by, group, plural, namespace, name string, more map[string]any) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := ref{group, plural, namespace, name}
+	if s.objects[r] == nil {
+		return false
+	}
+	o := clone(s.objects[r])
+	merge(o, clone(more))
+	s.owned[r] = updated(s.owned[r], manager{by, "Update", ""}, s.objects[r], o)
+	s.store(r, o)
+	return true
+}
+
 // Replace is Put with fields at the top replaced instead of merged.
 func (s *Server) Replace(apiVersion, kind, namespace, name string, fields map[string]any) {
 	s.mu.Lock()
