@@ -73,8 +73,10 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 		return
 	}
 	if s.Finished && !r.Finished {
-		r.Finished = true
-		a.Inventory.Put(k, r)
+		a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
+			r.Finished = true
+			return r, r.UID == s.UID
+		})
 	}
 	if applied, _ := strconv.ParseUint(r.ResourceVersion, 10, 64); r.Owned == 0 || s.Revision <= applied {
 		return
@@ -179,14 +181,18 @@ func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole 
 
 // accept takes what is ours now for what should be.
 func (a *Applier) accept(t *task, live *target.Object, owned uint64) {
-	r := t.record
-	r.Owned = owned
-	if owned == live.OwnedSum() {
-		r.ResourceVersion = live.Metadata.ResourceVersion
-	}
-	a.Inventory.Put(t.Key, r)
 	a.drifts.close(t.Key)
-	a.Reports.Applied(t.Key, r, nil)
+	var r inventory.Record
+	if a.Inventory.Update(t.Key, func(now inventory.Record) (inventory.Record, bool) {
+		now.Owned, now.Autoscaled = owned, t.record.Autoscaled
+		if owned == live.OwnedSum() {
+			now.ResourceVersion = live.Metadata.ResourceVersion
+		}
+		r = now
+		return now, now.UID == t.record.UID
+	}) {
+		a.Reports.Applied(t.Key, r, nil)
+	}
 }
 
 // restore applies the desired fields again.
@@ -281,22 +287,26 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	if err := t.decode(); err != nil {
 		return false // its report says so already
 	}
-	r.UID = ""
 	// A Job that its own time to live removed while nobody looked had ended before.
-	if r.Finished || !running && hasTimeToLive(k, t.head.Spec) {
-		r.Finished, r.Gone = true, true
-		a.Inventory.Put(k, r)
+	finished := r.Finished || !running && hasTimeToLive(k, t.head.Spec)
+	known = a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
+		if r.UID != uid {
+			return r, false
+		}
+		r.UID, r.Finished, r.Gone = "", finished, finished || !t.policy.restores()
+		if !r.Gone {
+			r.Applied = store.Hash{}
+		}
+		return r, true
+	})
+	switch {
+	case !known || finished:
 		return false
-	}
-	if !t.policy.restores() {
-		r.Gone = true
-		a.Inventory.Put(k, r)
+	case !t.policy.restores():
 		a.queue.add(k, false)
 		return true
 	}
 	a.Log.Info("object vanished from the target, writing it again", "key", k)
-	r.Applied = store.Hash{}
-	a.Inventory.Put(k, r)
 	wait := a.contests.wait(k)
 	a.contests.wrote(k)
 	a.queue.addAfter(k, wait)

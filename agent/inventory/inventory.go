@@ -152,6 +152,10 @@ func (i *Inventory) ByUID(uid string) (store.Key, bool) {
 func (i *Inventory) Put(k store.Key, r Record) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.put(k, r)
+}
+
+func (i *Inventory) put(k store.Key, r Record) {
 	if old, ok := i.records[k]; ok {
 		if old == r {
 			return
@@ -163,6 +167,21 @@ func (i *Inventory) Put(k store.Key, r Record) {
 		i.uids[r.UID] = k
 	}
 	i.touch(k)
+}
+
+// Update changes the record of a key in one step, when there is one and change says so.
+func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	old, ok := i.records[k]
+	if !ok {
+		return false
+	}
+	r, ok := change(old)
+	if ok {
+		i.put(k, r)
+	}
+	return ok
 }
 
 // Delete removes the record of a key.

@@ -40,7 +40,7 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 	}
 	switch {
 	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
-		o.strays[uid] = stray{place{w, live.Metadata.Namespace, live.Metadata.Name}, live.Revision()}
+		o.strays[uid] = stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()}
 	case w.resource == podResource:
 		o.pod(w, live)
 	case w.resource == replicaSetResource, w.resource == jobResource:
@@ -49,10 +49,12 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 }
 
 // deleted takes over that an object was deleted, with the last that the target has to say of it.
-func (o *Observer) deleted(live *target.Object) {
-	k, ours := o.Inventory.ByUID(live.Metadata.UID)
-	running := ours && !finished(k, live)
-	if ours && !running {
+func (o *Observer) deleted(w watchKey, live *target.Object) {
+	running := !finished(w.resource, live)
+	o.mu.Lock()
+	o.lately.add(live, running)
+	o.mu.Unlock()
+	if k, ours := o.Inventory.ByUID(live.Metadata.UID); ours && !running {
 		o.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
 	}
 	o.gone(live.Metadata.UID, running)

@@ -10,6 +10,7 @@ import (
 type place struct {
 	watch           watchKey
 	namespace, name string
+	uid             string // of an object that is gone if it is not found any more; empty where that means nothing
 }
 
 // stray is a delivered object that was seen before its record.

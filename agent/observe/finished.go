@@ -5,7 +5,6 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
-	"skerry.dev/skerry/store"
 )
 
 // sight is what was seen last.
@@ -14,12 +13,12 @@ func (rec *record) sight() inventory.Sight {
 }
 
 // finished tells whether a placed Job or Pod has run to its end. A Pod that is being deleted has not: it was ended.
-func finished(k store.Key, live *target.Object) bool {
+func finished(r resource, live *target.Object) bool {
 	var status struct {
 		Phase      string
 		Conditions []struct{ Type, Status string }
 	}
-	switch (resource{k.Group, k.Resource}) {
+	switch r {
 	case jobResource:
 		if json.Unmarshal(live.Status, &status) != nil {
 			return false

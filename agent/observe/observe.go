@@ -36,6 +36,7 @@ type Observer struct {
 	revision int64                  // of the feed
 	pods     map[string]store.Key   // UID on the target -> key of a Pod that belongs to a placed object
 	family   family                 // who owns whom on the target
+	lately   lately                 // delivered objects that were deleted a moment ago
 	strays   map[string]stray       // delivered objects whose record has not come yet, by UID
 	watchers map[watchKey]*watcher  // running
 	initial  map[watchKey]bool      // watchers of the start whose first list is not complete
@@ -113,7 +114,15 @@ func (o *Observer) settled(w watchKey) {
 // Applied records that the target holds the desired version of an object. Live is the answer to the write, if there was one.
 func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.applied(k, r, live)
+	d, late := o.lately.find(r.UID)
+	o.mu.Unlock()
+	if late { // it was deleted before its record came
+		o.gone(r.UID, d.running)
+	}
+}
+
+func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object) {
 	rec := o.record(k)
 	if rec.originUID != r.OriginUID && rec.originUID != "" {
 		o.refetchPods(k) // their owner reference names the source
@@ -126,6 +135,9 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 	o.publish(k)
 	o.follow(k, r)
 	o.claim(r, live)
+	if w := o.watchers[o.counted[k]]; w != nil && live != nil && live.Revision() <= w.listed { // the list may have been without it
+		o.fetch.add(place{w.key, k.Namespace, k.Name, r.UID})
+	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
 		o.Seen(k, rec.sight())
 	}

@@ -18,7 +18,7 @@ func (o *Observer) pod(w watchKey, live *target.Object) {
 	uid := live.Metadata.UID
 	owner, top, ok := o.placedAbove(controller)
 	if !ok {
-		o.family.wait(uid, top, place{w, live.Metadata.Namespace, live.Metadata.Name})
+		o.family.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
 		return
 	}
 	o.family.unwait(uid)
@@ -89,7 +89,7 @@ func (o *Observer) refetchPods(owner store.Key) {
 		}
 		rec.revision = 0
 		if w, ok := o.watchKeyOf(owner, podResource); ok {
-			o.fetch.add(place{w, k.Namespace, k.Name})
+			o.fetch.add(place{watch: w, namespace: k.Namespace, name: k.Name})
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 		return false
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
-	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(k, live)
+	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
 	rec.status, rec.conditions = nil, 0
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)

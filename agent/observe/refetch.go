@@ -3,6 +3,8 @@ package observe
 import (
 	"context"
 	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // refetcher reads single objects again that were seen before it was known that they are ours.
@@ -76,6 +78,11 @@ func (f *refetcher) read(ctx context.Context, p place) {
 	}
 	f.reading(map[string]bool{})
 	live, err := w.client.Get(ctx, w.listing.Resource, p.namespace, p.name, false)
+	if p.uid != "" && (apierrors.IsNotFound(err) || err == nil && live.Metadata.UID != p.uid) {
+		f.reading(nil)
+		f.o.gone(p.uid, false)
+		return
+	}
 	if err != nil {
 		f.o.Log.Debug("object not read again", "namespace", p.namespace, "name", p.name, "err", err)
 		f.reading(nil)

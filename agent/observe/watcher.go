@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,7 @@ type watcher struct {
 	listing target.Listing
 	stop    context.CancelFunc
 	nudged  chan struct{} // one slot
+	listed  uint64        // resourceVersion of the last list; guarded by o.mu
 }
 
 // Times of a watcher: how long one watch lasts, and the limits of the wait after a failure.
@@ -111,6 +113,9 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 	for uid := range missing {
 		w.o.gone(uid, false)
 	}
+	w.o.mu.Lock()
+	w.listed, _ = strconv.ParseUint(from, 10, 64)
+	w.o.mu.Unlock()
 	return from, nil
 }
 
@@ -122,7 +127,7 @@ func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 			return
 		}
 		if kind == target.Deleted {
-			w.o.deleted(live)
+			w.o.deleted(w.key, live)
 		} else {
 			w.o.seen(w.key, live)
 		}

@@ -1,0 +1,55 @@
+package observe
+
+import (
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+)
+
+// lately are delivered objects whose deletion was seen a moment ago: a write that was answered before it may be recorded only now, and the record
+// must not outlive its object.
+type lately struct {
+	order []deletion // by time
+	uids  map[string]deletion
+}
+
+type deletion struct {
+	uid     string
+	running bool // no finished Job or Pod
+	at      time.Time
+}
+
+// latelyTime is more than the answer to a write may take.
+const latelyTime = time.Minute
+
+// add notes a deletion, when it is one of an object that was delivered.
+func (l *lately) add(live *target.Object, running bool) {
+	now := time.Now()
+	l.prune(now)
+	if live.OriginUID() == "" || live.ControllerUID() != "" {
+		return
+	}
+	d := deletion{live.Metadata.UID, running, now}
+	l.order = append(l.order, d)
+	if l.uids == nil {
+		l.uids = map[string]deletion{}
+	}
+	l.uids[d.uid] = d
+}
+
+func (l *lately) prune(now time.Time) {
+	n := 0
+	for n < len(l.order) && now.Sub(l.order[n].at) > latelyTime {
+		delete(l.uids, l.order[n].uid)
+		n++
+	}
+	l.order = l.order[n:]
+	if len(l.order) == 0 {
+		l.order, l.uids = nil, nil
+	}
+}
+
+func (l *lately) find(uid string) (deletion, bool) {
+	d, ok := l.uids[uid]
+	return d, ok
+}
