@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -31,13 +32,15 @@ type Feed struct {
 	mu    sync.Mutex
 	items map[Key]*item
 	log   []logged // ascending; an item that changed again leaves a stale element behind
-	seq   int64
-	live  int
-	head  int64
-	floor int64
-	dead  int
-	outer [Fanout]Digest
-	wake  chan struct{}
+	// graves are the tombstones of the log.
+	graves []logged
+	seq    int64
+	live   int
+	head   int64
+	floor  int64
+	dead   int
+	outer  [Fanout]Digest
+	wake   chan struct{}
 }
 
 type item struct {
@@ -74,8 +77,9 @@ func (f *Feed) stale(l logged) bool {
 	return it == nil || it.seq != l.seq
 }
 
-// MaxTombstones is how many tombstones a Feed keeps; older ones raise its Floor, and a receiver below it compares digests.
-const MaxTombstones = 100_000
+// MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet; older ones raise its Floor, and a receiver below
+// it compares digests. It bounds what a target that is away for long costs to some megabytes.
+const MaxTombstones = 10_000
 
 // NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position is older, or whose copy may
 // hold keys from before, must compare digests.
@@ -155,22 +159,48 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 	f.seq++
 	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, priority: c.Priority}
 	f.log = append(f.log, logged{f.seq, stepOf(revision, again), c.Key})
+	if c.Hash == (Hash{}) {
+		f.graves = append(f.graves, logged{f.seq, stepOf(revision, again), c.Key})
+	}
 	return true
+}
+
+// settledTombstones is how many tombstones a Feed keeps although its receiver has them: how they remove may still be decided anew.
+const settledTombstones = 64
+
+// Settle forgets the tombstones up to a cursor, but for the last few: the feed's receiver has durably stored them. One that comes back with an older copy is below
+// the Floor then, or finds at the head that its digest differs, and compares.
+func (f *Feed) Settle(c Cursor) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.dead > settledTombstones && f.graves[0].seq <= int64(c) {
+		f.bury()
+	}
+}
+
+// bury forgets the oldest tombstone, unless its key has changed again since.
+func (f *Feed) bury() {
+	l := f.graves[0]
+	if f.graves = f.graves[1:]; len(f.graves) == 0 {
+		f.graves = nil
+	}
+	if f.stale(l) {
+		return
+	}
+	delete(f.items, l.key)
+	f.dead--
+	f.floor = max(f.floor, l.at.revision())
 }
 
 // compact drops stale log elements once they are the majority, and the oldest tombstones beyond MaxTombstones.
 func (f *Feed) compact() {
 	if f.dead > MaxTombstones {
-		for _, l := range f.log {
-			if !f.stale(l) && f.items[l.key].hash == (Hash{}) {
-				delete(f.items, l.key)
-				f.dead--
-				f.floor = max(f.floor, l.at.revision())
-				if f.dead <= MaxTombstones*3/4 {
-					break
-				}
-			}
+		for f.dead > MaxTombstones*3/4 {
+			f.bury()
 		}
+	}
+	if len(f.graves) > 64 && len(f.graves) > 2*f.dead {
+		f.graves = slices.DeleteFunc(f.graves, f.stale)
 	}
 	if len(f.log) < 64 || len(f.log) < 2*len(f.items) {
 		return

@@ -201,3 +201,34 @@ func TestFeedRemoval(t *testing.T) {
 		}
 	}
 }
+
+// What a receiver has durably stored is not remembered for ever, and one that comes back with less compares.
+func TestSettledTombstonesAreForgotten(t *testing.T) {
+	feed := store.NewFeed(store.NewIncarnation(), 0, nil)
+	const n = 5000
+	for i := range n {
+		feed.Apply(int64(2*i+1), change(i, 1))
+		feed.Apply(int64(2*i+2), change(i, 0))
+		if i%3 == 0 {
+			feed.Apply(int64(2*i+2), change(i, 2)) // a grave that is empty again
+		}
+	}
+	live := feed.Len()
+	_, half, _ := feed.Read(feed.CursorAt(0), n/2)
+	before := feed.Tombstones()
+	feed.Settle(half)
+	if kept := feed.Tombstones(); kept >= before || kept < before/3 {
+		t.Errorf("%d tombstones are left of %d after half was stored", kept, before)
+	}
+	after := feed.Floor()
+	if entries := feed.Since(after, 0); after <= 0 || len(entries) == 0 || entries[0].Revision <= after {
+		t.Errorf("nothing from revision %d on", after)
+	}
+	feed.Settle(feed.CursorAt(feed.Head().Revision))
+	if kept := feed.Tombstones(); kept > 100 || feed.Floor() <= after || feed.Len() != live {
+		t.Errorf("%d tombstones and %d of %d values are left, the floor is %d", kept, feed.Len(), live, feed.Floor())
+	}
+	if feed.Apply(2*n+1, change(n-1, 3)) != 1 || feed.Len() != live+1 {
+		t.Error("a forgotten key does not come back")
+	}
+}

@@ -14,6 +14,7 @@ import (
 type flight struct {
 	maxBatches int
 	onAck      func(store.Position)
+	settle     func(store.Cursor)
 	meter      *traffic.Meter
 
 	mu      sync.Mutex
@@ -25,12 +26,13 @@ type flight struct {
 type inFlight struct {
 	bytes   int
 	through store.Position
+	cursor  store.Cursor // of the sender, when it has sent everything up to it
 	partial bool
 	at      time.Time
 }
 
-func newFlight(o SendOptions) *flight {
-	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, meter: o.Meter, landed: make(chan struct{}, 1)}
+func newFlight(feed *store.Feed, o SendOptions) *flight {
+	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: make(chan struct{}, 1)}
 }
 
 // room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large.
@@ -62,12 +64,12 @@ func (f *flight) ack(a wire.Ack) error {
 		f.mu.Unlock()
 		return fmt.Errorf("%w: %d batches acknowledged, %d were sent", wire.ErrMalformed, a.Frames, len(f.batches))
 	}
-	var reached *store.Position
+	var reached *inFlight
 	for _, b := range f.batches[:a.Frames] {
 		f.bytes -= b.bytes
 		f.meter.Acknowledged(time.Since(b.at))
 		if !b.partial {
-			reached = &b.through
+			reached = &b
 		}
 	}
 	f.batches = append(f.batches[:0], f.batches[a.Frames:]...)
@@ -76,8 +78,12 @@ func (f *flight) ack(a wire.Ack) error {
 	case f.landed <- struct{}{}:
 	default:
 	}
-	if reached != nil && f.onAck != nil {
-		f.onAck(*reached)
+	if reached == nil {
+		return nil
+	}
+	f.settle(reached.cursor)
+	if f.onAck != nil {
+		f.onAck(reached.through)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	running, pause := context.WithCancelCause(ctx)
 	defer pause(nil)
 	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
-		flight: newFlight(o), terms: o.Terms, backlog: newBacklog(o.UrgentFirst), entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+		flight: newFlight(feed, o), terms: o.Terms, backlog: newBacklog(o.UrgentFirst), entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	in := bufio.NewReaderSize(stream, readAhead/2)
 	resume, err := s.readResume(in)
 	if err != nil {
