@@ -1,0 +1,53 @@
+package apply
+
+import (
+	"sync"
+
+	"skerry.dev/skerry/store"
+)
+
+// drifts are the objects whose fields were seen to be not ours any more, each by the content that it had then.
+type drifts struct {
+	mu   sync.Mutex
+	seen map[store.Key]drift
+}
+
+type drift struct {
+	content uint64
+	handled bool // reported, and to be left until it changes again
+}
+
+// note adds a drift. It tells false for one that is known.
+func (d *drifts) note(k store.Key, content uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known, ok := d.seen[k]; ok && known.content == content {
+		return false
+	}
+	d.seen[k] = drift{content: content}
+	return true
+}
+
+// open tells whether there is a drift to look at.
+func (d *drifts) open(k store.Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.seen[k]
+	return ok && !known.handled
+}
+
+// handle leaves a drift as it is until it changes.
+func (d *drifts) handle(k store.Key, content uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen[k] = drift{content: content, handled: true}
+}
+
+// close forgets a drift, and tells whether there was one.
+func (d *drifts) close(k store.Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.seen[k]
+	delete(d.seen, k)
+	return ok
+}

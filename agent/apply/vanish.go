@@ -1,0 +1,75 @@
+package apply
+
+import (
+	"encoding/json"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/store"
+)
+
+// stayAway reports an object that went from the target and is not made again.
+func (a *Applier) stayAway(t *task) error {
+	r := t.record
+	if r.Finished {
+		r.Applied, r.Generation = t.Hash, t.Generation
+		a.Inventory.Put(t.Key, r)
+		a.Reports.Applied(t.Key, r, nil)
+		return nil
+	}
+	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Drifted",
+		Message: "the object was deleted on the target; the Placement's spec.sync.whenDrifted is Report, so it is made again only when it changes here"})
+	return nil
+}
+
+// Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at
+// once the first time and ever slower when somebody keeps deleting it; the answer tells whether the target is without what is desired.
+// What ran to its end is not run again; running is true when it was seen to be not at its end when it went.
+func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
+	r, known := a.Inventory.Get(k)
+	if !known || r.UID != uid {
+		return false
+	}
+	e, ok, err := a.Desired.Get(k)
+	if err == nil && ok && e.Tombstone {
+		a.queue.kick(func(other store.Key) bool { return other == k }) // what it waits for has come
+	}
+	if err != nil || !ok || e.Tombstone {
+		return false
+	}
+	a.drifts.close(k)
+	t := &task{Entry: e, record: r}
+	if err := t.decode(); err != nil {
+		return false // its report says so already
+	}
+	// A Job that its own time to live removed while nobody looked had ended before.
+	finished := r.Finished || !running && hasTimeToLive(k, t.head.Spec)
+	known = a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
+		if r.UID != uid {
+			return r, false
+		}
+		r.UID, r.Finished, r.Gone = "", finished, finished || !t.policy.restores()
+		if !r.Gone {
+			r.Applied = store.Hash{}
+		}
+		return r, true
+	})
+	switch {
+	case !known || finished:
+		return false
+	case !t.policy.restores():
+		a.queue.add(k, false)
+		return true
+	}
+	a.Log.Info("object vanished from the target, writing it again", "key", k)
+	wait := a.contests.wait(k)
+	a.contests.wrote(k)
+	a.queue.addAfter(k, wait)
+	return true
+}
+
+func hasTimeToLive(k store.Key, spec json.RawMessage) bool {
+	var s struct {
+		TTL *int64 `json:"ttlSecondsAfterFinished"`
+	}
+	return k.Group == "batch" && k.Resource == "jobs" && json.Unmarshal(spec, &s) == nil && s.TTL != nil
+}
