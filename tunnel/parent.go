@@ -53,6 +53,8 @@ type ParentConfig struct {
 	Send *delta.SendOptions
 	// Use says how the link is used; nil is a LAN without limits.
 	Use *Use
+	// Shared makes the bodies of Feed once for all children; it may be nil.
+	Shared *delta.Shared
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
@@ -278,7 +280,7 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 
 func (p *parent) send(ctx context.Context) error {
 	o := delta.Down(delta.LAN)
-	o.Terms = p.Use.down
+	o.Terms, o.Shared = p.Use.down, p.Shared
 	if p.Send != nil {
 		o = *p.Send
 	}

@@ -18,6 +18,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tcp"
@@ -72,6 +73,7 @@ type Door struct {
 	targets *targets
 	meter   *traffic.Meter
 	usage   *usage
+	shared  *delta.Shared
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -88,7 +90,7 @@ func New(cfg Config) *Door {
 	if cfg.Metrics != nil {
 		cfg.Metrics.MustRegister(meter)
 	}
-	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
+	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), shared: delta.NewShared(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 

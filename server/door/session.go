@@ -142,7 +142,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Member: d.member, Use: s.use, Meter: d.meter, Log: log,
+		Member: d.member, Use: s.use, Shared: d.shared, Meter: d.meter, Log: log,
 	})
 	d.account(s, time.Now())
 	if d.leave(s) {

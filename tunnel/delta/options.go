@@ -18,6 +18,8 @@ type SendOptions struct {
 	MaxInFlightBatches int
 	// PatchBytes is how many compressed bytes of bodies are kept to send later versions of them as patches; 0 sends whole bodies.
 	PatchBytes int
+	// Shared makes bodies once for several senders; PatchBytes is not used then. It must not be given for feeds of reports. It may be nil.
+	Shared *Shared
 	// OnAck is called from the stream's reader whenever the receiver has durably reached a position.
 	OnAck func(store.Position)
 	// OnHeld is called from Send's goroutine when the receiver holds, and again when what it would lose has changed. It may be nil.

@@ -14,6 +14,15 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 	if e.Tombstone {
 		return wire.Item{Entry: e}, true, nil
 	}
+	if s.shared != nil {
+		from := store.Hash{}
+		if s.patches {
+			from = s.encoder.Base(e.Key)
+		}
+		if it, ok := s.shared.item(ctx, s.feed, e, from); ok {
+			return it, true, nil
+		}
+	}
 	body, generation, err := s.feed.Body(ctx, e.Key)
 	switch {
 	case ctx.Err() != nil:
@@ -41,7 +50,7 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 // moved tells whether the body that was rendered is not the one of the entry, because the object has changed since. Where the feed itself
 // gives another hash than that of its body, this is said once a stream.
 func (s *sender) moved(it wire.Item, e store.Entry) bool {
-	if e.Tombstone || it.Report || store.HashBody(it.Entry.Generation, it.Entry.Body) == e.Hash {
+	if e.Tombstone || it.Report || it.Exact || store.HashBody(it.Entry.Generation, it.Entry.Body) == e.Hash {
 		return false
 	}
 	now, ok := s.feed.Get(e.Key)

@@ -22,20 +22,23 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	stop := context.AfterFunc(ctx, stream.Cancel)
 	defer stop()
 	codec := compress.Default()
+	if o.Shared != nil {
+		o.PatchBytes = 0
+	}
 	if o.Terms == nil {
 		o.Terms = NewRegulator(LAN.Down())
 	}
 	running, pause := context.WithCancelCause(ctx)
 	defer pause(nil)
 	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
-		flight: newFlight(feed, o), terms: o.Terms, backlog: newBacklog(o.UrgentFirst), entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+		flight: newFlight(feed, o), shared: o.Shared, patches: true, terms: o.Terms, backlog: newBacklog(o.UrgentFirst), entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	in := bufio.NewReaderSize(stream, readAhead/2)
 	resume, err := s.readResume(in)
 	if err != nil {
 		return because(ctx, fmt.Errorf("read the receiver's position: %w", err))
 	}
 	if !resume.Bases {
-		s.bases.limit = 0
+		s.bases.limit, s.patches = 0, false
 	}
 	read := make(chan struct{})
 	go func() {
@@ -71,6 +74,8 @@ type sender struct {
 	log     *slog.Logger
 	encoder *wire.Encoder
 	bases   *bases
+	shared  *Shared // nil: bases
+	patches bool    // the receiver takes them
 	flight  *flight
 	pace    pace
 	terms   *Regulator

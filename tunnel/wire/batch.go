@@ -29,6 +29,7 @@ const (
 const (
 	batchPartial = 1 << 0 // more of the same position follows
 	batchZstd    = 1 << 1
+	batchSplit   = 1 << 2 // heads as they are, then the bodies as one zstd frame
 )
 
 // classes are what of a value's priority crosses.
@@ -50,10 +51,22 @@ type Item struct {
 	Report bool
 	// Patch, when not nil, is sent instead of Entry.Body.
 	Patch []byte
+	// Packed, when not nil, is the zstd frame of what is sent, made once for several streams.
+	Packed []byte
+	// Exact tells that Entry.Hash is that of Entry.Body, so that later versions may be patches against it.
+	Exact bool
+}
+
+// Bytes is what is sent of the body: the patch, if there is one.
+func (it Item) Bytes() []byte {
+	if it.Patch != nil {
+		return it.Patch
+	}
+	return it.Entry.Body
 }
 
 // Size is what the entry takes in a batch before compression, about.
-func (it Item) Size() int { return entrySize + len(it.bytes()) }
+func (it Item) Size() int { return entrySize + len(it.Bytes()) }
 
 // entrySize is what the head of an entry takes, about.
 const entrySize = 8
@@ -74,9 +87,15 @@ func (it Item) hash() store.Hash {
 type Encoder struct {
 	codec *compress.Codec
 	slots map[store.Key]int
-	ring  []store.Key // grows up to Slots
+	ring  []sent // grows up to Slots
 	next  int
 	last  int64 // revision of the batch before
+}
+
+// sent is a key that has crossed, and the hash of its last body when that is known to be exact.
+type sent struct {
+	key  store.Key
+	hash store.Hash
 }
 
 // NewEncoder returns the encoder of a new stream.
@@ -90,6 +109,14 @@ func (e *Encoder) Knows(k store.Key) bool {
 	return ok
 }
 
+// Base is the hash of the body that was encoded last of a key; zero where there is none to make a patch against.
+func (e *Encoder) Base(k store.Key) store.Hash {
+	if slot, ok := e.slots[k]; ok {
+		return e.ring[slot].hash
+	}
+	return store.Hash{}
+}
+
 // Encode returns the payload of a batch that ends at a revision, or, when partial, is followed by more of it.
 func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
 	raw := binary.AppendVarint(nil, through-e.last)
@@ -100,12 +127,15 @@ func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
 		raw, key = e.header(raw, &items[i], revision, generation, key)
 		revision, generation = items[i].Entry.Revision, items[i].Entry.Generation
 	}
-	for _, it := range items {
-		raw = append(raw, it.bytes()...)
-	}
 	flags := byte(0)
 	if partial {
 		flags = batchPartial
+	}
+	if len(items) == 1 && items[0].Packed != nil {
+		return append(append([]byte{flags | batchSplit}, raw...), items[0].Packed...)
+	}
+	for _, it := range items {
+		raw = append(raw, it.Bytes()...)
 	}
 	if packed := e.codec.Encode([]byte{flags | batchZstd}, raw); len(packed) <= len(raw) {
 		return packed
@@ -113,17 +143,12 @@ func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
 	return append([]byte{flags}, raw...)
 }
 
-func (it Item) bytes() []byte {
-	if it.Patch != nil {
-		return it.Patch
-	}
-	return it.Entry.Body
-}
-
 func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, before string) ([]byte, string) {
 	slot, known := e.slots[it.Entry.Key]
 	if !known {
-		it.Patch = nil // an entry before it in this batch has taken the slot
+		if it.Patch != nil { // an entry before it in this batch has taken the slot
+			it.Patch, it.Packed = nil, nil
+		}
 	}
 	flags := byte(0)
 	set := func(bit byte, when bool) {
@@ -149,7 +174,10 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	} else {
 		shared := common([]byte(before), []byte(key))
 		raw = appendString(binary.AppendUvarint(raw, uint64(shared)), key[shared:])
-		e.remember(it.Entry.Key)
+		slot = e.remember(it.Entry.Key)
+	}
+	if e.ring[slot].hash = (store.Hash{}); it.Exact {
+		e.ring[slot].hash = it.Entry.Hash
 	}
 	if flags&entryRevision != 0 {
 		raw = binary.AppendVarint(raw, it.Entry.Revision-revision)
@@ -158,20 +186,22 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 		raw = binary.AppendVarint(raw, it.Entry.Generation-generation)
 	}
 	if !it.Entry.Tombstone {
-		raw = binary.AppendUvarint(raw, uint64(len(it.bytes())))
+		raw = binary.AppendUvarint(raw, uint64(len(it.Bytes())))
 	}
 	return raw, key
 }
 
-func (e *Encoder) remember(k store.Key) {
-	if e.next == len(e.ring) {
-		e.ring = append(e.ring, k)
+func (e *Encoder) remember(k store.Key) (slot int) {
+	slot = e.next
+	if slot == len(e.ring) {
+		e.ring = append(e.ring, sent{key: k})
 	} else {
-		delete(e.slots, e.ring[e.next])
-		e.ring[e.next] = k
+		delete(e.slots, e.ring[slot].key)
+		e.ring[slot] = sent{key: k}
 	}
-	e.slots[k] = e.next
-	e.next = (e.next + 1) % Slots
+	e.slots[k] = slot
+	e.next = (slot + 1) % Slots
+	return slot
 }
 
 // Base returns the body that the receiver has of a key, whose hash must be the given one. It is called while a batch is decoded.
@@ -204,6 +234,9 @@ func (d *Decoder) Decode(payload []byte) (entries []store.Entry, through int64, 
 		return nil, 0, false, fmt.Errorf("%w: an empty batch", ErrMalformed)
 	}
 	flags, raw := payload[0], payload[1:]
+	if flags&^byte(batchPartial|batchZstd|batchSplit) != 0 || flags&(batchZstd|batchSplit) == batchZstd|batchSplit {
+		return nil, 0, false, fmt.Errorf("%w: flags %x of a batch", ErrMalformed, flags)
+	}
 	if flags&batchZstd != 0 {
 		if raw, err = d.codec.Decode(nil, raw, MaxRaw); err != nil {
 			return nil, 0, false, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -217,6 +250,12 @@ func (d *Decoder) Decode(payload []byte) (entries []store.Entry, through int64, 
 	for len(heads) < n && c.err == nil {
 		h = d.header(&c, h)
 		heads = append(heads, h)
+	}
+	if flags&batchSplit != 0 && c.err == nil {
+		if raw, err = d.codec.Decode(nil, c.rest, MaxRaw); err != nil {
+			return nil, 0, false, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		c.rest = raw
 	}
 	d.sizes = d.sizes[:0]
 	for i := range heads {

@@ -120,7 +120,7 @@ func TestBatches(t *testing.T) {
 			revision += int64(random.IntN(3))
 			var items []wire.Item
 			want := map[store.Key]store.Entry{}
-			for range random.IntN(250) {
+			for range []int{1, random.IntN(250)}[random.IntN(2)] {
 				k := key(random.IntN(900))
 				if _, twice := want[k]; twice {
 					continue
@@ -147,6 +147,9 @@ func TestBatches(t *testing.T) {
 				items = append(items, it)
 				want[k] = e
 				sent[k] = e.Body
+			}
+			if len(items) == 1 && !items[0].Entry.Tombstone && random.IntN(2) == 0 {
+				items[0].Packed = compress.Default().Encode(nil, items[0].Bytes())
 			}
 			entries, through, partial, err := dec.Decode(enc.Encode(items, revision, revision%2 == 0))
 			if err != nil {
@@ -252,6 +255,7 @@ func FuzzBatch(f *testing.F) {
 	f.Add(enc.Encode([]wire.Item{{Entry: e}, {Entry: store.Entry{Key: key(2), Tombstone: true}},
 		{Entry: store.Entry{Key: key(3), Tombstone: true, Removal: store.RemoveOrphan}}}, 3, false))
 	f.Add([]byte{0, 2, 1, 8, 0, 2, 5, 1})
+	f.Add(enc.Encode([]wire.Item{{Entry: e, Packed: compress.Default().Encode(nil, e.Body)}}, 4, true))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dec := wire.NewDecoder(compress.Default(), func(store.Key, store.Hash) ([]byte, error) { return []byte("0123456789"), nil })
 		for range 2 { // the second time keys are known

@@ -1,0 +1,150 @@
+package delta
+
+import (
+	"context"
+	"sync"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// sharedBytes bounds what is kept for other senders: a change reaches all connected receivers within moments.
+const sharedBytes = 8 << 20
+
+// Shared makes what a body is on the wire once for all senders of a process that send the same objects: a change on a thousand targets is
+// rendered, compared with the version before and compressed once. It holds only bodies whose hash is theirs, by that hash. What it has
+// forgotten is made again. It may be used concurrently.
+type Shared struct {
+	codec *compress.Codec
+
+	mu     sync.RWMutex
+	bodies map[store.Hash][]byte // compressed
+	pieces map[step]*piece
+	order  []func() int // forget the oldest; each tells how many bytes that were
+	bytes  int
+}
+
+// step is the way from a body that a receiver has, or from none, to another.
+type step struct{ from, to store.Hash }
+
+// piece is what crosses for a step.
+type piece struct {
+	made       chan struct{} // closed when the rest is there; a mutex would hand a thousand senders on one by one
+	ok         bool
+	generation int64
+	body       []byte
+	patch      []byte
+	packed     []byte
+}
+
+// NewShared returns one that has nothing yet.
+func NewShared() *Shared {
+	return &Shared{codec: compress.Default(), bodies: map[store.Hash][]byte{}, pieces: map[step]*piece{}}
+}
+
+// item makes what crosses of an entry to a receiver that has the body from; ok is false when the feed does not give the body of the entry.
+func (s *Shared) item(ctx context.Context, feed *store.Feed, e store.Entry, from store.Hash) (it wire.Item, ok bool) {
+	at := step{from, e.Hash}
+	p, first := s.piece(at)
+	if first {
+		s.make(ctx, feed, p, e, from)
+		if !p.ok {
+			s.drop(at, p)
+		}
+		close(p.made)
+	}
+	select {
+	case <-p.made:
+	case <-ctx.Done():
+		return wire.Item{}, false
+	}
+	if !p.ok {
+		return wire.Item{}, false
+	}
+	e.Body, e.Generation = p.body, p.generation
+	return wire.Item{Entry: e, Patch: p.patch, Packed: p.packed, Exact: true}, true
+}
+
+// piece returns the piece of a step; first tells that it is the caller's to make.
+func (s *Shared) piece(at step) (p *piece, first bool) {
+	s.mu.RLock()
+	p = s.pieces[at]
+	s.mu.RUnlock()
+	if p != nil {
+		return p, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p = s.pieces[at]; p != nil {
+		return p, false
+	}
+	p = &piece{made: make(chan struct{})}
+	s.pieces[at] = p
+	return p, true
+}
+
+func (s *Shared) drop(at step, p *piece) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pieces[at] == p {
+		delete(s.pieces, at)
+	}
+}
+
+func (s *Shared) make(ctx context.Context, feed *store.Feed, p *piece, e store.Entry, from store.Hash) {
+	body, generation, err := feed.Body(ctx, e.Key)
+	if err != nil || len(body) > store.MaxBodyBytes || store.HashBody(generation, body) != e.Hash {
+		return // the sender finds out why
+	}
+	p.ok, p.generation, p.body = true, generation, body
+	if base := s.body(from); base != nil {
+		if patch, ok := wire.MakePatch(base, body); ok {
+			p.patch = patch
+		}
+	}
+	whole := s.codec.Encode(nil, body)
+	if p.packed = whole; p.patch != nil {
+		p.packed = s.codec.Encode(nil, p.patch)
+	}
+	s.keep(step{from, e.Hash}, p, whole)
+}
+
+// body returns a body by its hash, nil when it is not known any more.
+func (s *Shared) body(h store.Hash) []byte {
+	s.mu.RLock()
+	packed := s.bodies[h]
+	s.mu.RUnlock()
+	if packed == nil {
+		return nil
+	}
+	body, err := s.codec.Decode(nil, packed, store.MaxBodyBytes)
+	if err != nil {
+		return nil // own bytes: cannot be; a whole body is right in any case
+	}
+	return body
+}
+
+// keep remembers a piece and the body that it leads to, and forgets the oldest.
+func (s *Shared) keep(at step, p *piece, whole []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := len(p.body) + len(p.packed) + len(p.patch)
+	s.bytes += size
+	s.order = append(s.order, func() int {
+		if s.pieces[at] == p {
+			delete(s.pieces, at)
+		}
+		return size
+	})
+	if _, known := s.bodies[at.to]; !known && len(p.body) <= wire.MaxPatchBody {
+		s.bodies[at.to] = whole
+		s.bytes += len(whole)
+		s.order = append(s.order, func() int { delete(s.bodies, at.to); return len(whole) })
+	}
+	for s.bytes > sharedBytes && len(s.order) > 0 {
+		s.bytes -= s.order[0]()
+		s.order[0] = nil
+		s.order = s.order[1:]
+	}
+}
