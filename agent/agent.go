@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -88,11 +87,21 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a, err := open(cfg)
-	if err != nil {
-		return err
+	for {
+		a, err := open(cfg)
+		if err != nil {
+			return err
+		}
+		err = a.run(ctx)
+		if err == nil {
+			a.settle()
+		}
+		err = errors.Join(err, a.close())
+		if !errors.Is(err, bolt.ErrCorrupt) || ctx.Err() != nil {
+			return err
+		}
+		cfg.Log.Error("the store turned out to be corrupt; starting again to build it anew", "err", err)
 	}
-	return errors.Join(a.run(ctx), a.close())
 }
 
 type agent struct {
@@ -105,6 +114,8 @@ type agent struct {
 	observer  *observe.Observer
 	// conditions are what the site says of itself; parts set theirs.
 	conditions tunnel.Conditions
+	self       *self
+	cache      cacheState
 	figures    *figures
 	scrape     *metrics.Listener // nil without MetricsListen
 }
@@ -116,23 +127,32 @@ func open(cfg Config) (*agent, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = metrics.New()
 	}
-	seal, err := sealKey(filepath.Join(cfg.DataDir, "seal.key"))
+	known, err := openSelf(cfg.DataDir, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
-	file, err := bolt.Open(filepath.Join(cfg.DataDir, "agent.db"), bolt.Options{Log: cfg.Log, SealKey: seal})
-	if err != nil {
-		return nil, fmt.Errorf("open the agent's store: %w", err)
+	a := &agent{Config: cfg, self: known, clients: target.NewClients(cfg.Target)}
+	a.cache = newCacheState(&a.conditions)
+	if sites := known.sites(); len(sites) > 0 {
+		a.clients.SetSite(sites[0])
+		a.cache.name()
 	}
-	a := &agent{Config: cfg, file: file, clients: target.NewClients(cfg.Target)}
+	if err := a.openCache(); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	if err := a.wire(); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
 }
 
-func (a *agent) close() error {
-	err := a.file.Close()
+func (a *agent) close() (err error) {
+	if a.figures != nil {
+		a.figures.close()
+	}
+	if a.file != nil {
+		err = a.file.Close()
+	}
 	if a.scrape != nil {
 		err = errors.Join(err, a.scrape.Close())
 	}
@@ -140,13 +160,6 @@ func (a *agent) close() error {
 }
 
 func (a *agent) wire() (err error) {
-	changed := func(keys []store.Key) { a.applier.Changed(keys) }
-	if a.desired, err = a.file.Sink("desired", bolt.SinkOptions{OnCommit: changed, KeepRemoved: true}); err != nil {
-		return fmt.Errorf("open the desired copy: %w", err)
-	}
-	if a.inventory, err = inventory.Open(a.file.Inventory(), a.Log); err != nil {
-		return err
-	}
 	a.observer = observe.New(observe.Config{
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
@@ -171,8 +184,12 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink} {
-		parts.Go(func() { cancel(part(ctx)) })
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Tend, a.sweep, a.refill, a.watchCache} {
+		parts.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
 	}
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
@@ -198,18 +215,38 @@ const compareTime = 10 * time.Second
 func (a *agent) uplink(ctx context.Context) error {
 	timer := time.NewTimer(compareTime)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-a.applier.Compared():
-	case <-timer.C:
-		a.Log.Warn("the target does not answer; going on with what is known of it")
+	for _, looked := range []<-chan struct{}{a.applier.Compared(), a.cache.swept} {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-looked:
+		case <-timer.C:
+			a.Log.Warn("the target does not answer; going on with what is known of it")
+			timer.Reset(0)
+		}
 	}
-	return uplink.Run(ctx, uplink.Config{
+	for ctx.Err() == nil {
+		session, again := context.WithCancelCause(ctx)
+		a.cache.session(func() { again(errCompare) })
+		err := uplink.Run(session, a.link())
+		compare := context.Cause(session) == errCompare
+		again(nil)
+		if !compare {
+			return err
+		}
+	}
+	return nil
+}
+
+// errCompare ends a session so that the next one compares.
+var errCompare = errors.New("the copy has to be compared with the parent")
+
+func (a *agent) link() uplink.Config {
+	return uplink.Config{
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Desired: a.desired, Reported: a.observer.Feed(), ReportedReady: a.observer.Ready(), Hello: a.hello,
-		Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
-	})
+		Welcomed: a.welcomed, Desired: marked{a.desired, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Hello: a.hello, Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
+	}
 }
 
 // versionTime bounds how long a session waits for the target's version, which is only told to people.

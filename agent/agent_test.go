@@ -66,7 +66,7 @@ func TestDownAndUp(t *testing.T) {
 	eventually(t, "the deployment is gone", func() bool { return api.Object("apps", "deployments", "app", "web") == nil && c.reported(d.Key) == nil })
 	w.stop()
 
-	for _, name := range []string{"agent.key", "seal.key", "agent.db"} {
+	for _, name := range []string{"agent.key", "seal.keys", "agent.db"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v %v", name, info, err)

@@ -196,7 +196,7 @@ func (c *center) config() tunnel.ParentConfig {
 			if who.Target != "paris" {
 				return tunnel.Admission{}, &tunnel.Refused{Reason: "Unknown", Message: "no such target"}
 			}
-			return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Incarnation: c.feed.Head().Incarnation}}, nil
+			return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Site: "site-1", Incarnation: c.feed.Head().Incarnation}}, nil
 		},
 		Sign: func(_ context.Context, who tunnel.Identity, csr []byte) ([]byte, []byte, error) {
 			c.mu.Lock()

@@ -12,6 +12,9 @@ import (
 type figures struct {
 	meter *traffic.Meter
 	apply *prometheus.HistogramVec
+
+	part prometheus.Registerer
+	all  []prometheus.Collector
 }
 
 // newFigures registers the figures of the agent, or of the half of a relay that is one.
@@ -26,12 +29,26 @@ func newFigures(a *agent) *figures {
 	if a.Config.Relay {
 		name = "uplink"
 	}
+	counter := func(name, help string, value func() int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+	}
 	reported := a.observer.Feed()
-	a.Metrics.Part(name).MustRegister(f.meter, f.apply,
+	f.part = a.Metrics.Part(name)
+	f.all = []prometheus.Collector{f.meter, f.apply,
+		counter("skerry_store_fsyncs_total", "Times that the disk was told to make the store's file durable.", func() int64 { return a.file.Cost().Syncs }),
+		counter("skerry_store_bytes_written_total", "Bytes written to the store's file, in whole pages.", func() int64 { return a.file.Cost().Bytes }),
 		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),
 		gauge("skerry_feed_entries", "Reports in the feed for the parent.", reported.Len),
-		gauge("skerry_feed_tombstones", "Reports that were taken back and that the feed remembers.", reported.Tombstones))
+		gauge("skerry_feed_tombstones", "Reports that were taken back and that the feed remembers.", reported.Tombstones)}
+	f.part.MustRegister(f.all...)
 	return f
+}
+
+// close takes the figures back, so that an agent that begins again in this process can register its own.
+func (f *figures) close() {
+	for _, c := range f.all {
+		f.part.Unregister(c)
+	}
 }
 
 func (f *figures) applied(took time.Duration, failed bool) {

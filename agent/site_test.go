@@ -80,7 +80,7 @@ func (s *site) restart(crash bool) {
 	dir := s.DataDir
 	if crash {
 		copied := s.t.TempDir()
-		for _, name := range []string{"agent.db", "seal.key"} {
+		for _, name := range []string{"agent.db", "seal.keys"} {
 			data, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
 				s.t.Fatal(err)

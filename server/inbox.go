@@ -32,7 +32,7 @@ func newInboxes(dir string, reported func(string, []store.Key), log *slog.Logger
 	return &inboxes{dir: dir, reported: reported, log: log, open: map[string]*inbox{}}
 }
 
-// Open returns the inbox of a target. An unreadable file is put aside: the site sends its reports again.
+// Open returns the inbox of a target. A corrupt file is built anew, and the site sends what was lost again.
 func (i *inboxes) Open(target string) (store.Sink, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -47,14 +47,7 @@ func (i *inboxes) get(target string) (*inbox, error) {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
 	path := filepath.Join(i.dir, target+".db")
-	file, err := bolt.Open(path, bolt.Options{Log: i.log})
-	if errors.Is(err, bolt.ErrCorrupt) {
-		i.log.Warn("the inbox of a target is unreadable; it is put aside and the site reports again", "target", target, "err", err)
-		if err := os.Rename(path, path+".corrupt"); err != nil {
-			return nil, fmt.Errorf("put the inbox of %s aside: %w", target, err)
-		}
-		file, err = bolt.Open(path, bolt.Options{Log: i.log})
-	}
+	file, _, err := bolt.OpenOrRebuild(path, bolt.Options{Log: i.log})
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
@@ -77,7 +70,7 @@ func (i *inboxes) Report(target string, key store.Key) (store.Entry, bool, error
 		return store.Entry{}, false, err
 	}
 	entry, ok, err := box.Get(key)
-	return entry, ok && !entry.Tombstone, err
+	return entry, ok && !entry.Tombstone && !entry.Found, err
 }
 
 // Replay tells of all reports that the inboxes hold: a status that was stored but not yet written before a crash is written now.
@@ -100,7 +93,7 @@ func (i *inboxes) Replay() {
 		}
 		var keys []store.Key
 		err = box.Each(func(e store.Entry) error {
-			if !e.Tombstone {
+			if !e.Tombstone && !e.Found {
 				keys = append(keys, e.Key)
 			}
 			return nil
@@ -118,7 +111,7 @@ func (i *inboxes) Close() error {
 	defer i.mu.Unlock()
 	var errs []error
 	for _, box := range i.open {
-		errs = append(errs, box.file.Close())
+		errs = append(errs, box.file.Settled(), box.file.Close())
 	}
 	i.open = map[string]*inbox{}
 	return errors.Join(errs...)

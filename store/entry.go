@@ -84,6 +84,9 @@ type Entry struct {
 	Tombstone bool
 	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a live entry.
 	Removal Removal
+	// Found is true for a key of a receiver's copy whose object was found on the target while its value is not known: it was lost. Hash
+	// is then like no other, so that a comparison asks the sender, and there is no Body.
+	Found bool
 	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
 	// tombstones on their way; the tombstone in a receiver's copy may still have the value that it removed.
 	Body []byte

@@ -25,13 +25,15 @@ const (
 	ClockInSync = "ClockInSync"
 	// CertificateValid is False when the child's certificate has ended or cannot be renewed.
 	CertificateValid = "CertificateValid"
+	// StoreHealthy is False while the child's own file cannot be written, or is being filled again after it was lost.
+	StoreHealthy = "StoreHealthy"
 	// TargetReachable is False while the child cannot reach the cluster that it writes to.
 	TargetReachable = "TargetReachable"
 )
 
 // ConditionTypes are all of them.
 func ConditionTypes() []string {
-	return []string{CenterTrusted, ClockInSync, CertificateValid, TargetReachable}
+	return []string{CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable}
 }
 
 // The statuses of a condition.

@@ -57,6 +57,8 @@ type Hello struct {
 type Welcome struct {
 	Incarnation   store.Incarnation `json:"incarnation"`
 	CenterVersion string            `json:"centerVersion,omitempty"`
+	// Site is the UID of the child's SyncTarget at the parent. It stays when the site joins again.
+	Site string `json:"site,omitempty"`
 	// Clock is the parent's time.
 	Clock time.Time `json:"clock"`
 	// Wake is what a datagram carries by which the parent calls this child after a restart, see quic.Listener.Wake.

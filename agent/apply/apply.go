@@ -146,7 +146,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	switch {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
-	case !ok:
+	case !ok, e.Found && !e.Tombstone: // nothing is known that could be done
 	case e.Tombstone:
 		err = a.remove(ctx, e)
 	default:

@@ -33,7 +33,7 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	if err == nil && ok && e.Tombstone {
 		a.queue.kick(func(other store.Key) bool { return other == k }) // what it waits for has come
 	}
-	if err != nil || !ok || e.Tombstone {
+	if err != nil || !ok || e.Tombstone || e.Found {
 		return false
 	}
 	a.drifts.close(k)

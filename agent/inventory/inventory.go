@@ -184,6 +184,18 @@ func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bo
 	return ok
 }
 
+// PutNew sets the record of a key that has none, and of which no other key has the object.
+func (i *Inventory) PutNew(k store.Key, r Record) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, known := i.records[k]
+	_, taken := i.uids[r.UID]
+	if !known && !taken {
+		i.put(k, r)
+	}
+	return !known && !taken
+}
+
 // Delete removes the record of a key.
 func (i *Inventory) Delete(k store.Key) {
 	i.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
@@ -43,6 +44,7 @@ type Clients struct {
 	mu      sync.Mutex
 	clients map[string]*Client
 	ensured map[string]bool
+	site    atomic.Pointer[string]
 }
 
 // NewClients returns Clients of an Access.
@@ -65,9 +67,30 @@ func (c *Clients) For(space string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
 	}
-	made.reach = c.Reach
+	made.reach, made.site = c.Reach, c.Site
 	c.clients[view.ID] = made
 	return made, nil
+}
+
+// SetSite says what this site is: the value of LabelSite in everything that is applied from now on.
+func (c *Clients) SetSite(uid string) { c.site.Store(&uid) }
+
+// Site is what SetSite said, empty before.
+func (c *Clients) Site() string {
+	if uid := c.site.Load(); uid != nil {
+		return *uid
+	}
+	return ""
+}
+
+// Spaces returns a space of each view that the target has now.
+func (c *Clients) Spaces(ctx context.Context) ([]string, error) {
+	if many, ok := c.access.(interface {
+		spaces(ctx context.Context) ([]string, error)
+	}); ok {
+		return many.spaces(ctx)
+	}
+	return []string{""}, nil
 }
 
 // EnsureSpace calls the Access once for each space that it succeeds for.

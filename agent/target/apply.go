@@ -35,7 +35,7 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 	default:
 		condition["uid"] = on.UID
 	}
-	body, err := withMetadata(body, condition)
+	body, err := withMetadata(body, condition, c.site())
 	if err != nil {
 		return nil, false, err
 	}
@@ -47,7 +47,7 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 
 // Would returns what the object with this UID would be after an apply, in full. Nothing is changed.
 func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, body []byte, uid string) (map[string]any, error) {
-	body, err := withMetadata(body, map[string]string{"uid": uid})
+	body, err := withMetadata(body, map[string]string{"uid": uid}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,9 @@ func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, 
 	return whole, err
 }
 
-// withMetadata sets fields of metadata. Neither uid nor resourceVersion is ever recorded as an owned field.
-func withMetadata(body []byte, set map[string]string) ([]byte, error) {
+// withMetadata sets fields of metadata, of which neither uid nor resourceVersion is ever recorded as an owned field, and the label of the
+// site, if it is known.
+func withMetadata(body []byte, set map[string]string, site string) ([]byte, error) {
 	var object, metadata map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {
 		return nil, fmt.Errorf("decode desired object: %w", err)
@@ -68,6 +69,16 @@ func withMetadata(body []byte, set map[string]string) ([]byte, error) {
 	}
 	for field, value := range set {
 		metadata[field], _ = json.Marshal(value) // a string always encodes
+	}
+	if site != "" {
+		labels := map[string]string{}
+		if given := metadata["labels"]; given != nil {
+			if err := json.Unmarshal(given, &labels); err != nil {
+				return nil, fmt.Errorf("decode desired labels: %w", err)
+			}
+		}
+		labels[LabelSite] = site
+		metadata["labels"], _ = json.Marshal(labels) // strings always encode
 	}
 	raw, err := json.Marshal(metadata)
 	if err != nil {

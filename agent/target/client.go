@@ -41,7 +41,8 @@ type Client struct {
 	id    string
 	base  url.URL
 	http  *http.Client
-	reach *Reach // nil where nobody wants to know
+	reach *Reach        // nil where nobody wants to know
+	site  func() string // for LabelSite
 }
 
 func newClient(v View) (*Client, error) {
@@ -60,7 +61,7 @@ func newClient(v View) (*Client, error) {
 		return nil, fmt.Errorf("parse host %q: %w", config.Host, err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
-	return &Client{id: v.ID, base: *base, http: httpClient}, nil
+	return &Client{id: v.ID, base: *base, http: httpClient, site: func() string { return "" }}, nil
 }
 
 // ViewID is the ID of the View that this client speaks to.

@@ -16,6 +16,8 @@ const (
 	AnnotationOriginUID = "skerry.dev/origin-uid"
 	// AnnotationSync is how the object is kept: compact JSON with what differs from the default.
 	AnnotationSync = "skerry.dev/sync"
+	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it writes, so that it can list what is its own.
+	LabelSite = "skerry.dev/site"
 	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered object.
 	MarkPrefix = "skerry.dev/"
 	// FieldManager is the field manager of every write.

@@ -38,16 +38,33 @@ func (r *relay) EnsureSpace(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
-	spaces := Resource{Group: "skerry.dev", Version: "v1alpha1", Plural: "spaces"}
-	_, err = root.Get(ctx, spaces, "", space, false)
+	_, err = root.Get(ctx, spaceResource, "", space, false)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	body := fmt.Sprintf(`{"apiVersion":"skerry.dev/v1alpha1","kind":"Space","metadata":{"name":%q},"spec":{"defaultTargets":{"count":1}}}`, space)
-	if _, err = root.Create(ctx, spaces, "", []byte(body)); apierrors.IsAlreadyExists(err) {
+	if _, err = root.Create(ctx, spaceResource, "", []byte(body)); apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
+}
+
+var spaceResource = Resource{Group: "skerry.dev", Version: "v1alpha1", Plural: "spaces"}
+
+// spaces lists the spaces, the root one too.
+func (r *relay) spaces(ctx context.Context) ([]string, error) {
+	root, err := r.client()
+	if err != nil {
+		return nil, err
+	}
+	out := []string{RootSpace}
+	_, err = root.List(ctx, Listing{Resource: spaceResource, MetadataOnly: true}, func(o *Object) error {
+		if o.Metadata.Name != RootSpace {
+			out = append(out, o.Metadata.Name)
+		}
+		return nil
+	})
+	return out, err
 }
 
 func (r *relay) client() (*Client, error) {

@@ -25,6 +25,8 @@ type Listing struct {
 	Resource Resource
 	// Namespace limits a list to one; empty means all.
 	Namespace string
+	// LabelSelector limits a list to objects with these labels; empty means all.
+	LabelSelector string
 	// MetadataOnly leaves spec and status out, for kinds whose content the agent does not report.
 	MetadataOnly bool
 }
@@ -71,6 +73,9 @@ func (c *Client) page(ctx context.Context, l Listing, next string) (*listPage, e
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 	if next != "" {
 		query.Set("continue", next)
+	}
+	if l.LabelSelector != "" {
+		query.Set("labelSelector", l.LabelSelector)
 	}
 	path := l.Resource.path(l.Namespace, "")
 	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(metaOnlyList), nil)

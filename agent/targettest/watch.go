@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // event is one change of one object.
@@ -62,11 +64,17 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 	defer s.mu.Unlock()
 	query := r.URL.Query()
 	limit, _ := strconv.Atoi(query.Get("limit"))
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
+		return
+	}
 	var names []string
 	items := map[string]map[string]any{}
 	for at, o := range s.objects {
 		name := at.namespace + "/" + at.name
-		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") {
+		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
+			selector.Matches(labelsOf(o)) {
 			names = append(names, name)
 			items[name] = o
 		}
@@ -82,6 +90,15 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 		page = append(page, shape(r, items[n]))
 	}
 	answer(w, http.StatusOK, map[string]any{"kind": kind.Kind + "List", "metadata": metadata, "items": page})
+}
+
+func labelsOf(o map[string]any) labels.Set {
+	out := labels.Set{}
+	m, _ := meta(o)["labels"].(map[string]any)
+	for k, v := range m {
+		out[k], _ = v.(string)
+	}
+	return out
 }
 
 // shape leaves spec and status out when only metadata was asked for.

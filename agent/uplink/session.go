@@ -30,6 +30,9 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *sess
 		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
 		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
+			if u.Welcomed != nil {
+				u.Welcomed(w)
+			}
 			u.secret.set(w.Wake)
 			u.Log.Info("session with the parent", "parent", way.Parent, "address", way.Address, "transport", conn.Transport(), "center", w.CenterVersion)
 			close(s.welcomed)

@@ -36,6 +36,8 @@ type Config struct {
 	Keep Keep
 	// Hello is called before each session.
 	Hello func(ctx context.Context) tunnel.Hello
+	// Welcomed is called at the start of each session; it may be nil.
+	Welcomed func(tunnel.Welcome)
 	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is closed.
 	Desired       store.Sink
 	Reported      *store.Feed

@@ -183,7 +183,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
-		Clock: time.Now()}}, nil
+		Site: d.targets.uid(id.Target), Clock: time.Now()}}, nil
 }
 
 // wait returns when the session has ended, and gives up after a while.

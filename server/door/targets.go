@@ -47,6 +47,13 @@ func (t *targets) get(name string) (target, bool) {
 	return k, ok
 }
 
+// uid is metadata.uid of a target, empty when it is not known.
+func (t *targets) uid(name string) string {
+	known, _ := t.get(name)
+	uid, _, _ := unstructured.NestedString(known.object, "metadata", "uid")
+	return uid
+}
+
 // failed remembers a target for retry.
 func (t *targets) failed(name string) {
 	t.mu.Lock()

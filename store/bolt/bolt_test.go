@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -180,38 +178,6 @@ func TestInventoryAndMeta(t *testing.T) {
 	}
 }
 
-func TestSecretsAreSealed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	key := bytes.Repeat([]byte{7}, 32)
-	const canary = "canary-5f2b9c-canary-5f2b9c"
-	body := []byte(`{"data":{"password":"` + canary + `"}}`)
-	e := store.Entry{Key: store.Key{Space: "s", Resource: "secrets", Namespace: "n", Name: "x"}, Revision: 1, Body: body, Hash: store.HashBody(0, body)}
-	f := open(t, path, bolt.Options{SealKey: key})
-	s := sink(t, f, bolt.SinkOptions{})
-	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
-	if err := s.Commit(context.Background(), store.Batch{Entries: []store.Entry{e}, Through: at}); err != nil {
-		t.Fatal(err)
-	}
-	if got, _, err := s.Get(e.Key); err != nil || !bytes.Equal(got.Body, body) {
-		t.Errorf("body %q, %v", got.Body, err)
-	}
-	f.Close()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(raw, []byte("canary")) {
-		t.Error("the secret can be read in the file")
-	}
-	for name, other := range map[string][]byte{"none": nil, "other": bytes.Repeat([]byte{8}, 32)} {
-		f := open(t, path, bolt.Options{SealKey: other})
-		if _, _, err := sink(t, f, bolt.SinkOptions{}).Get(e.Key); !errors.Is(err, bolt.ErrSealed) {
-			t.Errorf("key %s: %v", name, err)
-		}
-		f.Close()
-	}
-}
-
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	newer := filepath.Join(dir, "newer.db")
@@ -244,70 +210,6 @@ func TestOpenRefuses(t *testing.T) {
 	if info, err := os.Stat(locked); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-}
-
-// Whatever bytes of the file are damaged, reading says so or gives what was written; it never crashes and never gives something else.
-func TestDamageIsDetected(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.db")
-	f := open(t, path, bolt.Options{})
-	s := sink(t, f, bolt.SinkOptions{})
-	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
-	var entries []store.Entry
-	for i := range 200 {
-		entries = append(entries, storetest.Value(i, 1, fmt.Sprintf(`{"n":%d,"text":"%s"}`, i, strings.Repeat("abc", i))))
-	}
-	if err := s.Commit(context.Background(), store.Batch{Entries: entries, Through: at}); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	detected := 0
-	for n := range 60 {
-		damaged := slices.Clone(whole)
-		copy(damaged[(n*7919*64)%(len(damaged)-64):], bytes.Repeat([]byte{0xff}, 64))
-		bad := filepath.Join(dir, fmt.Sprintf("bad-%d.db", n))
-		if err := os.WriteFile(bad, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if !readAll(t, bad, entries) {
-			detected++
-		}
-	}
-	if detected == 0 {
-		t.Error("no damage was detected at all")
-	}
-}
-
-func readAll(t *testing.T, path string, entries []store.Entry) (whole bool) {
-	t.Helper()
-	f, err := bolt.Open(path, bolt.Options{})
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	s, err := f.Sink("desired", bolt.SinkOptions{})
-	if err != nil {
-		return false
-	}
-	if err := s.Each(func(store.Entry) error { return nil }); err != nil {
-		return false
-	}
-	whole = true
-	for _, e := range entries {
-		got, ok, err := s.Get(e.Key)
-		if err != nil || !ok {
-			whole = false
-			continue
-		}
-		if store.HashBody(got.Generation, got.Body) != got.Hash {
-			t.Errorf("%s: a body that is not what was written, without an error", e.Key)
-		}
-	}
-	return whole
 }
 
 func TestCompactionKeepsEverything(t *testing.T) {

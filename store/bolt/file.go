@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -16,82 +19,142 @@ import (
 	"skerry.dev/skerry/store/compress"
 )
 
-// Format is the version of the layout that this package writes.
-const Format = 1
-
 // lockTimeout is how long Open waits for another process to let go of the file.
 const lockTimeout = 2 * time.Second
 
 var (
 	bucketMeta      = []byte("meta")
 	bucketInventory = []byte("inventory")
-	keyFormat       = []byte("format")
-	keyDictionary   = []byte("dictionary")
 )
 
 // Options of a File.
 type Options struct {
 	// Log may be nil.
 	Log *slog.Logger
-	// SealKey, of 32 bytes, encrypts the bodies of Secrets. Nil stores them compressed only. It is kept apart from the file.
-	SealKey []byte
+	// Keys encrypt the bodies of Secrets. Nil stores them compressed only.
+	Keys *Keys
+	// OnHealth is called when the disk stops to take writes, with the reason, and with nil when it takes them again. Nil is nobody.
+	OnHealth func(error)
+	// Inspect opens an existing file for reading only and changes nothing in it: for Check. A file that another process has open is
+	// ErrLocked.
+	Inspect bool
+	// MaxBytes bounds the size of the file; 0 is the disk's. A write beyond it fails like one on a full disk.
+	MaxBytes int
 }
 
 // File is one open bbolt file. Its methods may be called concurrently.
 type File struct {
-	db    *bbolt.DB
-	path  string
-	codec *compress.Codec
-	seal  *sealer
-	log   *slog.Logger
+	path    string
+	options Options
+	codec   *compress.Codec
+	keys    *Keys
+	log     *slog.Logger
+
+	swap     sync.RWMutex // held to write while db is replaced by its compacted copy
+	db       *bbolt.DB
+	readOnly bool // the file system does not let it be written
+
+	rotating    sync.Mutex // one rotation of keys at a time
+	cost        cost
+	dirty       atomic.Bool // written since Tend looked
+	health      health
+	damaged     chan struct{}
+	damagedOnce sync.Once
+	closing     chan struct{}
+	closeOnce   sync.Once
+	unclean     bool
 }
 
-// Open opens or creates the file with mode 0600 and checks its format. It returns ErrNewerFormat, ErrLocked or ErrCorrupt. A file that
-// is mostly free pages is compacted first.
+// Open opens or creates the file with mode 0600, migrates an older format and checks what it holds. It returns ErrNewerFormat, ErrLocked or
+// ErrCorrupt; a corrupt file is left as it is, see SetAside. A file that is mostly free pages is compacted first. On a file system that is
+// read-only it is opened for reading, and every write is ErrReadOnly.
 func Open(path string, o Options) (*File, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	seal, err := newSealer(o.SealKey)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	f := &File{path: path, codec: compress.Default(), seal: seal, log: o.Log}
+	f := &File{path: path, options: o, codec: compress.Default(), keys: o.Keys, log: o.Log, readOnly: o.Inspect,
+		damaged: make(chan struct{}), closing: make(chan struct{})}
+	f.health.told = o.OnHealth
 	if err := guard(f.open); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, explained(err))
 	}
 	return f, nil
 }
 
-// Close waits for running transactions and closes the file.
-func (f *File) Close() error { return f.db.Close() }
+// explained adds what a person can do.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: run as the user who owns the data directory, or give it to this one (chown)", err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: the disk is full; make space", err)
+	default:
+		return err
+	}
+}
+
+// Close waits for running transactions and closes the file. It may be called again.
+func (f *File) Close() error {
+	f.closeOnce.Do(func() { close(f.closing) })
+	f.swap.Lock()
+	defer f.swap.Unlock()
+	return f.db.Close()
+}
 
 // Path is the file's name.
 func (f *File) Path() string { return f.path }
 
-func (f *File) open() error {
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return err
-	}
+// Unclean tells whether what was written to the target may be more than the file knows: it is new, or who had it open before ended without
+// Settled.
+func (f *File) Unclean() bool { return f.unclean }
+
+// keySettled is there while the file is closed and knows all that was done.
+var keySettled = []byte("settled")
+
+// Settled notes, right before Close, that the file knows all that was done: the next Open is not Unclean.
+func (f *File) Settled() error {
+	return f.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keySettled, []byte{1}) })
+}
+
+func (f *File) open() (err error) {
 	if err := f.openDB(); err != nil {
 		return err
 	}
-	err := f.prepare()
-	if err == nil {
-		err = f.compact()
+	defer func() {
+		if p := recover(); p != nil || err != nil {
+			err = errors.Join(err, guard(f.db.Close))
+			if p != nil {
+				panic(p)
+			}
+		}
+	}()
+	if err := f.prepare(); err != nil || f.options.Inspect {
+		return err
 	}
-	if err != nil && f.db != nil {
-		f.db.Close()
+	if err := f.begin(); err != nil {
+		return err
 	}
-	return err
+	return f.compact()
 }
 
 func (f *File) openDB() error {
-	db, err := bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	if !f.options.Inspect {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+	}
+	db, err := openBolt(f.path, f.readOnly, f.options.MaxBytes)
+	if errors.Is(err, syscall.EROFS) {
+		f.readOnly = true
+		f.log.Error("the file system is read-only; what is known goes on being enforced, and nothing new is taken", "path", f.path)
+		f.health.tell(&diskError{ErrReadOnly})
+		db, err = openBolt(f.path, true, 0)
+	}
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w: stop it first", ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
+		err != nil && strings.HasPrefix(err.Error(), "file size too small"):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	case err != nil:
 		return err
@@ -100,63 +163,62 @@ func (f *File) openDB() error {
 	return nil
 }
 
-// prepare checks the format of a file that has one, and writes the skeleton of a new one.
-func (f *File) prepare() error {
-	known := false
-	err := f.db.View(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if meta == nil {
-			return nil
-		}
-		known = true
-		return checkFormat(meta)
-	})
-	if err != nil || known {
-		return err
-	}
-	return f.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{bucketMeta, bucketInventory} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(bucketMeta)
-		if err := meta.Put(keyDictionary, []byte(compress.DictionaryName())); err != nil {
-			return err
-		}
-		return meta.Put(keyFormat, binary.BigEndian.AppendUint32(nil, Format))
-	})
-}
-
-func checkFormat(meta *bbolt.Bucket) error {
-	v := meta.Get(keyFormat)
-	if len(v) != 4 {
-		return fmt.Errorf("%w: no format version", ErrCorrupt)
-	}
-	if got := binary.BigEndian.Uint32(v); got > Format {
-		return fmt.Errorf("%w: %d, this version reads up to %d: use the newer version, or move the file away to begin anew", ErrNewerFormat, got, Format)
-	}
-	if got := string(meta.Get(keyDictionary)); got != compress.DictionaryName() {
-		return fmt.Errorf("%w: written with dictionary %q, this version has %q", ErrNewerFormat, got, compress.DictionaryName())
-	}
-	return nil
-}
-
-// guard turns the panics and page faults of bbolt on a damaged file into ErrCorrupt.
-func guard(do func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+// openBolt opens a bbolt file. A panic of bbolt on a damaged one leaves nothing open.
+func openBolt(path string, readOnly bool, maxBytes int) (db *bbolt.DB, err error) {
+	var opened *os.File
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+			if opened != nil { // the mapping, which is lost, holds the lock as well
+				unlock(opened)
+				opened.Close()
+			}
+			panic(p)
 		}
 	}()
-	return do()
+	return bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly, MaxSize: maxBytes,
+		PreLoadFreelist: !readOnly, // a damaged list of free pages does not matter to a reader
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			var err error
+			opened, err = os.OpenFile(name, flag, mode)
+			return opened, err
+		}})
+}
+
+// begin notes that the file is in use, so that an end without Settled is seen.
+func (f *File) begin() error {
+	if err := f.wholeSize(); err != nil {
+		return err
+	}
+	settled := false
+	err := f.view(func(tx *bbolt.Tx) error {
+		settled = tx.Bucket(bucketMeta).Get(keySettled) != nil
+		return nil
+	})
+	f.unclean = !settled
+	if err != nil {
+		return err
+	}
+	if err := f.examine(f.unclean); err != nil || f.readOnly || !settled {
+		return err
+	}
+	return f.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(keySettled) })
+}
+
+// wholeSize tells a file that was cut short: bbolt would find out by a page fault.
+func (f *File) wholeSize() error {
+	return f.view(func(tx *bbolt.Tx) error {
+		info, err := os.Stat(f.path)
+		if err == nil && info.Size() < tx.Size() {
+			err = fmt.Errorf("%w: it has %d bytes of %d", ErrCorrupt, info.Size(), tx.Size())
+		}
+		return err
+	})
 }
 
 // Meta returns a small value that SetMeta stored, or nil.
 func (f *File) Meta(name string) ([]byte, error) {
 	var out []byte
-	err := f.db.View(func(tx *bbolt.Tx) error {
+	err := f.view(func(tx *bbolt.Tx) error {
 		out = append(out, tx.Bucket(bucketMeta).Get([]byte("user/"+name))...)
 		return nil
 	})
@@ -165,10 +227,12 @@ func (f *File) Meta(name string) ([]byte, error) {
 
 // SetMeta stores a small value durably; nil removes it.
 func (f *File) SetMeta(name string, value []byte) error {
-	return f.db.Update(func(tx *bbolt.Tx) error {
+	return f.update(func(tx *bbolt.Tx) error {
 		if value == nil {
 			return tx.Bucket(bucketMeta).Delete([]byte("user/" + name))
 		}
 		return tx.Bucket(bucketMeta).Put([]byte("user/"+name), value)
 	})
 }
+
+func number(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }

@@ -73,21 +73,19 @@ func (i *Inventory) Write(puts map[store.Key]Record, deletes ...store.Key) error
 		keys, values[k.Encode()] = append(keys, k.Encode()), v
 	}
 	slices.SortFunc(keys, strings.Compare)
-	err := guard(func() error {
-		return i.file.db.Update(func(tx *bbolt.Tx) error {
-			bucket := tx.Bucket(bucketInventory)
-			for _, k := range deletes {
-				if err := bucket.Delete([]byte(k.Encode())); err != nil {
-					return err
-				}
+	err := i.file.update(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(bucketInventory)
+		for _, k := range deletes {
+			if err := bucket.Delete([]byte(k.Encode())); err != nil {
+				return err
 			}
-			for _, k := range keys {
-				if err := bucket.Put([]byte(k), values[k]); err != nil {
-					return err
-				}
+		}
+		for _, k := range keys {
+			if err := bucket.Put([]byte(k), values[k]); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
@@ -134,9 +132,7 @@ func (i *Inventory) Len() (int, error) {
 }
 
 func (i *Inventory) view(do func(*bbolt.Bucket) error) error {
-	return guard(func() error {
-		return i.file.db.View(func(tx *bbolt.Tx) error { return do(tx.Bucket(bucketInventory)) })
-	})
+	return i.file.view(func(tx *bbolt.Tx) error { return do(tx.Bucket(bucketInventory)) })
 }
 
 func decodeInventory(key string, value []byte, r *Record) error {

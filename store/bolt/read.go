@@ -20,14 +20,18 @@ func get(bucket *bbolt.Bucket, key []byte) (record, bool, error) {
 }
 
 func (s *Sink) view(do func(*bbolt.Bucket) error) error {
-	return guard(func() error {
-		return s.file.db.View(func(tx *bbolt.Tx) error { return do(tx.Bucket(s.bucket)) })
-	})
+	return s.file.view(func(tx *bbolt.Tx) error { return do(tx.Bucket(s.bucket)) })
 }
 
 // Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included: it has a body when the Sink
-// keeps what was removed.
+// keeps what was removed. A value that is not what was written is ErrCorrupt.
 func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
+	s.mu.Lock()
+	e, coming := s.coming[k]
+	s.mu.Unlock()
+	if coming {
+		return e, true, nil
+	}
 	var out store.Entry
 	var known bool
 	err := s.view(func(bucket *bbolt.Bucket) error {
@@ -35,10 +39,15 @@ func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 		if err != nil || !ok {
 			return err
 		}
-		if !r.Tombstone || len(r.stored) > 0 {
-			if r.Body, err = s.file.body(r); err != nil {
-				return err
-			}
+		switch {
+		case r.Found, r.Tombstone && len(r.stored) == 0:
+		case r.Tombstone:
+			r.Body, err = s.file.body(r)
+		default:
+			r.Body, err = s.file.value(r)
+		}
+		if err != nil {
+			return err
 		}
 		out, known = r.Entry, true
 		return nil
@@ -70,13 +79,16 @@ func (s *Sink) Each(fn func(store.Entry) error) error {
 func (s *Sink) Forget(tombstones ...store.Entry) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	return s.update(s.snapshot(), func(bucket *bbolt.Bucket, _ *state) error {
+	return s.update(s.snapshot(), s.file.update, func(bucket *bbolt.Bucket, _ *state) error {
 		for _, e := range tombstones {
 			r, known, err := get(bucket, entryKey(e.Key))
 			if err != nil {
 				return err
 			}
 			if known && r.Tombstone && r.Revision == e.Revision {
+				if err := s.file.shredded(bucket.Tx(), r); err != nil {
+					return err
+				}
 				if err := bucket.Delete(entryKey(e.Key)); err != nil {
 					return err
 				}

@@ -14,6 +14,7 @@ const (
 	flagTombstone  = 1 << 0
 	flagCompressed = 1 << 1
 	flagSealed     = 1 << 2
+	flagFound      = 1 << 3
 	removalShift   = 6
 )
 
@@ -52,6 +53,9 @@ func decodeRecord(key, value []byte) (record, error) {
 	if err != nil {
 		return record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+	if outer, inner := store.Bucket(k); key[0] != byte(outer) || key[1] != byte(inner) {
+		return record{}, fmt.Errorf("%w: %s is not where it belongs", ErrCorrupt, k)
+	}
 	r := record{Entry: store.Entry{Key: k}, flags: value[0]}
 	rest := value[1:]
 	var a, b, c int
@@ -75,6 +79,7 @@ func decodeRecord(key, value []byte) (record, error) {
 		rest = rest[copy(r.Hash[:], rest):]
 	}
 	r.stored = rest
+	r.Found = r.flags&flagFound != 0
 	return r, nil
 }
 
@@ -88,6 +93,11 @@ func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 	return r
 }
 
+// newFound is the record of a key whose value is not known. Its hash is random, so that it equals no sender's.
+func newFound(k store.Key, epoch uint64) record {
+	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), Found: true}, epoch: epoch, flags: flagFound}
+}
+
 // newRecord compresses and, for a Secret, encrypts the body of a live entry.
 func (f *File) newRecord(e store.Entry, epoch uint64) record {
 	r := record{Entry: e, epoch: epoch}
@@ -96,18 +106,27 @@ func (f *File) newRecord(e store.Entry, epoch uint64) record {
 	if len(r.stored) >= len(e.Body) {
 		r.stored, r.flags = e.Body, 0
 	}
-	if f.seal.wants(e.Key) {
-		r.stored = f.seal.seal(e.Key, r.stored)
+	if f.keys != nil && sensitive(e.Key) {
+		r.stored = f.keys.seal(e.Key, r.stored)
 		r.flags |= flagSealed
 	}
 	return r
+}
+
+// value returns the body of a live record, if it is what was written.
+func (f *File) value(r record) ([]byte, error) {
+	body, err := f.body(r)
+	if err == nil && store.HashBody(r.Generation, body) != r.Hash && store.HashReport(r.Generation, body) != r.Hash {
+		err = fmt.Errorf("%w: the body of %s is not what was written", ErrCorrupt, r.Key)
+	}
+	return body, err
 }
 
 // body returns the original bytes of a record's body, never pointing into the file.
 func (f *File) body(r record) ([]byte, error) {
 	stored := r.stored
 	if r.flags&flagSealed != 0 {
-		opened, err := f.seal.open(r.Key, stored)
+		opened, err := f.keys.open(r.Key, stored)
 		if err != nil {
 			return nil, err
 		}

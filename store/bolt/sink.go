@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -18,8 +19,14 @@ type SinkOptions struct {
 	AcceptNewIncarnation bool
 	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries it out knows what it was.
 	KeepRemoved bool
+	// OnStart is called while a Commit is being made durable, with the keys that it creates: Get answers for them from now on, though
+	// they may still be lost. Nil when nobody wants to know.
+	OnStart func(keys []store.Key)
 	// OnCommit is called after a Commit that changed something, with the keys in the order of the batch, before Commit returns.
 	OnCommit func(keys []store.Key)
+	// Holds tells whether the consumer has something under a key that the copy does not know: then a tombstone of it is stored, so that
+	// it is carried out. Nil: it never has.
+	Holds func(k store.Key) bool
 }
 
 // Sink is the durable copy of one feed. It implements store.Sink and is read by the consumer of the copy.
@@ -29,23 +36,45 @@ type Sink struct {
 	options SinkOptions
 
 	commit sync.Mutex // held for a whole Commit, Forget or Accept
-	mu     sync.Mutex // guards state; taken inside commit
+	mu     sync.Mutex // guards what follows; taken inside commit
 	state  state
+	coming map[store.Key]store.Entry // of a Commit that is being made durable: the keys that OnStart was told
 }
 
 var _ store.Sink = (*Sink)(nil)
 
 // Sink returns the copy with this name, "desired" or "reported"; it is created when it is new. Each name is opened once.
 func (f *File) Sink(name string, o SinkOptions) (*Sink, error) {
-	if name != "desired" && name != "reported" {
+	if name != sinkDesired && name != sinkReported {
 		return nil, fmt.Errorf("open sink: %q is neither desired nor reported", name)
 	}
 	s := &Sink{file: f, bucket: []byte(name), options: o}
-	err := guard(func() error { return f.db.Update(s.load) })
-	if err != nil {
+	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open sink %s: %w", name, err)
 	}
 	return s, nil
+}
+
+// The names of copies.
+const (
+	sinkDesired  = "desired"
+	sinkReported = "reported"
+)
+
+// open reads the state, and makes the bucket of a new copy.
+func (s *Sink) open() error {
+	known := false
+	err := s.file.view(func(tx *bbolt.Tx) error {
+		known = tx.Bucket(s.bucket) != nil
+		return s.state.load(tx, s.bucket)
+	})
+	if err != nil || known {
+		return err
+	}
+	return s.file.update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(s.bucket)
+		return err
+	})
 }
 
 // Position implements store.Sink.
@@ -81,7 +110,7 @@ func (s *Sink) Accept(head store.Position) error {
 	next := s.snapshot()
 	next.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
 	next.epoch++
-	return s.update(next, func(*bbolt.Bucket, *state) error { return nil })
+	return s.update(next, s.file.update, func(*bbolt.Bucket, *state) error { return nil })
 }
 
 // Commit implements store.Sink.
@@ -99,43 +128,71 @@ func (s *Sink) Commit(ctx context.Context, b store.Batch) error {
 		next.epoch++
 	}
 	next.position = b.Through
-	var changed []store.Key
-	err := s.update(next, func(bucket *bbolt.Bucket, st *state) error {
+	defer s.arrived()
+	var changed change
+	durably := func(do func(*bbolt.Tx) error) error { return s.file.write(ctx, do) }
+	err := s.update(next, durably, func(bucket *bbolt.Bucket, st *state) error {
 		var err error
-		changed, err = s.write(bucket, st, b.Entries)
+		if changed, err = s.write(bucket, st, b.Entries); err == nil {
+			s.start(changed.created)
+		}
 		return err
 	})
-	if err == nil && len(changed) > 0 && s.options.OnCommit != nil {
-		s.options.OnCommit(changed)
+	if err == nil && len(changed.keys) > 0 && s.options.OnCommit != nil {
+		s.options.OnCommit(changed.keys)
 	}
 	return err
 }
 
+// change is what a Commit does: the keys that it changes, and those of them that it creates.
+type change struct {
+	keys    []store.Key
+	created map[store.Key]store.Entry
+}
+
+// start lets the consumer begin with what a Commit creates, while that becomes durable.
+func (s *Sink) start(created map[store.Key]store.Entry) {
+	if s.options.OnStart == nil || len(created) == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.coming = created
+	s.mu.Unlock()
+	s.options.OnStart(slices.Collect(maps.Keys(created)))
+}
+
+// arrived ends what start began: the entries are in the file, or not at all.
+func (s *Sink) arrived() {
+	s.mu.Lock()
+	s.coming = nil
+	s.mu.Unlock()
+}
+
 // update writes what do changes, and the state, in one transaction; memory follows only after it is durable.
-func (s *Sink) update(next state, do func(*bbolt.Bucket, *state) error) error {
-	err := guard(func() error {
-		return s.file.db.Update(func(tx *bbolt.Tx) error {
-			if err := do(tx.Bucket(s.bucket), &next); err != nil {
-				return err
-			}
-			return next.save(tx, s.bucket)
-		})
+func (s *Sink) update(next state, durably func(func(*bbolt.Tx) error) error, do func(*bbolt.Bucket, *state) error) error {
+	after := next
+	err := durably(func(tx *bbolt.Tx) error {
+		after = next
+		if err := do(tx.Bucket(s.bucket), &after); err != nil {
+			return err
+		}
+		return after.save(tx, s.bucket)
 	})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", s.bucket, err)
 	}
 	s.mu.Lock()
-	s.state = next
+	s.state = after
 	s.mu.Unlock()
 	return nil
 }
 
-// write stores entries and returns the keys that they changed. Values are put in the order of the bucket, so that each page is
+// write stores entries and returns what they changed. Values are put in the order of the bucket, so that each page is
 // written once.
-func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) ([]store.Key, error) {
+func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (change, error) {
 	type put struct{ key, value []byte }
 	var puts []put
-	var changed []store.Key
+	changed := change{created: map[store.Key]store.Entry{}}
 	pending := map[store.Key]record{}
 	for _, e := range entries {
 		key := entryKey(e.Key)
@@ -143,32 +200,39 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) ([]
 		if !known {
 			var err error
 			if old, known, err = get(bucket, key); err != nil {
-				return nil, err
+				return change{}, err
 			}
 		}
-		if !supersedes(e, old, known, st.epoch) {
+		if !known && e.Tombstone && s.options.Holds != nil && s.options.Holds(e.Key) {
+			old.Revision = store.Comparing
+		} else if !supersedes(e, old, known, st.epoch) {
 			continue
 		}
 		if known && !old.Tombstone {
 			st.remove(old.Entry)
 		}
-		if !e.Tombstone {
-			st.add(e)
-		}
 		var r record
 		if e.Tombstone {
 			r = newTombstone(e, st.epoch, old, s.options.KeepRemoved)
+			delete(changed.created, e.Key)
 		} else {
+			st.add(e)
 			r = s.file.newRecord(e, st.epoch)
+			if _, again := changed.created[e.Key]; !known || again {
+				changed.created[e.Key] = e
+			}
+		}
+		if err := s.file.shredded(bucket.Tx(), old); err != nil {
+			return change{}, err
 		}
 		pending[e.Key] = r
 		puts = append(puts, put{key, r.encode()})
-		changed = append(changed, e.Key)
+		changed.keys = append(changed.keys, e.Key)
 	}
 	slices.SortStableFunc(puts, func(a, b put) int { return slices.Compare(a.key, b.key) })
 	for _, p := range puts {
 		if err := bucket.Put(p.key, p.value); err != nil {
-			return nil, err
+			return change{}, err
 		}
 	}
 	return changed, nil

@@ -62,13 +62,11 @@ func (st *state) save(tx *bbolt.Tx, name []byte) error {
 	return meta.Put([]byte("digest/"+string(name)), d)
 }
 
-// load reads the state of a sink, or makes its bucket.
-func (s *Sink) load(tx *bbolt.Tx) error {
-	if _, err := tx.CreateBucketIfNotExists(s.bucket); err != nil {
-		return err
-	}
+// load reads the state of a copy; that of a new one is zero.
+func (st *state) load(tx *bbolt.Tx, name []byte) error {
+	*st = state{}
 	meta := tx.Bucket(bucketMeta)
-	b, d := meta.Get([]byte("sink/"+string(s.bucket))), meta.Get([]byte("digest/"+string(s.bucket)))
+	b, d := meta.Get([]byte("sink/"+string(name))), meta.Get([]byte("digest/"+string(name)))
 	if b == nil && d == nil {
 		return nil
 	}
@@ -76,15 +74,15 @@ func (s *Sink) load(tx *bbolt.Tx) error {
 		b = append(slices.Clip(b), make([]byte, 8)...)
 	}
 	if len(b) != stateBytes || len(d) != digestBytes {
-		return fmt.Errorf("%w: the state of %s", ErrCorrupt, s.bucket)
+		return fmt.Errorf("%w: the state of %s", ErrCorrupt, name)
 	}
-	copy(s.state.position.Incarnation[:], b)
-	s.state.position.Revision = int64(binary.BigEndian.Uint64(b[16:]))
-	s.state.epoch = binary.BigEndian.Uint64(b[24:])
-	s.state.live = int64(binary.BigEndian.Uint64(b[32:]))
-	s.state.position.Era = store.Era(binary.BigEndian.Uint64(b[40:]))
-	for i := range s.state.outer {
-		s.state.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]), Lo: binary.BigEndian.Uint64(d[16*i+8:])}
+	copy(st.position.Incarnation[:], b)
+	st.position.Revision = int64(binary.BigEndian.Uint64(b[16:]))
+	st.epoch = binary.BigEndian.Uint64(b[24:])
+	st.live = int64(binary.BigEndian.Uint64(b[32:]))
+	st.position.Era = store.Era(binary.BigEndian.Uint64(b[40:]))
+	for i := range st.outer {
+		st.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]), Lo: binary.BigEndian.Uint64(d[16*i+8:])}
 	}
 	return nil
 }

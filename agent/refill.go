@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+// cacheState is how far the agent has got in knowing what is on its target.
+type cacheState struct {
+	health   *cacheHealth
+	lost     bool          // the file was corrupt or gone while the site had joined
+	complete *atomic.Bool  // all of the target was seen, or need not be
+	swept    chan struct{} // closed after the first look at the target
+	named    chan struct{} // closed once it is known what this site is
+	name     func()        // closes named
+	reports  chan struct{} // closed when reports may go
+
+	again *restart
+}
+
+// restart lets the present session be ended.
+type restart struct {
+	mu  sync.Mutex
+	end func()
+}
+
+func newCacheState(conditions *tunnel.Conditions) cacheState {
+	named := make(chan struct{})
+	return cacheState{health: &cacheHealth{conditions: conditions}, complete: &atomic.Bool{}, swept: make(chan struct{}), named: named,
+		name: sync.OnceFunc(func() { close(named) }), reports: make(chan struct{}), again: &restart{}}
+}
+
+// session says how the session that begins can be ended.
+func (c *cacheState) session(end func()) {
+	c.again.mu.Lock()
+	defer c.again.mu.Unlock()
+	c.again.end = end
+}
+
+// compare lets the session, if there is one, begin anew: it then compares the copy with the parent.
+func (c *cacheState) compare() {
+	c.again.mu.Lock()
+	defer c.again.mu.Unlock()
+	if c.again.end != nil {
+		c.again.end()
+	}
+}
+
+// refillTime bounds how long a site whose file was lost keeps its reports back once it has a session: what they lack would be taken back at
+// the parent.
+const (
+	refillTime = time.Minute
+	refillLook = 100 * time.Millisecond
+)
+
+// refill lets the reports go when they are complete, and tells when a lost file is whole again.
+func (a *agent) refill(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-a.observer.Ready():
+	}
+	if !a.cache.lost {
+		close(a.cache.reports)
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-a.cache.swept:
+	}
+	limit := time.NewTimer(refillTime)
+	defer limit.Stop()
+	held := a.cache.reports
+	for !a.refilled() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-limit.C:
+			close(held)
+			held = nil
+		case <-time.After(refillLook):
+		}
+		if a.desired.Position().Revision == store.Comparing && held != nil {
+			limit.Reset(refillTime) // there was no session yet that would take the reports
+		}
+	}
+	if held != nil {
+		close(held)
+	}
+	a.cache.health.refilled()
+	a.Log.Info("the store is whole again", "objects", a.desired.Len())
+	return nil
+}
+
+// refilled tells whether the parent has given what was lost and the target has it.
+func (a *agent) refilled() bool {
+	return a.desired.Position().Revision != store.Comparing && a.applier.Pending() == 0
+}

@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
+)
+
+// siteFile is beside the credentials and apart from agent.db: what it says must survive the loss of that.
+const siteFile = "site.json"
+
+// formerSites is how many earlier names of a site are remembered.
+const formerSites = 4
+
+// self is what this agent is to its parent, and which life of the parent's data it follows.
+type self struct {
+	path string
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	said selfSaid
+}
+
+type selfSaid struct {
+	// Sites are the UIDs that the parent has given this site, the present one first: they mark what is ours on the target.
+	Sites []string `json:"sites"`
+	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
+	Follows store.Position `json:"follows"`
+}
+
+// openSelf reads what is known. A file that cannot be read is like none: the parent says its part again.
+func openSelf(dir string, log *slog.Logger) (*self, error) {
+	s := &self{path: filepath.Join(dir, siteFile), log: log}
+	data, err := os.ReadFile(s.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what this site is: %w", err)
+	}
+	if err := json.Unmarshal(data, &s.said); err != nil {
+		log.Warn("the file of what this site is cannot be read; the parent says it again", "path", s.path, "err", err)
+		s.said = selfSaid{}
+	}
+	return s, nil
+}
+
+// sites are the marks of this site, the present one first; none before the first session.
+func (s *self) sites() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said.Sites)
+}
+
+// followed is the parent's data that the copy was made of.
+func (s *self) followed() store.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Follows
+}
+
+// welcomed takes over what the parent calls this site.
+func (s *self) welcomed(uid string) {
+	s.change(func(now *selfSaid) bool {
+		if uid == "" || len(now.Sites) > 0 && now.Sites[0] == uid {
+			return false
+		}
+		others := slices.DeleteFunc(slices.Clone(now.Sites), func(other string) bool { return other == uid })
+		now.Sites = append([]string{uid}, others[:min(len(others), formerSites-1)]...)
+		return true
+	})
+}
+
+// follows notes which parent's data the copy is made of.
+func (s *self) follows(at store.Position) {
+	s.change(func(now *selfSaid) bool {
+		if now.Follows.Incarnation == at.Incarnation && now.Follows.Era == at.Era {
+			return false
+		}
+		now.Follows = at
+		return true
+	})
+}
+
+// change writes the file when something is new in it, which is when the site joins, and when the parent was restarted.
+func (s *self) change(do func(*selfSaid) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !do(&s.said) {
+		return
+	}
+	data, err := json.Marshal(s.said)
+	if err == nil {
+		err = bolt.Replace(s.path, data)
+	}
+	if err != nil {
+		s.log.Warn("what this site is could not be written; it is asked for again after a restart", "path", s.path, "err", err)
+	}
+}

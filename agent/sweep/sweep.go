@@ -1,0 +1,123 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// ErrPartial is returned when a part of the target could not be listed: what was seen is right, but there may be more.
+var ErrPartial = errors.New("not all of the target could be listed")
+
+// Config is what a sweep works with. All fields are required.
+type Config struct {
+	Clients *target.Clients
+	// Sites are the marks to look for: what this site is and was called by its parent.
+	Sites []string
+	// Found is called for each object that this agent has applied, with what can be told of it. Its hash is not known.
+	Found func(store.Key, inventory.Record) error
+	Log   *slog.Logger
+}
+
+// Run sweeps once. It returns ErrPartial, or the error of Found.
+func Run(ctx context.Context, cfg Config) error {
+	if len(cfg.Sites) == 0 {
+		return nil
+	}
+	spaces, err := cfg.Clients.Spaces(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: list the target's spaces: %w", ErrPartial, err)
+	}
+	s := &sweep{Config: cfg, selector: target.LabelSite + " in (" + strings.Join(cfg.Sites, ",") + ")"}
+	for _, space := range spaces {
+		if err := s.view(ctx, space); err != nil {
+			return err
+		}
+	}
+	return s.partial
+}
+
+type sweep struct {
+	Config
+	selector string
+	partial  error
+}
+
+// missed remembers the first part that could not be listed.
+func (s *sweep) missed(what string, err error) {
+	s.Log.Debug("not swept", "what", what, "err", err)
+	if s.partial == nil {
+		s.partial = fmt.Errorf("%w: %s: %w", ErrPartial, what, err)
+	}
+}
+
+func (s *sweep) view(ctx context.Context, space string) error {
+	client, err := s.Clients.For(space)
+	if err != nil {
+		s.missed("space "+space, err)
+		return ctx.Err()
+	}
+	served, err := client.Served(ctx)
+	if err != nil {
+		s.missed("discovery", err)
+	}
+	for _, r := range served {
+		if err := s.resource(ctx, client, space, r); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *sweep) resource(ctx context.Context, c *target.Client, space string, r target.Served) error {
+	var refused error // of Found, not of the target
+	listing := target.Listing{Resource: r.Resource, LabelSelector: s.selector, MetadataOnly: true}
+	_, err := c.List(ctx, listing, func(o *target.Object) error {
+		k, ok := keyOf(r.Resource, space, o)
+		if !ok {
+			return nil
+		}
+		refused = s.Found(k, record(r, o))
+		return refused
+	})
+	switch {
+	case err == nil, refused != nil:
+		return refused
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, target.ErrNotServed), apierrors.IsMethodNotSupported(err), apierrors.IsForbidden(err):
+		return nil // what may not be listed was not applied either
+	default:
+		s.missed(r.Resource.String(), err)
+		return nil
+	}
+}
+
+// keyOf returns the key of an object that was applied from here. An object that somebody made from ours has our marks and not our
+// field manager; one that a controller made from ours has an owner.
+func keyOf(r target.Resource, space string, o *target.Object) (store.Key, bool) {
+	from := o.OriginSpace()
+	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" || space != "" && space != from {
+		return store.Key{}, false
+	}
+	k := r.KeyIn(from, o)
+	return k, k.Validate() == nil
+}
+
+// record is what can be told of an object from its metadata. Only what an agent has made has its marks.
+func record(r target.Served, o *target.Object) inventory.Record {
+	api := r.Version
+	if r.Group != "" {
+		api = r.Group + "/" + r.Version
+	}
+	return inventory.Record{UID: o.Metadata.UID, TargetGeneration: o.Metadata.Generation, ResourceVersion: o.Metadata.ResourceVersion,
+		Created: true, APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID()}
+}

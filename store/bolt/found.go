@@ -1,0 +1,76 @@
+package bolt
+
+import (
+	"go.etcd.io/bbolt"
+
+	"skerry.dev/skerry/store"
+)
+
+// Found tells the copy of keys whose objects are on the target. Those that it does not know are taken in as entries without a value, whose
+// hash equals no sender's: at the next comparison the sender gives the value, or the order to remove. It returns how many there were; with
+// some the present exchange with the sender should begin anew.
+func (s *Sink) Found(keys ...store.Key) (int, error) {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	n := 0
+	if known, err := s.knows(keys); err != nil || known {
+		return 0, err
+	}
+	err := s.update(s.snapshot(), s.file.update, func(bucket *bbolt.Bucket, st *state) error {
+		n = 0
+		for _, k := range keys {
+			key := entryKey(k)
+			if bucket.Get(key) != nil {
+				continue
+			}
+			r := newFound(k, st.epoch)
+			st.add(r.Entry)
+			if err := bucket.Put(key, r.encode()); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// knows tells whether the copy has an entry for each key, so that nothing need be written.
+func (s *Sink) knows(keys []store.Key) (bool, error) {
+	all := true
+	err := s.view(func(bucket *bbolt.Bucket) error {
+		for _, k := range keys {
+			all = all && bucket.Get(entryKey(k)) != nil
+		}
+		return nil
+	})
+	return all, err
+}
+
+// lose marks entries whose value cannot be read as found. A tombstone only loses the value that it removes.
+func (f *File) lose(name string, keys []store.Key) error {
+	return f.update(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket([]byte(name))
+		st := state{}
+		if err := st.load(tx, []byte(name)); err != nil {
+			return err
+		}
+		for _, k := range keys {
+			r, known, err := get(bucket, entryKey(k))
+			if err != nil || !known {
+				return err
+			}
+			if r.Tombstone {
+				r.stored, r.flags = nil, r.flags&^(flagSealed|flagCompressed)
+			} else {
+				st.remove(r.Entry)
+				r = newFound(k, st.epoch)
+				st.add(r.Entry)
+			}
+			if err := bucket.Put(entryKey(k), r.encode()); err != nil {
+				return err
+			}
+		}
+		return st.save(tx, []byte(name))
+	})
+}

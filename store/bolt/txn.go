@@ -1,0 +1,146 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// view runs do in a snapshot of the file.
+func (f *File) view(do func(*bbolt.Tx) error) error {
+	f.swap.RLock()
+	defer f.swap.RUnlock()
+	return f.noted(guard(func() error { return f.db.View(do) }))
+}
+
+// update runs do in a transaction that is durable when it returns, and counts what that cost. An error of the disk is a *diskError.
+func (f *File) update(do func(*bbolt.Tx) error) error {
+	f.swap.RLock()
+	defer f.swap.RUnlock()
+	if f.readOnly {
+		return &diskError{ErrReadOnly}
+	}
+	var stats bbolt.TxStats
+	done := false // do has ended well: what fails after that is the disk
+	err := guard(func() error {
+		return f.db.Update(func(tx *bbolt.Tx) error {
+			tx.OnCommit(func() { stats = tx.Stats() })
+			err := do(tx)
+			done = err == nil
+			return err
+		})
+	})
+	switch {
+	case err == nil:
+		f.cost.add(stats, f.db.Info().PageSize)
+		f.dirty.Store(true)
+	case done && !errors.Is(err, ErrCorrupt) || errors.Is(err, syscall.ENOSPC):
+		err = &diskError{err}
+	}
+	f.health.tell(err)
+	return f.noted(err)
+}
+
+// write is update that waits while the disk does not take a write: it tries again until ctx ends or the file is closed. Nothing of a try
+// that failed is in the file.
+func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {
+	for wait := firstTry; ; wait = min(2*wait, longestTry) {
+		err := f.update(do)
+		var disk *diskError
+		if !errors.As(err, &disk) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-f.closing:
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}
+
+// Waits between the tries of a write that the disk refuses.
+const (
+	firstTry   = 250 * time.Millisecond
+	longestTry = 10 * time.Second
+)
+
+// diskError is a write that the disk refused: it may take the next one.
+type diskError struct{ error }
+
+func (d *diskError) Unwrap() error { return d.error }
+
+// health tells the owner of the file when writing stops to work, why, and when it works again.
+type health struct {
+	mu   sync.Mutex
+	told func(error)
+	last string
+}
+
+func (h *health) tell(err error) {
+	var disk *diskError
+	if err != nil && !errors.As(err, &disk) {
+		return
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if text != h.last && h.told != nil {
+		h.told(err)
+	}
+	h.last = text
+}
+
+// Cost is what writing the file has cost so far.
+type Cost struct {
+	// Syncs is how often the disk was told to make something durable; each transaction does it twice.
+	Syncs int64
+	// Bytes is what was written, in whole pages.
+	Bytes int64
+}
+
+type cost struct{ syncs, bytes atomic.Int64 }
+
+func (c *cost) add(s bbolt.TxStats, pageSize int) {
+	c.syncs.Add(2)
+	c.bytes.Add(s.GetPageAlloc() + int64(pageSize)) // and the meta page
+}
+
+// Cost tells what writing has cost since the file was opened.
+func (f *File) Cost() Cost { return Cost{Syncs: f.cost.syncs.Load(), Bytes: f.cost.bytes.Load()} }
+
+// noted closes Damaged at the first sign of damage.
+func (f *File) noted(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		f.damagedOnce.Do(func() { close(f.damaged) })
+	}
+	return err
+}
+
+// Damaged is closed once anything that was read or written showed that the file is corrupt. Close it then, and see SetAside.
+func (f *File) Damaged() <-chan struct{} { return f.damaged }
+
+// guard turns the panics and page faults of bbolt on a damaged file into ErrCorrupt.
+func guard(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+		}
+	}()
+	return do()
+}
