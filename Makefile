@@ -119,8 +119,13 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s)
 	    echo "fuzz $$(dirname $$f) $$t"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 .PHONY: bench
-bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run
+bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory or fleet)
+ifneq ($(FIGURE),fleet)
 	bin/testenv bench --skerry bin/skerry $(if $(FIGURE),--figure $(FIGURE))
+endif
+ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
+	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
+endif
 
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS and OBJECTS make it shorter or longer.
 .PHONY: walk

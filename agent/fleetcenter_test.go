@@ -231,13 +231,12 @@ func TestBareListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Println(packet.LocalAddr())
-	var held []tunnel.Conn
-	for {
+	for held := map[tunnel.Conn]bool{}; ; {
 		conn, err := listener.Accept(context.Background())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("after %d connections: %v", len(held), err)
 		}
-		held = append(held, conn)
+		held[conn] = true
 	}
 }
 
