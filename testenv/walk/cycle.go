@@ -42,8 +42,16 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 		told = append(told, f.String())
 	}
 	w.say("cycle %d: %s; as the model says %.1f s after that", c.number, strings.Join(told, "; "), slowest.Seconds())
+	for site, at := range as {
+		if at.Sub(stopped) > slow {
+			fmt.Fprintf(w.Log, "   %s: %.1f s after the last write; the end of its agent's log:\n%s\n", site, at.Sub(stopped).Seconds(), w.lab.tail(site))
+		}
+	}
 	return w.lab.dead()
 }
+
+// slow is what the log says more about.
+const slow = 5 * time.Second
 
 // took is how long after its fault was mended, and after the last write, a site, or for the center's fault every site, was as it is to be.
 func (w *walk) took(f fault, as map[string]time.Time, mended, stopped time.Time) time.Duration {

@@ -203,6 +203,13 @@ func (l *lab) down() error {
 	return errors.Join(append(errs, err)...)
 }
 
+// tail is the end of the log of what runs in a host.
+func (l *lab) tail(host string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return drive.Tail(l.processes[host].Log, 8)
+}
+
 // logs are the ends of the logs of what runs.
 func (l *lab) logs() string {
 	l.mu.Lock()
