@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"time"
+
+	"skerry.dev/skerry/server/placement"
 )
 
 // hold keeps an object where it was when another group decides about it than before (a label was removed, a Placement came or
@@ -42,7 +44,7 @@ func (d *Delivery) attribute(o *object, first bool) {
 	}
 	before := d.where(o)
 	if old == nil && first && next != nil && next.kind != ofObject {
-		before = o.note
+		before = d.shownOn(o, next.record)
 		if next.breaksFirst() {
 			before = d.unbroken(o, next)
 		}
@@ -70,6 +72,20 @@ func (d *Delivery) attribute(o *object, first bool) {
 	d.holds[o] = h
 	d.groups.Add(ref{kind: ofHold, key: o.key()})
 	d.enqueue(next)
+}
+
+// shownOn tells, after a restart, where an object was before its present group decided about it: of the targets of its annotation those
+// that report it. The annotation alone is no witness: one that follows a record is written when there is time, and names targets that the
+// object has left.
+func (d *Delivery) shownOn(o *object, record *set) *set {
+	var on []string
+	q := question{key: o.key(), demand: placement.Demand{UID: o.uid}}
+	for _, name := range o.note.list() {
+		if record.has(name) || d.reports(name, q) {
+			on = append(on, name)
+		}
+	}
+	return d.sets.of(on)
 }
 
 // stranded tells whether the object has a volume on a target that it would leave.

@@ -29,11 +29,13 @@ func (d *Delivery) Targets(space string, k store.Key, obj metav1.Object) (string
 	switch {
 	case isNamespace && k.Name == metav1.NamespaceDefault && wish == "" && annotation == "":
 		return "", false // every space has it, most never use it: it is decided when something is in it
-	case isNamespace, wish != "":
+	case isNamespace, wish != "" && (o == nil || !derives(o)):
 		return d.ownTargets(sp, o, annotation, wish)
-	case o != nil && derives(o):
-		text := d.wantedNote(o)
-		return text, text != ""
+	case o != nil && derives(o): // with a wish of its own, too, it begins where it is: its annotation may still name what it has left
+		if text := d.wantedNote(o); text != "" || wish == "" {
+			return text, text != ""
+		}
+		return d.ownTargets(sp, nil, "", wish)
 	case o != nil && annotation != "":
 		return annotation, true // it had a record of its own until now, or has
 	}

@@ -1,0 +1,57 @@
+package delivery
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// left brings an object to b whose annotation still says that it is on a, too, as it is for a moment after every move of a namespace.
+func left(t *testing.T) (*center, store.Key) {
+	c := shop(t)
+	m := meta("app")
+	m["annotations"] = map[string]any{v1alpha1.AnnotationTargets: "b"}
+	m["labels"] = map[string]any{v1alpha1.LabelTarget: "b"}
+	c.put(nsKey("app"), obj("v1", "Namespace", m))
+	cm := key("", "configmaps", "one")
+	c.put(cm, obj("v1", "ConfigMap", map[string]any{"name": "one", "namespace": "app", "annotations": map[string]any{v1alpha1.AnnotationTargets: "a,b"}}))
+	if c.has("a", cm) || !c.has("b", cm) {
+		t.Fatal("it is to be where its Namespace's record says")
+	}
+	c.report("b", cm, nil)
+	return c, cm
+}
+
+func TestAnObjectDoesNotComeBackWithARestart(t *testing.T) {
+	c, cm := left(t)
+	c.restart()
+	if c.has("a", cm) || !c.has("b", cm) {
+		t.Error("the annotation that was not yet rewritten brought it back to a")
+	}
+}
+
+func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	web := c.deployment("web", map[string]any{v1alpha1.LabelTarget: "b"}, "")
+	c.eventually("on b", func() bool { return c.has("b", web) })
+	c.report("b", web, nil)
+	c.label(web, map[string]any{v1alpha1.LabelTarget: nil})
+	c.eventually("held on b until it is on a", func() bool { return c.has("a", web) && c.has("b", web) })
+	c.restart()
+	if !c.has("a", web) || !c.has("b", web) {
+		t.Error("the restart took it from b before it arrived on a")
+	}
+}
+
+func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
+	c, cm := left(t)
+	text, known := c.d.Targets("shop", cm, &metav1.ObjectMeta{Name: "one", Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: "b"},
+		Annotations: map[string]string{v1alpha1.AnnotationTargets: "a,b"}})
+	if text != "b" || !known {
+		t.Errorf("admission says %q", text)
+	}
+}
