@@ -83,18 +83,27 @@ func (r *Renewal) tried(err error) {
 	}
 }
 
-// order sends the parent's orders as they come, and ends the session with the connection.
+// order sends the parent's orders as they come, and how the link is used when that changes; it ends the session with the connection.
 func (p *parent) order(ctx context.Context) error {
+	told := p.admission.Welcome.Link
 	for {
-		select {
-		case o := <-p.Orders:
-			if err := p.control.send(o.frame(), o); err != nil {
-				return err
+		var o Order
+		link, changed := p.Use.now()
+		if link != told {
+			o, told = link, link
+		} else {
+			select {
+			case o = <-p.Orders:
+			case <-changed:
+				continue
+			case <-p.conn.Done():
+				return fmt.Errorf("the connection ended: %w", p.conn.Err())
+			case <-ctx.Done():
+				return nil
 			}
-		case <-p.conn.Done():
-			return fmt.Errorf("the connection ended: %w", p.conn.Err())
-		case <-ctx.Done():
-			return nil
+		}
+		if err := p.control.send(o.frame(), o); err != nil {
+			return err
 		}
 	}
 }

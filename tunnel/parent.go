@@ -113,7 +113,7 @@ func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) erro
 	}
 	parts := []func(context.Context) error{p.read, p.order}
 	if !welcome.RenewOnly {
-		parts = append(parts, p.send, p.receive, p.regulate)
+		parts = append(parts, p.send, p.receive)
 	}
 	var running sync.WaitGroup
 	run := func(part func(context.Context) error) {

@@ -1,12 +1,12 @@
 package tunnel
 
 import (
-	"context"
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
 
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/wire"
 )
 
 // Link is how the two ends of a link may use it. A parent says it in its Welcome, and again when it changes.
@@ -17,6 +17,8 @@ type Link struct {
 	// up. What a user changes goes down all the same.
 	Hold bool `json:"hold,omitempty"`
 }
+
+func (Link) frame() wire.Type { return typeLink }
 
 // up are the terms of reports.
 func (l Link) up() delta.Terms {
@@ -66,25 +68,6 @@ func (u *Use) now() (Link, <-chan struct{}) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.link, u.changed
-}
-
-// regulate tells the child when the use of the link changes.
-func (p *parent) regulate(ctx context.Context) error {
-	told := p.admission.Welcome.Link
-	for {
-		link, changed := p.Use.now()
-		if link != told {
-			if err := p.control.send(typeLink, link); err != nil {
-				return err
-			}
-			told = link
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // waits takes what a child says of its reports.

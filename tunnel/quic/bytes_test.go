@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
@@ -91,6 +93,23 @@ func deployment(i int) (store.Key, []byte) {
 		`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`, random(i)[:4], random(i)[4:10], name, name, name, name)
 }
 
+// deploymentReport is the report of a Deployment without replicas, as an agent makes it.
+func deploymentReport(body []byte) []byte {
+	condition := func(kind, reason, message string) string {
+		const at = "2026-11-21T12:30:56Z"
+		return fmt.Sprintf(`{"lastTransitionTime":%q,"lastUpdateTime":%q,"message":%q,"reason":%q,"status":"True","type":%q}`, at, at, message, reason, kind)
+	}
+	status := fmt.Sprintf(`{"conditions":[%s,%s],"observedGeneration":1,"terminatingReplicas":0}`,
+		condition("Available", "MinimumReplicasAvailable", "Deployment has minimum availability."),
+		condition("Progressing", "NewReplicaSetAvailable", `ReplicaSet "orders-1000-7545f8db65" has successfully progressed.`))
+	b, err := json.Marshal(store.Report{OriginUID: "adf87688-b3aa-431f-8e81-2f54ba5fcba5", Generation: 1, Applied: store.HashBody(1, body).String(),
+		Status: json.RawMessage(status), At: 1795264256388})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions, acknowledgements included.
 func TestBytes(t *testing.T) {
 	s := newSite(t)
@@ -131,8 +150,16 @@ func TestBytes(t *testing.T) {
 	}
 	hello := child.Stats()
 	settle(t, child)
-	t.Logf("handshake and hello: %d bytes, JSON of a pod's report: %d", hello.SentBytes+hello.ReceivedBytes, len(podReport(1, 2)))
-	count("placed Deployment, alone", 700, 10, desired, copied, func() {
+	plain, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("handshake and hello: %d bytes; a pod's report is %d bytes of JSON, %d with zstd each", hello.SentBytes+hello.ReceivedBytes,
+		len(podReport(1, 2)), len(plain.EncodeAll(podReport(1, 2), nil)))
+	if err := plain.Close(); err != nil {
+		t.Error(err)
+	}
+	count("placed Deployment, alone", 350, 10, desired, copied, func() {
 		for i := range 10 {
 			desired.set(deployment(i))
 			time.Sleep(60 * time.Millisecond)
@@ -143,6 +170,13 @@ func TestBytes(t *testing.T) {
 			desired.set(deployment(100 + i))
 		}
 	})
+	placed, body := deployment(1000)
+	count("placed Deployment with the status that comes back", 700, 1, desired, copied, func() {
+		desired.set(placed, body)
+		time.Sleep(100 * time.Millisecond) // it is applied, and the target's controllers have answered
+		reported.set(placed, deploymentReport(body))
+	})
+	time.Sleep(1100 * time.Millisecond)
 	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })
 	time.Sleep(100 * time.Millisecond)
 	count("pod status update, alone", 400, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 2)) })
