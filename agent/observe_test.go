@@ -107,6 +107,59 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	eventually(t, "the pod is gone", func() bool { return s.report(key) == nil })
 }
 
+func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
+	s := newSite(t)
+	d := deployment(1, "default", "web", 1)
+	set := liveAt(1, "apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db", map[string]any{"spec": map[string]any{}})
+	s.desire(d, set)
+	s.settled()
+	<-s.observer.Ready()
+	below := owned(s.uid("apps", "deployments", "default", "web"))
+	meta := below["metadata"].(map[string]any)
+	meta["annotations"] = map[string]any{target.AnnotationOriginUID: "source-deployments-web", "deployment.kubernetes.io/revision": "2"}
+	below["spec"] = map[string]any{"replicas": 3}
+	s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", below)
+	revision := owned(s.uid("apps", "statefulsets", "default", "db"))
+	revision["data"], revision["revision"] = map[string]any{"spec": map[string]any{"x": "y"}}, 4
+	s.api.Put("apps/v1", "ControllerRevision", "default", "db-1", revision)
+	s.api.Put("apps/v1", "ControllerRevision", "default", "other-1", owned("somebody"))
+
+	key := store.Key{Space: space, Group: "apps", Resource: "replicasets", Namespace: "default", Name: "web-1"}
+	eventually(t, "the ReplicaSet is reported", func() bool { return s.report(key) != nil })
+	var object struct {
+		APIVersion, Kind string
+		Revision         int64
+		Spec, Data       map[string]any
+		Metadata         target.Metadata
+	}
+	read := func(k store.Key) {
+		t.Helper()
+		object.Metadata = target.Metadata{}
+		if err := json.Unmarshal(s.report(k).Object, &object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(key)
+	if object.APIVersion != "apps/v1" || object.Kind != "ReplicaSet" || object.Spec["replicas"] != 3.0 ||
+		len(object.Metadata.Annotations) != 1 || object.Metadata.Annotations["deployment.kubernetes.io/revision"] != "2" ||
+		object.Metadata.OwnerReferences[0].UID != "source-deployments-web" {
+		t.Errorf("reported: %s", s.report(key).Object)
+	}
+	key.Resource, key.Name = "controllerrevisions", "db-1"
+	eventually(t, "the ControllerRevision is reported", func() bool { return s.report(key) != nil })
+	read(key)
+	if object.Kind != "ControllerRevision" || object.Revision != 4 || object.Data["spec"] == nil {
+		t.Errorf("reported: %s", s.report(key).Object)
+	}
+	key.Name = "other-1"
+	if s.report(key) != nil {
+		t.Error("a foreign ControllerRevision is reported")
+	}
+	key.Resource, key.Name = "replicasets", "web-1"
+	s.api.Remove("apps", "replicasets", "default", "web-1")
+	eventually(t, "it is gone", func() bool { return s.report(key) == nil })
+}
+
 // The three watches are independent: a pod may be seen before its ReplicaSet, and both before the record of the Deployment.
 func TestChainSeenFromBelow(t *testing.T) {
 	s := newSite(t)

@@ -102,8 +102,8 @@ func (w *writer) Delete(ctx context.Context, key store.Key, apiVersion, uid stri
 	if err != nil {
 		return err
 	}
-	now := int64(0)
-	options := metav1.DeleteOptions{GracePeriodSeconds: &now}
+	now, policy := int64(0), metav1.DeletePropagationBackground // the default of Jobs is to wait for a collector
+	options := metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy}
 	if uid != "" {
 		id := types.UID(uid)
 		options.Preconditions = &metav1.Preconditions{UID: &id}

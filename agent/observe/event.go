@@ -42,9 +42,12 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
 		o.strays[uid] = stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()}
 	case w.resource == podResource:
-		o.pod(w, live)
+		o.associate(w, live)
 	case w.resource == replicaSetResource, w.resource == jobResource:
 		o.middle(w, live)
+		o.associate(w, live)
+	case w.resource == revisionResource:
+		o.associate(w, live)
 	}
 }
 
@@ -67,8 +70,8 @@ func (o *Observer) gone(uid string, running bool) {
 	delete(o.strays, uid)
 	delete(o.family.parents, uid)
 	o.family.unwait(uid)
-	if k, ok := o.pods[uid]; ok {
-		delete(o.pods, uid)
+	if k, ok := o.associated[uid]; ok {
+		delete(o.associated, uid)
 		o.drop(k)
 	}
 	k, ok := o.Inventory.ByUID(uid)
@@ -107,17 +110,14 @@ func (o *Observer) tracked(w watchKey) map[string]bool {
 			out[uid] = true
 		}
 	}
-	if w.resource != podResource {
-		return out
-	}
 	for uid, above := range o.family.waits {
 		if o.family.waiting[above][uid].watch == w {
 			out[uid] = true
 		}
 	}
-	for uid, k := range o.pods {
-		if rec := o.records[k]; rec != nil {
-			if at, ok := o.watchKeyOf(rec.owner, podResource); ok && at == w {
+	for uid, k := range o.associated {
+		if rec := o.records[k]; rec != nil && (resource{k.Group, k.Resource}) == w.resource {
+			if at, ok := o.watchKeyOf(rec.owner, w.resource); ok && at == w {
 				out[uid] = true
 			}
 		}

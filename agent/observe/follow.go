@@ -20,11 +20,17 @@ var (
 	podResource        = resource{"", "pods"}
 	replicaSetResource = resource{"apps", "replicasets"}
 	jobResource        = resource{"batch", "jobs"}
+	revisionResource   = resource{"apps", "controllerrevisions"}
 )
 
-// followed are the resources that are watched for the sake of Pods, at the versions that every target serves.
-func followed() map[resource]string {
-	return map[resource]string{podResource: "v1", replicaSetResource: "v1", jobResource: "v1"}
+// followed are the resources that are watched for the sake of an object: its Pods, what leads to them, and its history. All are served at
+// version v1 by every target.
+func followed(k store.Key) []resource {
+	out := []resource{podResource, replicaSetResource, jobResource}
+	if k.Group == "apps" && (k.Resource == "statefulsets" || k.Resource == "daemonsets") {
+		out = append(out, revisionResource)
+	}
+	return out
 }
 
 // ownsPods tells whether an object of this kind may have Pods below it. A custom resource may.
@@ -80,8 +86,8 @@ func (o *Observer) follow(k store.Key, r inventory.Record) {
 	if !ownsPods(k) {
 		return
 	}
-	for res, version := range followed() {
-		o.count(watchKey{w.view, res}, k, version, res == replicaSetResource)
+	for _, res := range followed(k) {
+		o.count(watchKey{w.view, res}, k, "v1", false)
 	}
 }
 
@@ -121,7 +127,7 @@ func (o *Observer) unfollow(k store.Key) {
 	if !ownsPods(k) {
 		return
 	}
-	for res := range followed() {
+	for _, res := range followed(k) {
 		o.discount(watchKey{w.view, res})
 	}
 }

@@ -31,26 +31,26 @@ type Observer struct {
 	fetch *refetcher
 	ready chan struct{}
 
-	mu       sync.Mutex
-	records  map[store.Key]*record  // the feed's content
-	revision int64                  // of the feed
-	pods     map[string]store.Key   // UID on the target -> key of a Pod that belongs to a placed object
-	family   family                 // who owns whom on the target
-	lately   lately                 // delivered objects that were deleted a moment ago
-	strays   map[string]stray       // delivered objects whose record has not come yet, by UID
-	watchers map[watchKey]*watcher  // running
-	initial  map[watchKey]bool      // watchers of the start whose first list is not complete
-	gather   gathering              // reports that wait a moment for more
-	start    func(w *watcher)       // set while Run runs
-	counts   map[watchKey]int       // how many inventory objects each watched resource has
-	counted  map[store.Key]watchKey // where an object is counted
+	mu         sync.Mutex
+	records    map[store.Key]*record  // the feed's content
+	revision   int64                  // of the feed
+	associated map[string]store.Key   // UID on the target -> key of a Pod or the like that belongs to a placed object
+	family     family                 // who owns whom on the target
+	lately     lately                 // delivered objects that were deleted a moment ago
+	strays     map[string]stray       // delivered objects whose record has not come yet, by UID
+	watchers   map[watchKey]*watcher  // running
+	initial    map[watchKey]bool      // watchers of the start whose first list is not complete
+	gather     gathering              // reports that wait a moment for more
+	start      func(w *watcher)       // set while Run runs
+	counts     map[watchKey]int       // how many inventory objects each watched resource has
+	counted    map[store.Key]watchKey // where an object is counted
 }
 
 // New returns an Observer whose feed has a new incarnation.
 func New(c Config) *Observer {
 	o := &Observer{
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: map[store.Key]*record{},
-		pods: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
+		associated: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
 		initial: map[watchKey]bool{}, counts: map[watchKey]int{}, counted: map[store.Key]watchKey{},
 		gather: newGathering(),
 	}
@@ -125,7 +125,7 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object) {
 	rec := o.record(k)
 	if rec.originUID != r.OriginUID && rec.originUID != "" {
-		o.refetchPods(k) // their owner reference names the source
+		o.refetchAssociated(k) // their owner reference names the source
 	}
 	rec.applied(r)
 	if live != nil {
@@ -175,10 +175,10 @@ func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unfollow(k)
-	for uid, pod := range o.pods {
-		if rec := o.records[pod]; rec != nil && rec.owner == k {
-			delete(o.pods, uid)
-			o.drop(pod)
+	for uid, below := range o.associated {
+		if rec := o.records[below]; rec != nil && rec.owner == k {
+			delete(o.associated, uid)
+			o.drop(below)
 		}
 	}
 	o.drop(k)

@@ -127,7 +127,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 		}
 	}
 	if rec.object != nil {
-		if err := o.renderPod(&report, rec); err != nil {
+		if err := o.renderAssociated(&report, rec); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -31,6 +31,9 @@ type Object struct {
 	Metadata   Metadata        `json:"metadata"`
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	Status     json.RawMessage `json:"status,omitempty"`
+	// Data and Ordinal are what a ControllerRevision has instead of a spec.
+	Data    json.RawMessage `json:"data,omitempty"`
+	Ordinal int64           `json:"revision,omitempty"`
 }
 
 // Metadata is the part of an object's metadata that an agent looks at.

@@ -86,8 +86,8 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, toke
 	}, authz: authz}
 	return []groupProvider{
 		core,
-		appsrest.StorageProvider{},
-		batchrest.RESTStorageProvider{},
+		mirroring{appsrest.StorageProvider{}},
+		mirroring{batchrest.RESTStorageProvider{}},
 		autoscalingrest.RESTStorageProvider{},
 		authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},

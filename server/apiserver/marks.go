@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +62,9 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 			return err
 		}
 	}
+	if old != nil {
+		forgetCopied(obj, old)
+	}
 	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationReportedFrom} {
 		was, had := annotation(old, name)
 		is, has := annotation(obj, name)
@@ -75,6 +79,27 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		}
 	}
 	return nil
+}
+
+// forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back those that were replaced by them:
+// `kubectl rollout undo` gives a Deployment the annotations of the ReplicaSet that it goes back to.
+func forgetCopied(obj, old metav1.Object) {
+	_, has := annotation(obj, v1alpha1.AnnotationReportedFrom)
+	if _, had := annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
+		return
+	}
+	notes := obj.GetAnnotations()
+	for name := range notes {
+		if strings.HasPrefix(name, v1alpha1.AnnotationReported) {
+			delete(notes, name)
+		}
+	}
+	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove} {
+		if was, had := annotation(old, name); had {
+			notes[name] = was
+		}
+	}
+	obj.SetAnnotations(notes)
 }
 
 // decide sets the mark in the same write when the decision is already known.
@@ -105,7 +130,11 @@ func refuseMirror(a admission.Attributes, old metav1.Object) error {
 	if !has {
 		return nil
 	}
-	return admission.NewForbidden(a, fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target))
+	return admission.NewForbidden(a, onlyShows(target))
+}
+
+func onlyShows(target string) error {
+	return fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target)
 }
 
 // replaces tells whether the request carries a whole object (PUT), not a patch.

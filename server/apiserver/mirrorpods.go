@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,8 +9,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
-
-	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // mirrorPods lets the center write Pods that a target reported: with their status, in one write, and without the rules about what may
@@ -25,7 +22,7 @@ func mirrorPods(pods podstore.PodStorage) {
 
 // isMirror tells whether this write is the center's own, of a Pod that a target reported.
 func isMirror(ctx context.Context, pod *api.Pod) bool {
-	return isInner(ctx) && pod.Annotations[v1alpha1.AnnotationReportedFrom] != ""
+	return isReported(ctx, pod)
 }
 
 type podCreate struct{ rest.RESTCreateStrategy }
@@ -36,17 +33,8 @@ func (s podCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	if isMirror(ctx, pod) {
 		pod.Status = status
-		born(pod)
+		bornAt(pod)
 	}
-}
-
-// born gives a mirror the age of the Pod that it shows. Upstream has put the time of this request into metadata.creationTimestamp by now,
-// so the real one comes in an annotation, which is not stored.
-func born(pod *api.Pod) {
-	if t, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.AnnotationReportedCreation]); err == nil {
-		pod.CreationTimestamp = metav1.NewTime(t)
-	}
-	delete(pod.Annotations, v1alpha1.AnnotationReportedCreation)
 }
 
 func (s podCreate) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -64,7 +52,7 @@ func (s podUpdate) PrepareForUpdate(ctx context.Context, obj, old runtime.Object
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
 	if isMirror(ctx, pod) {
 		pod.Status = status
-		delete(pod.Annotations, v1alpha1.AnnotationReportedCreation)
+		forgetBirth(pod)
 	}
 }
 

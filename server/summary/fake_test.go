@@ -177,7 +177,7 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 			if op.Op == "test" && in[path[0]] != op.Value {
 				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
 			}
-			if op.Op == "add" && (sub == "status") == (path[0] == "status") || k.Resource == "pods" {
+			if op.Op == "add" && (sub == "status") == (path[0] == "status") || isMirrored(k) {
 				in[path[0]] = op.Value
 			}
 		}

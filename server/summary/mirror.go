@@ -85,7 +85,7 @@ func reportKey(k store.Key, notes map[string]any) store.Key {
 
 // unmirror notes that a Pod is not in the space any more, whoever deleted it. The caller holds the lock.
 func (s *Summary) unmirror(k store.Key) {
-	if !isPod(k) {
+	if !isMirrored(k) {
 		return
 	}
 	if rk, ok := s.names[k]; ok {
@@ -152,20 +152,20 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	}
 	counts, have, taken := maps.Clone(m.targets), maps.Clone(m.objects), m.taken
 	s.mu.Unlock()
-	want, gone, err := s.wantedPods(k, slices.Sorted(maps.Keys(counts)), taken)
+	want, gone, err := s.wantedMirrors(k, slices.Sorted(maps.Keys(counts)), taken)
 	if err != nil {
 		return err
 	}
 	for name, o := range have {
-		if w, ok := want[name]; !ok || w.target != o.target || !samePod(w.hash, o.hash) {
-			if err := s.removePod(ctx, k, name, o); err != nil {
+		if w, ok := want[name]; !ok || w.target != o.target || !sameMirror(w.hash, o.hash) {
+			if err := s.removeMirror(ctx, k, name, o); err != nil {
 				return err
 			}
 			delete(have, name)
 		}
 	}
 	for name, w := range want {
-		if err := s.putPod(ctx, k, name, w, have); err != nil {
+		if err := s.putMirror(ctx, k, name, w, have); err != nil {
 			return err
 		}
 	}

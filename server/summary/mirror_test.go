@@ -87,6 +87,36 @@ func TestPodsAreMirroredAndFollowTheMove(t *testing.T) {
 	}
 }
 
+func TestTheHistoryOfAWorkloadIsMirrored(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	set := key("apps", "replicasets", "web-1")
+	says := func(ready int) {
+		c.says("a", set, &store.Report{OriginUID: "uid-web", Status: status(`{"readyReplicas":%d}`, ready), Object: json.RawMessage(
+			`{"kind":"Secret","metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"},"ownerReferences":[{"apiVersion":"apps/v1",
+			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"replicas":2}}`)})
+	}
+	says(1)
+	c.eventually("mirrored", func() bool { return c.from(set) == "a" })
+	o, _ := c.Get(t.Context(), set, "")
+	if o["kind"] != "ReplicaSet" || o["apiVersion"] != "apps/v1" || o["spec"].(map[string]any)["replicas"] != 2.0 {
+		t.Errorf("mirrored as %v", o)
+	}
+	writes := c.count()
+	says(2)
+	c.eventually("its status follows", func() bool { return c.status(set)["readyReplicas"] == 2.0 })
+	if n := c.count() - writes; n != 1 {
+		t.Errorf("%d writes for one change", n)
+	}
+	revision := key("apps", "controllerrevisions", "web-2")
+	c.says("a", revision, &store.Report{OriginUID: "uid-web", Object: json.RawMessage(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1",
+		"kind":"Deployment","name":"web","uid":"uid-web"}]},"data":{"x":"y"},"revision":7}`)})
+	c.eventually("a revision", func() bool {
+		o, _ := c.Get(t.Context(), revision, "")
+		return o["revision"] == 7.0 && o["data"] != nil && o["spec"] == nil
+	})
+}
+
 func TestMirrorsGoWithTheirOwnerAndNeverTakeAUsersPod(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a")

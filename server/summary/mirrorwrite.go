@@ -12,13 +12,13 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// removePod deletes a mirrored Pod, only if it is still the one that is known.
-func (s *Summary) removePod(ctx context.Context, k store.Key, name string, o mirror) error {
+// removeMirror deletes a mirrored Pod, only if it is still the one that is known.
+func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o mirror) error {
 	pk := k
 	pk.Name = name
-	err := s.cfg.API.Delete(ctx, pk, "v1", o.uid)
+	err := s.cfg.API.Delete(ctx, pk, mirroredVersion(pk), o.uid)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete mirrored pod %s: %w", pk, err)
+		return fmt.Errorf("delete mirrored object %s: %w", pk, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,33 +30,33 @@ func (s *Summary) removePod(ctx context.Context, k store.Key, name string, o mir
 	return nil
 }
 
-// putPod creates a Pod with its status in one write, or brings the status of an existing one up to date.
-func (s *Summary) putPod(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
+// putMirror creates a Pod with its status in one write, or brings the status of an existing one up to date.
+func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
 	pk := k
 	pk.Name = name
 	if o, ok := have[name]; ok && o.hash != w.hash {
-		return s.changePod(ctx, k, pk, w, o)
+		return s.changeMirror(ctx, k, pk, w, o)
 	} else if ok {
-		return s.show(ctx, pk, "v1", o.uid, w.status)
+		return s.showMirror(ctx, pk, o.uid, w.status)
 	}
-	obj, err := s.cfg.API.Create(ctx, pk, "v1", podFor(k, name, w))
+	obj, err := s.cfg.API.Create(ctx, pk, mirroredVersion(pk), mirrorFor(k, name, w))
 	if apierrors.IsAlreadyExists(err) {
 		return s.adopt(ctx, k, pk)
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		s.cfg.Log.Warn("space does not take a reported pod", "key", pk.String(), "target", w.target, "err", err)
+		s.cfg.Log.Warn("space does not take a reported object", "key", pk.String(), "target", w.target, "err", err)
 		return nil // its namespace is gone or going, or it will be refused again
 	}
 	if err != nil {
-		return fmt.Errorf("create mirrored pod %s: %w", pk, err)
+		return fmt.Errorf("create mirrored object %s: %w", pk, err)
 	}
-	s.madePod(k, pk, w, obj)
+	s.madeMirror(k, pk, w, obj)
 	return nil
 }
 
 // adopt finds out whether an existing Pod is a mirror from before, or one that the space's users made.
 func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
-	obj, err := s.cfg.API.Get(ctx, pk, "v1")
+	obj, err := s.cfg.API.Get(ctx, pk, mirroredVersion(pk))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("read pod %s: %w", pk, err)
 	}
@@ -71,10 +71,22 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 	return nil
 }
 
-// changePod brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.
-func (s *Summary) changePod(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
-	pod := podFor(k, pk.Name, w)
-	meta, _ := pod["metadata"].(map[string]any)
+// mirroredFields are what a mirror shows beside its metadata and its status.
+func mirroredFields() []string { return []string{"spec", "data", "revision"} }
+
+// showMirror writes the status of a mirror. Of Pods it is a subresource; of others it is written with the whole, by the rules for mirrors.
+func (s *Summary) showMirror(ctx context.Context, pk store.Key, uid string, status json.RawMessage) error {
+	subresource := ""
+	if pk.Resource == "pods" {
+		subresource = "status"
+	}
+	return s.show(ctx, pk, mirroredVersion(pk), uid, subresource, status)
+}
+
+// changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.
+func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
+	mirror := mirrorFor(k, pk.Name, w)
+	meta, _ := mirror["metadata"].(map[string]any)
 	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": o.uid}}
 	set := func(path string, v any) {
 		if v != nil {
@@ -84,22 +96,24 @@ func (s *Summary) changePod(ctx context.Context, k, pk store.Key, w wanted, o mi
 	for _, field := range []string{"labels", "annotations", "ownerReferences"} {
 		set("/metadata/"+field, meta[field])
 	}
-	set("/spec", pod["spec"])
-	set("/status", pod["status"])
+	for _, field := range mirroredFields() {
+		set("/"+field, mirror[field])
+	}
+	set("/status", mirror["status"])
 	patch, err := json.Marshal(ops)
 	if err != nil {
-		return fmt.Errorf("encode mirrored pod %s: %w", pk, err)
+		return fmt.Errorf("encode mirrored object %s: %w", pk, err)
 	}
-	obj, err := s.cfg.API.Patch(ctx, pk, "v1", "", patch)
+	obj, err := s.cfg.API.Patch(ctx, pk, mirroredVersion(pk), "", patch)
 	if apierrors.IsInvalid(err) {
-		s.cfg.Log.Debug("mirrored pod is made anew", "key", pk.String(), "err", err)
+		s.cfg.Log.Debug("mirrored object is made anew", "key", pk.String(), "err", err)
 		s.queue.Add(k)
-		return s.removePod(ctx, k, pk.Name, o)
+		return s.removeMirror(ctx, k, pk.Name, o)
 	}
 	if err != nil {
-		return ignoreNotFound(fmt.Errorf("change mirrored pod %s: %w", pk, err))
+		return ignoreNotFound(fmt.Errorf("change mirrored object %s: %w", pk, err))
 	}
-	s.madePod(k, pk, w, obj)
+	s.madeMirror(k, pk, w, obj)
 	return nil
 }
 
@@ -110,8 +124,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// madePod takes over what the API made of a mirrored Pod.
-func (s *Summary) madePod(k, pk store.Key, w wanted, obj map[string]any) {
+// madeMirror takes over what the API made of a mirrored Pod.
+func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	meta, _ := obj["metadata"].(map[string]any)
 	uid, _ := meta["uid"].(string)
 	s.mu.Lock()
@@ -123,22 +137,22 @@ func (s *Summary) madePod(k, pk store.Key, w wanted, obj map[string]any) {
 	}
 }
 
-// podHash is two hashes: which Pod it is, and all that people see of it but its status.
-func podHash(object map[string]any) string {
+// mirrorHash is two hashes: which Pod it is, and all that people see of it but its status.
+func mirrorHash(object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	born := hashOf(meta["creationTimestamp"])
-	seen := hashOf([]any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"]})
+	seen := hashOf([]any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]})
 	return born.String()[:8] + "." + seen.String()
 }
 
-func samePod(a, b string) bool {
+func sameMirror(a, b string) bool {
 	x, _, _ := strings.Cut(a, ".")
 	y, _, _ := strings.Cut(b, ".")
 	return x == y
 }
 
-// podFor is the Pod as it is created in the space.
-func podFor(k store.Key, name string, w wanted) map[string]any {
+// mirrorFor is the Pod as it is created in the space.
+func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 	meta, _ := w.object["metadata"].(map[string]any)
 	notes := map[string]any{}
 	if old, ok := meta["annotations"].(map[string]any); ok {
@@ -160,14 +174,20 @@ func podFor(k store.Key, name string, w wanted) map[string]any {
 			out[field] = v
 		}
 	}
-	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": out, "spec": w.object["spec"]}
+	apiVersion, kind := mirroredType(k)
+	mirror := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": out}
+	for _, field := range mirroredFields() {
+		if v, ok := w.object[field]; ok {
+			mirror[field] = v
+		}
+	}
 	if len(w.status) > 0 {
 		var status map[string]any
 		if json.Unmarshal(w.status, &status) == nil {
-			pod["status"] = status
+			mirror["status"] = status
 		}
 	}
-	return pod
+	return mirror
 }
 
 func groupOf(apiVersion string) string {

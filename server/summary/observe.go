@@ -53,14 +53,17 @@ func (s *Summary) Progress(int64) {}
 
 // observe takes over what an object shows, and tells whether it is one that is kept.
 func (s *Summary) observe(w store.Write) bool {
-	if w.Object == nil || placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed || w.Key.Space == v1alpha1.RootSpace {
+	if w.Object == nil || w.Key.Space == v1alpha1.RootSpace {
 		return false
 	}
 	status, _ := w.Object["status"].(map[string]any)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isPod(w.Key) && s.observeMirror(w) {
+	if isMirrored(w.Key) && s.observeMirror(w) {
 		return true
+	}
+	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
+		return false
 	}
 	s.wakeOwned(w.Key, noteOf(w.Object))
 	_, kept := s.shown[w.Key]

@@ -41,7 +41,7 @@ func (s *Summary) report(target string, k store.Key) (store.Report, bool, error)
 
 // write brings one object of a space up to date with what is reported of it.
 func (s *Summary) write(ctx context.Context, k store.Key) error {
-	if isPod(k) {
+	if isMirrored(k) {
 		if err := s.mirror(ctx, k); err != nil {
 			return err
 		}
@@ -69,11 +69,11 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err != nil || status == nil {
 		return err
 	}
-	return s.show(ctx, k, at.APIVersion, at.UID, status)
+	return s.show(ctx, k, at.APIVersion, at.UID, "status", status)
 }
 
 // show writes a status when the object does not show it already. What the API will not take is not tried again before it changes.
-func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid string, status json.RawMessage) error {
+func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid, subresource string, status json.RawMessage) error {
 	want := canonical(status)
 	s.mu.Lock()
 	before := s.shown[k]
@@ -89,7 +89,7 @@ func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid string,
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
 	// gofail: var beforeStatusWrite struct{}
-	obj, err := s.cfg.API.Patch(ctx, k, apiVersion, "status", patch)
+	obj, err := s.cfg.API.Patch(ctx, k, apiVersion, subresource, patch)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // deleted meanwhile, or a kind without a status of its own

@@ -105,12 +105,33 @@ func (s *Summary) work(ctx context.Context) {
 	}
 }
 
-func isPod(k store.Key) bool { return k.Group == "" && k.Resource == "pods" }
+// mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what owns them, and the history of
+// workloads. It is empty for other kinds.
+func mirroredType(k store.Key) (apiVersion, kind string) {
+	switch k.Group + "/" + k.Resource {
+	case "/pods":
+		return "v1", "Pod"
+	case "apps/replicasets":
+		return "apps/v1", "ReplicaSet"
+	case "apps/controllerrevisions":
+		return "apps/v1", "ControllerRevision"
+	case "batch/jobs":
+		return "batch/v1", "Job"
+	}
+	return "", ""
+}
+
+func mirroredVersion(k store.Key) string {
+	apiVersion, _ := mirroredType(k)
+	return apiVersion
+}
+
+func isMirrored(k store.Key) bool { return mirroredVersion(k) != "" }
 
 // Reported tells that a target has reported something new about some keys.
 func (s *Summary) Reported(target string, keys []store.Key) {
 	for _, k := range keys {
-		if isPod(k) {
+		if isMirrored(k) {
 			s.mirrorReported(target, k)
 		}
 		s.queue.Add(k)

@@ -16,9 +16,9 @@ type wanted struct {
 	owner              store.Key
 }
 
-// wantedPods reads what the targets report of one name, and gives each Pod its name in the space: the longest placed target keeps the
+// wantedMirrors reads what the targets report of one name, and gives each Pod its name in the space: the longest placed target keeps the
 // plain one, others get their target's name behind it. Targets that report nothing any more are gone.
-func (s *Summary) wantedPods(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
+func (s *Summary) wantedMirrors(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
 	var list []wanted
 	for _, t := range targets {
 		r, ok, err := s.report(t, k)
@@ -29,7 +29,7 @@ func (s *Summary) wantedPods(k store.Key, targets []string, taken bool) (want ma
 			gone = append(gone, t)
 			continue
 		}
-		if w, ok := s.wantedPod(k, t, r); ok {
+		if w, ok := s.wantedMirror(k, t, r); ok {
 			list = append(list, w)
 		}
 	}
@@ -50,8 +50,8 @@ func (s *Summary) wantedPods(k store.Key, targets []string, taken bool) (want ma
 	return want, gone, nil
 }
 
-// wantedPod tells whether a reported Pod belongs into the space: its owner is placed on that target, and not on too many.
-func (s *Summary) wantedPod(k store.Key, target string, r store.Report) (wanted, bool) {
+// wantedMirror tells whether a reported Pod belongs into the space: its owner is placed on that target, and not on too many.
+func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (wanted, bool) {
 	var object map[string]any
 	if json.Unmarshal(r.Object, &object) != nil {
 		return wanted{}, false
@@ -69,7 +69,7 @@ func (s *Summary) wantedPod(k store.Key, target string, r store.Report) (wanted,
 		}
 		for i, t := range owner.Targets {
 			if t == target {
-				return wanted{target: target, hash: podHash(object), order: i, object: object, status: r.Status, owner: owner.Key}, true
+				return wanted{target: target, hash: mirrorHash(object), order: i, object: object, status: r.Status, owner: owner.Key}, true
 			}
 		}
 	}

@@ -30,6 +30,8 @@ const (
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
 	// up: a MoveRecord as JSON. Only the center writes it. A Placement has it in its status.
 	AnnotationMove = "skerry.dev/move"
+	// AnnotationReported is how the names of all marks of mirrors begin.
+	AnnotationReported = "skerry.dev/reported-"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
 	// name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"

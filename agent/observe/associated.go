@@ -1,0 +1,131 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// associate takes over what belongs to a placed object (a Pod, a ReplicaSet, a Job, a ControllerRevision), or lets it wait until it is known
+// that it does. What is not a Pod is in no hurry: it waits a moment for more of its kind. o.mu is held.
+func (o *Observer) associate(w watchKey, live *target.Object) {
+	controller := live.ControllerUID()
+	if controller == "" {
+		return
+	}
+	uid := live.Metadata.UID
+	owner, top, ok := o.placedAbove(controller)
+	if !ok {
+		o.family.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
+		return
+	}
+	o.family.unwait(uid)
+	k := store.Key{Space: owner.Space, Group: w.resource.group, Resource: w.resource.plural, Namespace: live.Metadata.Namespace,
+		Name: live.Metadata.Name}
+	rec := o.record(k)
+	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
+		return
+	}
+	object, err := reportedObject(w.resource, live)
+	if err != nil {
+		o.Log.Error("object not reported", "key", k, "err", err)
+		return
+	}
+	if rec.uid != uid {
+		delete(o.associated, rec.uid) // a successor with the same name
+	}
+	o.associated[uid] = k
+	rec.uid, rec.revision, rec.at, rec.owner = uid, live.Revision(), time.Now().UnixMilli(), owner
+	rec.object, rec.status = o.codec.Encode(nil, object), nil
+	if len(live.Status) > 0 {
+		rec.status = o.codec.Encode(nil, live.Status)
+	}
+	if w.resource != podResource {
+		o.hold(k)
+	}
+	o.publish(k)
+}
+
+// reported is an associated object as it is reported: its status travels beside it.
+type reported struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Metadata   target.Metadata `json:"metadata"`
+	Spec       json.RawMessage `json:"spec,omitempty"`
+	Data       json.RawMessage `json:"data,omitempty"`     // of a ControllerRevision
+	Revision   int64           `json:"revision,omitempty"` // of a ControllerRevision
+}
+
+func reportedObject(r resource, live *target.Object) ([]byte, error) {
+	m := live.Metadata
+	out := reported{
+		Spec: live.Spec, Metadata: target.Metadata{
+			Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: unmarked(m.Annotations),
+			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+		},
+	}
+	switch r {
+	case podResource:
+		out.APIVersion, out.Kind = "v1", "Pod"
+	case replicaSetResource:
+		out.APIVersion, out.Kind = "apps/v1", "ReplicaSet"
+	case jobResource:
+		out.APIVersion, out.Kind = "batch/v1", "Job"
+	case revisionResource:
+		out.APIVersion, out.Kind = "apps/v1", "ControllerRevision"
+		out.Data, out.Revision = live.Data, live.Ordinal
+	}
+	return json.Marshal(out)
+}
+
+// unmarked leaves out the marks of delivered objects, which controllers copy onto what they make.
+func unmarked(annotations map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, v := range annotations {
+		if !strings.HasPrefix(name, target.MarkPrefix) {
+			out[name] = v
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// renderAssociated completes the report of an associated object by an owner reference to the source of the placed object. o.mu is held.
+func (o *Observer) renderAssociated(report *store.Report, rec *record) error {
+	raw, err := o.codec.Decode(nil, rec.object, maxReported)
+	if err != nil {
+		return fmt.Errorf("decompress object: %w", err)
+	}
+	object := reported{}
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return fmt.Errorf("decode object: %w", err)
+	}
+	if r, ok := o.Inventory.Get(rec.owner); ok {
+		report.OriginUID = r.OriginUID
+		object.Metadata.OwnerReferences = []target.Owner{
+			{APIVersion: r.APIVersion, Kind: r.Kind, Name: rec.owner.Name, UID: r.OriginUID, Controller: true},
+		}
+	}
+	report.Object, err = json.Marshal(object)
+	return err
+}
+
+// refetchAssociated reads again what belongs to a placed object. o.mu is held.
+func (o *Observer) refetchAssociated(owner store.Key) {
+	for _, k := range o.associated {
+		rec := o.records[k]
+		if rec == nil || rec.owner != owner {
+			continue
+		}
+		rec.revision = 0
+		if w, ok := o.watchKeyOf(owner, resource{k.Group, k.Resource}); ok {
+			o.fetch.add(place{watch: w, namespace: k.Namespace, name: k.Name})
+		}
+	}
+}

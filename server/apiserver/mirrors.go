@@ -1,0 +1,109 @@
+package apiserver
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	revisionstore "k8s.io/kubernetes/pkg/registry/apps/controllerrevision/storage"
+	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
+	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// mirroring lets the center write the kinds of a group that targets report beside what is placed: as they are, with their status, in one write.
+// What the rules of creation would fill in (the selector of a Job, say) has been filled in at the target.
+type mirroring struct{ groupProvider }
+
+// NewRESTStorage implements groupProvider.
+func (m mirroring) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+	info, err := m.groupProvider.NewRESTStorage(rc, og)
+	for _, storages := range info.VersionedResourcesStorageMap {
+		for _, s := range storages {
+			switch r := s.(type) {
+			case *replicasetstore.REST:
+				mirrorInto(r.Store)
+			case *jobstore.REST:
+				mirrorInto(r.Store)
+			case *revisionstore.REST:
+				mirrorInto(r.Store)
+			}
+		}
+	}
+	return info, err
+}
+
+func mirrorInto(s *genericregistry.Store) {
+	s.CreateStrategy = mirrorCreate{s.CreateStrategy}
+	s.UpdateStrategy = mirrorUpdate{s.UpdateStrategy}
+}
+
+// isReported tells whether this write is the center's own, of an object that a target reported.
+func isReported(ctx context.Context, obj runtime.Object) bool {
+	if !isInner(ctx) {
+		return false
+	}
+	from, has := annotation(object(obj), v1alpha1.AnnotationReportedFrom)
+	return has && from != ""
+}
+
+type mirrorCreate struct{ rest.RESTCreateStrategy }
+
+func (s mirrorCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	if isReported(ctx, obj) {
+		bornAt(object(obj))
+	} else {
+		s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
+	}
+}
+
+func (s mirrorCreate) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if isReported(ctx, obj) {
+		return nil
+	}
+	return s.RESTCreateStrategy.Validate(ctx, obj)
+}
+
+type mirrorUpdate struct{ rest.RESTUpdateStrategy }
+
+func (s mirrorUpdate) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	if isReported(ctx, obj) {
+		forgetBirth(object(obj))
+	} else {
+		s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
+	}
+}
+
+func (s mirrorUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if isReported(ctx, obj) {
+		return nil
+	}
+	if from, mirrored := annotation(object(old), v1alpha1.AnnotationReportedFrom); mirrored && !isInner(ctx) {
+		// The scale subresource comes this way: admission sees a Scale, which has no annotations.
+		return field.ErrorList{field.Forbidden(field.NewPath("spec"), onlyShows(from).Error())}
+	}
+	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+}
+
+// bornAt gives a mirror the age of what it shows. Upstream has put the time of this request into metadata.creationTimestamp by now, so the
+// real one comes in an annotation, which is not stored.
+func bornAt(o metav1.Object) {
+	if t, err := time.Parse(time.RFC3339, o.GetAnnotations()[v1alpha1.AnnotationReportedCreation]); err == nil {
+		o.SetCreationTimestamp(metav1.NewTime(t))
+	}
+	forgetBirth(o)
+}
+
+func forgetBirth(o metav1.Object) {
+	notes := o.GetAnnotations()
+	delete(notes, v1alpha1.AnnotationReportedCreation)
+	o.SetAnnotations(notes)
+}
