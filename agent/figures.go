@@ -38,8 +38,8 @@ func newFigures(a *agent) *figures {
 		counter("skerry_store_fsyncs_total", "Times that the disk was told to make the store's file durable.", func() int64 { return a.file.Cost().Syncs }),
 		counter("skerry_store_bytes_written_total", "Bytes written to the store's file, in whole pages.", func() int64 { return a.file.Cost().Bytes }),
 		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),
-		gauge("skerry_feed_entries", "Reports in the feed for the parent.", reported.Len),
-		gauge("skerry_feed_tombstones", "Reports that were taken back and that the feed remembers.", reported.Tombstones)}
+		gauge("skerry_feed_entries", "What is live in the feeds: objects for all targets, or an agent's reports.", reported.Len),
+		gauge("skerry_feed_tombstones", "What the feeds remember to have been taken away.", reported.Tombstones)}
 	f.part.MustRegister(f.all...)
 	return f
 }
