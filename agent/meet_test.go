@@ -127,3 +127,27 @@ func TestAnotherSpaceIsNamed(t *testing.T) {
 		t.Error("the other space's tombstone deleted it")
 	}
 }
+
+// A lost record of an object whose source was made anew meanwhile: the label of the site tells that it is ours.
+func TestObjectOfAnEarlierSourceIsOurs(t *testing.T) {
+	s := newSite(t)
+	s.clients.SetSite("this-site")
+	for site, refused := range map[string]bool{"this-site": false, "another-site": true} {
+		c, j := configMap("default", site, "ours"), job(site, map[string]any{"parallelism": 1})
+		marks := map[string]any{"metadata": map[string]any{"labels": map[string]any{target.LabelSite: site}, "annotations": map[string]any{
+			target.AnnotationOrigin: space + "/", target.AnnotationOriginUID: "an-earlier-source"}}}
+		map1 := s.api.Put("v1", "ConfigMap", "default", site, marks)
+		job1 := s.api.Put("batch/v1", "Job", "default", site, marks)
+		s.desire(c, j)
+		if refused {
+			s.reported(c, "AlreadyExists")
+			s.reported(j, "AlreadyExists")
+			continue
+		}
+		s.healthy(c)
+		s.healthy(j)
+		if s.uid("", "configmaps", "default", site) != map1 || s.uid("batch", "jobs", "default", site) == job1 {
+			t.Error("the config map was made anew, or the Job was not")
+		}
+	}
+}

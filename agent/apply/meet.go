@@ -44,8 +44,11 @@ func (a *Applier) meet(ctx context.Context, t *task) error {
 	if found == nil {
 		return &changedError{errors.New("the object that had the name is gone")}
 	}
-	// A record that a crash lost, or an agent that joined anew.
-	ours := found.OriginUID() != "" && found.OriginUID() == t.head.OriginUID() && found.OriginSpace() == t.Key.Space
+	ours := a.wrote(t, found)
+	if ours && found.OriginUID() != t.head.OriginUID() && runsOnce(t.Key) {
+		t.record.UID = found.Metadata.UID
+		return a.replace(ctx, t)
+	}
 	if !ours && t.Key.Class() == store.ClassNamespace {
 		a.note(t, found, false)
 		return nil
@@ -68,6 +71,16 @@ func (a *Applier) meet(ctx context.Context, t *task) error {
 		return err
 	}
 	return a.written(ctx, t, live, ours)
+}
+
+// wrote tells whether an object without a record was written from here for the same key: a crash lost the record, or the agent has joined anew. It
+// comes from the same source, or it is of the same space and has this site's label, and its source was made anew meanwhile.
+func (a *Applier) wrote(t *task, found *target.Object) bool {
+	if found.OriginUID() == "" || found.OriginSpace() != t.Key.Space {
+		return false
+	}
+	site := a.Clients.Site()
+	return found.OriginUID() == t.head.OriginUID() || site != "" && found.Metadata.Labels[target.LabelSite] == site
 }
 
 // mayTake returns why an object of somebody else is not taken over, nil when it is. One of another space never is: spaces do not reach
