@@ -34,11 +34,14 @@ type center struct {
 	feed    *store.Feed
 	inbox   *storetest.Memory
 	refuse  *tunnel.Refused // everybody, while it is set
+	wake    []byte
+	quic    *quic.Listener
 
 	mu       sync.Mutex
 	current  context.CancelCauseFunc
 	over     chan struct{}
-	way      string   // the transport of the session
+	way      string // the transport of the session
+	from     net.Addr
 	sessions []string // transports, in order
 	revision int64
 }
@@ -59,6 +62,7 @@ func newCenter(t *testing.T) *center {
 	config := c.TLS(t)
 	overQUIC, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: config, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
+	c.quic = overQUIC
 	overTCP := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: config}, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -94,14 +98,14 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 			c.mu.Unlock()
 			return tunnel.Admission{}, refuse
 		}
-		c.current, c.over, c.way = cancel, over, conn.Transport()
+		c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
 		c.sessions = append(c.sessions, c.way)
 		c.mu.Unlock()
 		if old != nil {
 			old(tunnel.ErrReplaced)
 			<-ended
 		}
-		return tunnel.Admission{Feed: c.feed, Inbox: c.inbox}, nil
+		return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Wake: c.wake}}, nil
 	}})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -336,4 +340,26 @@ func TestParseParents(t *testing.T) {
 	if err := Run(t.Context(), Config{Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, ErrRefused) {
 		t.Errorf("without a parent: %v", err)
 	}
+}
+
+// A parent that was restarted calls; the site dials at once, although it has nothing to say. A call with another's secret is none.
+func TestCalledAfterARestart(t *testing.T) {
+	t.Parallel()
+	c := newCenter(t)
+	c.wake = []byte("a secret of this site")
+	c.site(t)
+	within(t, 5*time.Second, "a session", func() bool { return c.transport() == "quic" })
+	call := func(secret string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		must(t, c.quic.Wake(c.from, []byte(secret)))
+	}
+	time.Sleep(200 * time.Millisecond)
+	call("a secret of another")
+	time.Sleep(500 * time.Millisecond)
+	if n := c.count(); n != 1 {
+		t.Fatalf("%d sessions after a stranger's call", n)
+	}
+	call("a secret of this site")
+	t.Logf("a new session %s after the call", within(t, time.Second, "a new session", func() bool { return c.count() == 2 }))
 }

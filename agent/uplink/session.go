@@ -67,15 +67,6 @@ func (s *session) letIn() bool {
 	}
 }
 
-func (s *session) over() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // over notes the end of a session that nothing takes the place of.
 func (u *uplink) over(ctx context.Context, s *session) error {
 	if s.letIn() {

@@ -27,7 +27,7 @@ func Status(ctx context.Context, o ListOptions) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tOBJECTS\tLAST-SEEN\tVERSION")
+	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tOBJECTS\tLAST-SEEN\tVERSION\tTRANSPORT")
 	if wide {
 		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
 	}
@@ -41,9 +41,13 @@ func Status(ctx context.Context, o ListOptions) error {
 			kind = "relay"
 		}
 		objects, _, _ := unstructured.NestedInt64(t.Object, "status", "objects")
+		transport, _, _ := unstructured.NestedString(t.Object, "status", "transport")
+		if connected != "True" {
+			transport = ""
+		}
 		version, _, _ := unstructured.NestedString(t.Object, "status", "kubernetesVersion")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
-			kind, objects, lastSeen(t.Object), version)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
+			kind, objects, lastSeen(t.Object), version, transport)
 		if wide {
 			fmt.Fprint(w, linkColumns(t.Object, time.Now()))
 		}

@@ -41,6 +41,8 @@ type Config struct {
 	Rotated func()
 	// ResetKey outlives a restart, so that agents notice one at once.
 	ResetKey [32]byte
+	// Roll is the file that says who was connected before a crash.
+	Roll string
 	// Sign issues a certificate for a request and a name.
 	Sign func(csr []byte, name string) (chainPEM []byte, err error)
 	// Feed is the desired feed of a target, nil while the center does not know the target yet.
@@ -74,6 +76,8 @@ type Door struct {
 	meter   *traffic.Meter
 	usage   *usage
 	shared  *delta.Shared
+	roll    *roll
+	gate    *bucket
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -90,7 +94,8 @@ func New(cfg Config) *Door {
 	if cfg.Metrics != nil {
 		cfg.Metrics.MustRegister(meter)
 	}
-	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), shared: delta.NewShared(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
+	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
+		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 
@@ -116,6 +121,11 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 	running.Go(func() { d.keepStatus(ctx) })
 	running.Go(func() { d.rotate(ctx) })
+	running.Go(func() {
+		d.roll.call(ctx, func(target string) bool { return d.session(target) != nil },
+			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(d.cfg.ResetKey, target)) })
+	})
+	running.Go(func() { d.roll.run(ctx) })
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause

@@ -155,6 +155,9 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	if err := d.member(id); err != nil {
 		return tunnel.Admission{}, err
 	}
+	if err := d.gate.admit(time.Now()); err != nil {
+		return tunnel.Admission{}, err
+	}
 	s.feed, s.hello, s.holds = d.cfg.Feed(id.Target), hello, hello.Holds
 	if s.feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
@@ -183,7 +186,17 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
-		Site: d.targets.uid(id.Target), Clock: time.Now()}}, nil
+		Site: d.targets.uid(id.Target), Clock: time.Now(), Wake: d.wake(s)}}, nil
+}
+
+// wake puts a session on the roll and returns what its agent is called with. A broken TCP connection is noticed without a call.
+func (d *Door) wake(s *session) []byte {
+	if s.conn.Transport() != "quic" {
+		d.roll.note(s.target, nil)
+		return nil
+	}
+	d.roll.note(s.target, s.conn.RemoteAddr())
+	return wakeSecret(d.cfg.ResetKey, s.target)
 }
 
 // wait returns when the session has ended, and gives up after a while.
@@ -211,6 +224,7 @@ func (d *Door) leave(s *session) bool {
 		return false
 	}
 	delete(d.sessions, s.target)
+	d.roll.note(s.target, nil)
 	if _, ok := d.targets.get(s.target); ok {
 		d.left[s.target] = true
 	}

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,7 +50,10 @@ type center struct {
 	objects     atomic.Int32
 	packet      net.PacketConn
 	stream      *tunneltest.Port
-	tcp         bool // sites dial over TCP
+	roll        string
+	onWake      func([]byte)
+	relay       *tunneltest.Relay // sites dial through it
+	tcp         bool              // sites dial over TCP
 	door        *Door
 	authorities *fakeAuthorities
 }
@@ -62,6 +66,7 @@ func newCenter(t testing.TB) *center {
 	c.feed = store.NewFeed(c.incarnation, 1, func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil })
 	c.inbox = storetest.NewMemory()
 	c.inbox.AcceptNewIncarnation = true
+	c.roll = filepath.Join(t.TempDir(), "roll")
 	c.restart()
 	return c
 }
@@ -81,7 +86,7 @@ func (c *center) restart() *Door {
 	c.door = New(Config{
 		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
-		ResetKey: [32]byte{1}, Sign: c.sign,
+		ResetKey: [32]byte{1}, Roll: c.roll, Sign: c.sign,
 		Feed:    func(string) *store.Feed { return c.feed },
 		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
 		Objects: func(string) int { return int(c.objects.Load()) },
@@ -273,7 +278,11 @@ func (c *center) dial(ctx context.Context, s *site) (tunnel.Conn, error) {
 	if c.tcp {
 		return tcp.Dial(ctx, c.stream.Addr().String(), tcp.DialConfig{TLS: config})
 	}
-	return quic.Dial(ctx, c.packet.LocalAddr().String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: config})
+	address := c.packet.LocalAddr()
+	if c.relay != nil {
+		address = c.relay.Addr()
+	}
+	return quic.Dial(ctx, address.String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: config, OnWake: c.onWake})
 }
 
 // authority signs the certificates of a test.

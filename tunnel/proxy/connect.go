@@ -43,7 +43,7 @@ func dialProxy(ctx context.Context, u *url.URL, config *tls.Config) (net.Conn, e
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	raw, err := dialer().DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil || u.Scheme != "https" {
 		return raw, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
@@ -88,6 +89,14 @@ func (d *Dialer) Uses(address string) bool {
 	return u != nil || err != nil
 }
 
+// maxSegment is the payload of a TCP segment that passes a hole of 1,200 bytes, with room for IPv6 and a tunnel around it.
+const maxSegment = 1100
+
+// keepAlive finds a proxy, or a parent, that went away.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 20 * time.Second, Interval: 10 * time.Second, Count: 4}
+
+func dialer() *net.Dialer { return &net.Dialer{Control: smallSegments, KeepAliveConfig: keepAlive} }
+
 // DialContext opens a TCP connection to HOST:PORT.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	u, err := d.proxyOf(address)
@@ -95,7 +104,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	if u == nil {
-		return new(net.Dialer).DialContext(ctx, network, address)
+		return dialer().DialContext(ctx, network, address)
 	}
 	return connect(ctx, u, d.tls, address)
 }

@@ -22,13 +22,16 @@ type ListenConfig struct {
 	TLS *tls.Config
 	// ResetKey signs stateless resets. Kept over a restart, it lets children notice at once that their connection is gone.
 	ResetKey *[32]byte
-	Log      *slog.Logger
+	// Limits of handshakes; the zero value means DefaultLimits.
+	Limits Limits
+	Log    *slog.Logger
 }
 
 // Listener accepts children.
 type Listener struct {
 	transport *quicgo.Transport
 	quic      *quicgo.Listener
+	shaking   *handshakes
 	log       *slog.Logger
 }
 
@@ -38,7 +41,11 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		return nil, errors.New("listen: the TLS configuration does not require the children's certificates")
 	}
 	growBuffers(cfg.Packet, cfg.Log)
-	transport := &quicgo.Transport{Conn: cfg.Packet}
+	if cfg.Limits == (Limits{}) {
+		cfg.Limits = DefaultLimits
+	}
+	shaking := newHandshakes(cfg.Limits)
+	transport := &quicgo.Transport{Conn: cfg.Packet, VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
@@ -47,7 +54,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}
-	return &Listener{transport: transport, quic: q, log: cfg.Log}, nil
+	return &Listener{transport: transport, quic: q, shaking: shaking, log: cfg.Log}, nil
 }
 
 // Accept returns the next child whose certificate was verified and names a target.
@@ -57,6 +64,7 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		l.shaking.done(q.Context())
 		peer, err := enroll.IdentityOf(q.ConnectionState().TLS.PeerCertificates[0])
 		if err != nil {
 			l.log.Warn("a connection with a certificate that is no agent's was refused", "from", q.RemoteAddr(), "err", err)

@@ -1,6 +1,7 @@
 package tunneltest
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -77,13 +78,9 @@ func (r *Relay) carry(from *net.UDPConn, pass func(datagram []byte, sender *net.
 	buffer := make([]byte, 64<<10)
 	for {
 		n, sender, err := from.ReadFromUDP(buffer)
-		if err != nil {
-			r.mu.Lock()
-			gone := r.closed || from != r.front
-			r.mu.Unlock()
-			if gone {
-				return
-			}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		} else if err != nil {
 			continue // an ICMP error of an earlier datagram
 		}
 		r.mu.Lock()

@@ -1,0 +1,138 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
+)
+
+func at(i int) *net.UDPAddr {
+	return net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(1000+i)))
+}
+
+// What is on the roll is there after a crash; those who come are called no more, and those who never come are forgotten.
+func TestRoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "roll")
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRoll(path, slog.New(slog.DiscardHandler))
+		var running sync.WaitGroup
+		running.Go(func() { r.run(ctx) })
+		for i := range 5 {
+			r.note(fmt.Sprint("site-", i), at(i))
+		}
+		r.note("site-4", nil)
+		r.note("over-tcp", &net.TCPAddr{})
+		time.Sleep(2 * rollDelay)
+		written, err := os.Stat(path)
+		must(t, err)
+		for range 10 { // nothing new
+			r.note("site-1", at(1))
+			time.Sleep(rollDelay)
+		}
+		if now, err := os.Stat(path); err != nil || now.ModTime() != written.ModTime() || now.Mode() != 0o600 {
+			t.Errorf("written again without news, or with mode %v: %v", now.Mode(), err)
+		}
+		cancel()
+		running.Wait()
+
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		must(t, err)
+		fmt.Fprintf(f, "torn 192.0.2\n\n nameless\nsite-9 192.0.2.9:1\nlong %s", strings.Repeat("x", 10*maxRollLine)) // a line that is too long ends it
+		must(t, f.Close())
+		r = newRoll(path, slog.New(slog.DiscardHandler))
+		called := map[string]int{}
+		came := func(target string) bool { return target == "site-1" && called[target] > 0 || target == "site-2" }
+		r.call(t.Context(), came, func(to net.Addr, target string) error {
+			called[target]++
+			return nil
+		})
+		want := map[string]int{"site-0": len(callAgain), "site-1": 1, "site-3": len(callAgain), "site-9": len(callAgain)}
+		if fmt.Sprint(called) != fmt.Sprint(want) {
+			t.Errorf("called %v, want %v", called, want)
+		}
+		if _, ok := r.entries["site-0"]; ok || len(r.entries) != 2 {
+			t.Errorf("on the roll: %v", r.entries)
+		}
+	})
+}
+
+// A center that is killed calls its agents when it is there again: they do not wait for their next sign of life. An agent that is called with
+// another's secret does nothing.
+func TestKilledCenterCallsItsAgents(t *testing.T) {
+	c := newCenter(t)
+	stop := c.open()
+	c.relay = tunneltest.NewRelay(t, "127.0.0.1:0", c.packet.LocalAddr())
+	s := c.joined("paris")
+	woken := make(chan []byte, 10)
+	c.onWake = func(b []byte) { woken <- b }
+	l := c.connect(s)
+	welcome := got(t, 5*time.Second, l.welcome, "a welcome")
+	if len(welcome.Wake) != 16 {
+		t.Fatalf("the agent was told to expect %x", welcome.Wake)
+	}
+	within(t, 5*time.Second, "the roll on disk", func() bool { b, _ := os.ReadFile(c.roll); return strings.HasPrefix(string(b), "paris 127.0.0.1:") })
+	kept, err := os.ReadFile(c.roll)
+	must(t, err)
+	c.relay.Set(tunneltest.Faults{Cut: true}) // so that the agent hears nothing of the end
+	stop()
+	must(t, os.WriteFile(c.roll, kept, 0o600)) // as a kill would have left it
+	c.relay.Set(tunneltest.Faults{})
+	began := time.Now()
+	c.open()
+	secret := quic.WakeOf(got(t, 5*time.Second, woken, "the call"))
+	t.Logf("called %s after the door was open again", time.Since(began))
+	if string(secret) != string(welcome.Wake) || string(secret) == string(wakeSecret([32]byte{1}, "rome")) {
+		t.Errorf("called with %x", secret)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("called after %s", took)
+	}
+}
+
+// Sessions beyond the rate are told when to come, and then there is room.
+func TestStorm(t *testing.T) {
+	b := newBucket(100, 50)
+	now := time.Unix(1000, 0)
+	waiting := map[int]time.Time{}
+	for i := range 1000 {
+		waiting[i] = now
+	}
+	tries, last := 0, now
+	for end := now.Add(time.Minute); len(waiting) > 0 && now.Before(end); now = now.Add(10 * time.Millisecond) {
+		for i, due := range waiting {
+			if due.After(now) {
+				continue
+			}
+			tries++
+			err := b.admit(now)
+			if err == nil {
+				delete(waiting, i)
+				last = now
+				continue
+			}
+			refused := err.(*tunnel.Refused)
+			if refused.RetryAfter < shortestRetry || refused.RetryAfter > longestRetry {
+				t.Fatalf("come back after %s", refused.RetryAfter)
+			}
+			waiting[i] = now.Add(refused.RetryAfter)
+		}
+	}
+	t.Logf("1,000 sites at 100 a second: all in after %s, %d hellos", last.Sub(time.Unix(1000, 0)), tries)
+	if took := last.Sub(time.Unix(1000, 0)); len(waiting) > 0 || took < 9*time.Second || took > 15*time.Second || tries > 2500 {
+		t.Errorf("%d still wait after %s, %d hellos", len(waiting), took, tries)
+	}
+}

@@ -1,0 +1,99 @@
+package quic
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+
+	quicgo "github.com/quic-go/quic-go"
+)
+
+// Limits bound the handshakes that go on at a parent. One costs about 60 KB until it is done or has been silent for handshakeIdle.
+type Limits struct {
+	// Verify is from how many on a newcomer must show first that it is where it says it is (RFC 9000, 8.1.2): that costs it a round trip
+	// and this side nothing, and is more than somebody can do who forges addresses.
+	Verify int
+	// Total is how many there may be, Source how many from one address (an IPv6 network of 64 bits). More are refused, and come again.
+	Total, Source int
+}
+
+// DefaultLimits cost at most 30 MB. Hundreds of sites behind one address can come at a time, because an honest handshake takes a round trip or two.
+var DefaultLimits = Limits{Verify: 64, Total: 512, Source: 256}
+
+// errCrowded refuses a newcomer.
+var errCrowded = errors.New("too many handshakes are going on")
+
+// handshakes counts those that go on.
+type handshakes struct {
+	limits Limits
+
+	mu      sync.Mutex
+	total   int
+	sources map[netip.Prefix]int
+	refused int
+}
+
+func newHandshakes(l Limits) *handshakes {
+	return &handshakes{limits: l, sources: map[netip.Prefix]int{}}
+}
+
+// verify implements quicgo.Transport.VerifySourceAddress.
+func (h *handshakes) verify(net.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.total >= h.limits.Verify
+}
+
+// doneKey is where the context of a connection has the function that ends the handshake's count.
+type doneKey struct{}
+
+// begin implements quicgo.Transport.ConnContext.
+func (h *handshakes) begin(ctx context.Context, info *quicgo.ClientInfo) (context.Context, error) {
+	source := sourceOf(info.RemoteAddr)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.total >= h.limits.Total || h.sources[source] >= h.limits.Source {
+		h.refused++
+		return nil, errCrowded
+	}
+	h.total++
+	h.sources[source]++
+	done := sync.OnceFunc(func() { h.end(source) })
+	context.AfterFunc(ctx, done)
+	return context.WithValue(ctx, doneKey{}, done), nil
+}
+
+// done is called when the handshake of a connection is done. One that fails is not counted any more when its context ends.
+func (h *handshakes) done(ctx context.Context) {
+	if done, ok := ctx.Value(doneKey{}).(func()); ok {
+		done()
+	}
+}
+
+func (h *handshakes) end(source netip.Prefix) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.total--
+	if h.sources[source]--; h.sources[source] == 0 {
+		delete(h.sources, source)
+	}
+}
+
+func sourceOf(a net.Addr) netip.Prefix {
+	addr, ok := a.(*net.UDPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	ip := addr.AddrPort().Addr().Unmap()
+	bits := 32
+	if ip.Is6() {
+		bits = 64
+	}
+	source, err := ip.WithZone("").Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return source
+}
