@@ -20,8 +20,8 @@ import (
 // must not call the API.
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
-// marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects, keeps it
-// on later writes, and refuses users who change it, or who touch what only mirrors a target.
+// marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
+// those that get a wish of their own, keeps it on other writes, and refuses users who change it, or who touch what only mirrors a target.
 type marks struct{ place PlaceFunc }
 
 // Handles implements admission.Interface.
@@ -39,10 +39,17 @@ func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		}
 		m.decide(ctx, a, obj)
 	case a.GetOperation() == admission.Update && old != nil:
-		return m.guard(ctx, a, obj, old)
+		if err := m.guard(ctx, a, obj, old); err != nil {
+			return err
+		}
+		if a.GetSubresource() == "" && !isInner(ctx) && wish(old) == "" && wish(obj) != "" {
+			m.mark(ctx, a, obj)
+		}
 	}
 	return nil
 }
+
+func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
 
 // Validate implements admission.ValidationInterface: deletions carry the object only here.
 func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
@@ -65,7 +72,8 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 	if old != nil {
 		forgetCopied(obj, old)
 	}
-	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationReportedFrom} {
+	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft,
+		v1alpha1.AnnotationReportedFrom} {
 		was, had := annotation(old, name)
 		is, has := annotation(obj, name)
 		switch {
@@ -94,7 +102,7 @@ func forgetCopied(obj, old metav1.Object) {
 			delete(notes, name)
 		}
 	}
-	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove} {
+	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft} {
 		if was, had := annotation(old, name); had {
 			notes[name] = was
 		}
@@ -102,13 +110,18 @@ func forgetCopied(obj, old metav1.Object) {
 	obj.SetAnnotations(notes)
 }
 
-// decide sets the mark in the same write when the decision is already known.
+// decide sets the mark of a new object in the same write when the decision is already known.
 func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+	if _, has := annotation(obj, v1alpha1.AnnotationTargets); !has {
+		m.mark(ctx, a, obj)
+	}
+}
+
+// mark sets the mark. An object that gets a wish of its own has a record of its own from that write on, which begins with where it is: the mark
+// that followed another record may be older than that.
+func (m *marks) mark(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	space := spaceOf(ctx)
 	if m.place == nil || space == ownSpace {
-		return
-	}
-	if _, has := annotation(obj, v1alpha1.AnnotationTargets); has {
 		return
 	}
 	name := a.GetName()

@@ -23,6 +23,7 @@ type plan struct {
 	version    string // resourceVersion
 	generation int64
 	record     *set
+	left       []string
 	choice     placement.Choice
 	state      placement.State
 	asked      []question
@@ -86,7 +87,7 @@ func (d *Delivery) look(r ref) *plan {
 	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
 		return nil
 	}
-	p := &plan{ref: r, group: g, key: r.key, record: g.record}
+	p := &plan{ref: r, group: g, key: r.key, record: g.record, left: g.left}
 	if !d.holder(p) {
 		return nil
 	}

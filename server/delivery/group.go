@@ -23,6 +23,8 @@ type group struct {
 	book   *rulebook
 	object *object
 	record *set
+	// left are targets that a namespace's objects are not on any more, whatever their marks say.
+	left []string
 	// move is what is recorded of a move, nil when there is none.
 	move *placement.Move
 	// moving is set while the record is not what is wanted: reports of members then wake the decision writer.

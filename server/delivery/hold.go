@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"skerry.dev/skerry/server/placement"
@@ -44,7 +45,7 @@ func (d *Delivery) attribute(o *object, first bool) {
 	}
 	before := d.where(o)
 	if old == nil && first && next != nil && next.kind != ofObject {
-		before = d.shownOn(o, next.record)
+		before = d.shownOn(o, next)
 		if next.breaksFirst() {
 			before = d.unbroken(o, next)
 		}
@@ -75,13 +76,13 @@ func (d *Delivery) attribute(o *object, first bool) {
 }
 
 // shownOn tells, after a restart, where an object was before its present group decided about it: of the targets of its annotation those
-// that report it. The annotation alone is no witness: one that follows a record is written when there is time, and names targets that the
-// object has left.
-func (d *Delivery) shownOn(o *object, record *set) *set {
+// that report it, and that the group has not left. The annotation alone is no witness: one that follows a record is written when there is
+// time, and names targets that the object has left.
+func (d *Delivery) shownOn(o *object, g *group) *set {
 	var on []string
 	q := question{key: o.key(), demand: placement.Demand{UID: o.uid}}
 	for _, name := range o.note.list() {
-		if record.has(name) || d.reports(name, q) {
+		if g.record.has(name) || !slices.Contains(g.left, name) && d.reports(name, q) {
 			on = append(on, name)
 		}
 	}

@@ -180,7 +180,8 @@ func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 		n := d.namespaceOf(o.ns.space, o.name)
 		changed := n.self == nil || n.group.record != o.note || labelled
 		n.self, n.labels, n.group.record = o, o.labels, o.note
-		n.group.move = parseMove(str(sub(sub(w.Object, "metadata"), "annotations"), v1alpha1.AnnotationMove))
+		marks := sub(sub(w.Object, "metadata"), "annotations")
+		n.group.move, n.group.left = parseMove(str(marks, v1alpha1.AnnotationMove)), placement.Split(str(marks, v1alpha1.AnnotationLeft))
 		n.state = readConditions(w.Object)
 		return changed
 	case o.kind.order == store.ClassCRD:

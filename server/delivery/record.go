@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,10 +26,11 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 		return d.recordPlacement(ctx, p, step)
 	}
 	if move := moveText(step.Move); next != was || move != moveText(p.state.Move) {
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": p.version,
-			"annotations":     map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)},
-		}})
+		marks := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
+		if p.ref.kind == ofNamespace {
+			marks[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}})
 		if err != nil {
 			return fmt.Errorf("encode decision: %w", err)
 		}
@@ -42,6 +44,21 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 		d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", was, "to", next)
 	}
 	return d.recordConditions(ctx, p, step)
+}
+
+// maxLeft is how many targets are remembered that a group has left. The marks of its objects are right again within seconds, so that only the
+// last few can be in any of them.
+const maxLeft = 8
+
+// leaves returns the targets that the group has left when its record is next, the last one last.
+func (p *plan) leaves(next []string) []string {
+	var out []string
+	for _, name := range append(slices.Clone(p.left), p.record.list()...) {
+		if !slices.Contains(next, name) {
+			out = append(slices.DeleteFunc(out, func(have string) bool { return have == name }), name)
+		}
+	}
+	return out[max(0, len(out)-maxLeft):]
 }
 
 // orNull is a value of a merge patch that takes out what is empty.

@@ -33,6 +33,26 @@ func TestAnObjectDoesNotComeBackWithARestart(t *testing.T) {
 	}
 }
 
+// The site has deleted it, but the center died before it heard of that.
+func TestAnObjectDoesNotComeBackThatIsStillReported(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	cm := c.configMap("one")
+	c.eventually("on a", func() bool { return c.has("a", cm) && c.annotation(cm) == "a" })
+	c.report("a", cm, nil)
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
+	c.report("b", cm, nil)
+	c.eventually("on b alone", func() bool { return !c.has("a", cm) && c.has("b", cm) })
+	if note := c.annotation(cm); note != "a" && note != "a,b" {
+		t.Fatal("its annotation is right already: this test shows nothing")
+	}
+	c.restart()
+	if c.has("a", cm) || !c.has("b", cm) {
+		t.Error("the restart brought it back to a")
+	}
+}
+
 func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", nil)

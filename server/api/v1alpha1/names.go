@@ -27,6 +27,8 @@ const (
 	AnnotationRevoked = "skerry.dev/revoked-keys"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the value of status.held.accept.
 	AnnotationAccept = "skerry.dev/accept"
+	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What an object's own mark says of them is old.
+	AnnotationLeft = "skerry.dev/left"
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
 	// up: a MoveRecord as JSON. Only the center writes it. A Placement has it in its status.
 	AnnotationMove = "skerry.dev/move"
