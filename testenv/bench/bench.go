@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Skerry, Testenv and Kubectl are the paths of the programs.
 	Skerry, Testenv, Kubectl string
-	// Figures limits what is measured: apply, status, wire, memory. Empty means all of these; soak must be asked for.
+	// Figures limits what is measured: apply, status, wire (and reconnect), memory. Empty means all of these; soak must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
@@ -77,8 +77,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"memory", b.agentMemory}, {"soak", b.soak}} {
-		if !b.wants(part.name) {
+	}{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"memory", b.agentMemory}, {"soak", b.soak}} {
+		if !b.wants(part.name) && !(part.name == "reconnect" && b.wants("wire")) {
 			continue
 		}
 		b.say("measure %s", part.name)

@@ -25,8 +25,10 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := a.wait(ctx, fmt.Sprint("back-", reconnected-1)); err != nil {
-		return err
+	for i := range reconnected { // each within half a minute after the one before it
+		if _, err := a.wait(ctx, fmt.Sprint("back-", i)); err != nil {
+			return err
+		}
 	}
 	changed := 0
 	for _, k := range []int{0, 1, 100} {

@@ -22,10 +22,7 @@ func (b *bench) wire(ctx context.Context) error {
 	if err := b.bytesPerStatus(ctx); err != nil {
 		return err
 	}
-	if err := b.bytesPerRollout(ctx); err != nil {
-		return err
-	}
-	return b.bytesPerReconnect(ctx)
+	return b.bytesPerRollout(ctx)
 }
 
 // quiet waits until nothing has crossed the link for a second, at most half a minute.
