@@ -127,11 +127,11 @@ ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
 endif
 
-# A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS and OBJECTS make it shorter or longer.
+# A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer.
 .PHONY: walk
 walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS; needs root)
 	bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
-	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS))
+	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(LIMIT),--limit $(LIMIT))
 
 .PHONY: image
 image: bin/skerry ## container image from the built binary (installs buildah when it is missing)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -147,39 +148,65 @@ func (k *Kube) MergePatch(ctx context.Context, path string, patch any) error {
 	return err
 }
 
-// Watch calls visit for every event of a collection from now on, until ctx ends or the API ends the watch. began is closed when the watch
-// stands, so that nothing that is written afterwards is missed.
+// Watch calls visit for every event of a collection from now on, until ctx ends. began is closed when the watch stands, so that nothing that is
+// written afterwards is missed; where the API ends the watch, as it does after some time, it goes on behind the last event.
 func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, visit func(typ string, at time.Time, obj json.RawMessage)) error {
 	list, err := k.Do(ctx, http.MethodGet, path+"?limit=1", "", nil)
 	if err != nil {
 		return err
 	}
-	var meta struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
+	version, err := versionOf(list)
+	for err == nil && ctx.Err() == nil {
+		version, err = k.watchFrom(ctx, path, version, began, visit)
+		began = nil
 	}
-	if err := json.Unmarshal(list, &meta); err != nil {
-		return fmt.Errorf("read a list: %w", err)
-	}
-	res, err := k.send(ctx, http.MethodGet, path+"?watch=true&resourceVersion="+meta.Metadata.ResourceVersion, "", nil)
+	return err
+}
+
+// watchFrom is one watch. It returns the version of the last event when the API has ended it.
+func (k *Kube) watchFrom(ctx context.Context, path, version string, began chan<- struct{}, visit func(typ string, at time.Time, obj json.RawMessage)) (string, error) {
+	res, err := k.send(ctx, http.MethodGet, path+"?watch=true&allowWatchBookmarks=true&resourceVersion="+version, "", nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		data, _ := io.ReadAll(res.Body)
-		return &StatusError{res.StatusCode, string(data)}
+		return "", &StatusError{res.StatusCode, string(data)}
 	}
-	close(began)
+	if began != nil {
+		close(began)
+	}
 	for d := json.NewDecoder(res.Body); ; {
 		var e struct {
 			Type   string          `json:"type"`
 			Object json.RawMessage `json:"object"`
 		}
-		if err := d.Decode(&e); err != nil {
-			return err
+		switch err := d.Decode(&e); {
+		case errors.Is(err, io.EOF):
+			return version, nil
+		case err != nil:
+			return "", err
+		case e.Type == "ERROR":
+			return "", fmt.Errorf("watch %s: %.300s", path, e.Object)
 		}
-		visit(e.Type, time.Now(), e.Object)
+		if version, err = versionOf(e.Object); err != nil {
+			return "", err
+		}
+		if e.Type != "BOOKMARK" {
+			visit(e.Type, time.Now(), e.Object)
+		}
 	}
+}
+
+func versionOf(object []byte) (string, error) {
+	var meta struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(object, &meta); err != nil {
+		return "", fmt.Errorf("read a resource version: %w", err)
+	}
+	return meta.Metadata.ResourceVersion, nil
 }

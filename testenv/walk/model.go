@@ -10,7 +10,7 @@ import (
 type object struct {
 	namespace, name string
 	shape
-	// unknown is true while a write of it has no answer.
+	// unknown is true while a write of it has no answer, or will never have one.
 	unknown bool
 	before  shape // what it was before that write
 }

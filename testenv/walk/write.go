@@ -52,10 +52,14 @@ func (w *walk) one(ctx context.Context, one write) error {
 	was, on := o.shape, w.model.on(o.namespace, o.shape)
 	o.shape, o.before = next, was
 	w.judge.expect(o.key(), w.model.ways(o, on))
+	o.unknown = true // for a namespace that moves before the answer comes
 	w.changing.RUnlock()
 	err := w.send(ctx, o, was)
 	w.wrote.Add(1)
 	if err == nil {
+		w.changing.RLock()
+		o.unknown = false
+		w.changing.RUnlock()
 		return nil
 	}
 	var status *drive.StatusError
@@ -63,7 +67,7 @@ func (w *walk) one(ctx context.Context, one write) error {
 		return fmt.Errorf("%s %s: %w", one.do, o.key(), err)
 	}
 	w.changing.RLock()
-	o.unknown = true
+	w.judge.expect(o.key(), w.model.ways(o, on))
 	w.changing.RUnlock()
 	w.history.object(o.key(), "space: no answer: %v", err)
 	return nil
