@@ -57,7 +57,7 @@ type reported struct {
 	Metadata   target.Metadata `json:"metadata"`
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	Data       json.RawMessage `json:"data,omitempty"`     // of a ControllerRevision
-	Revision   int64           `json:"revision,omitempty"` // of a ControllerRevision
+	Revision   json.RawMessage `json:"revision,omitempty"` // of a ControllerRevision
 }
 
 func reportedObject(r resource, live *target.Object) ([]byte, error) {

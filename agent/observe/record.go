@@ -24,6 +24,7 @@ type record struct {
 	generation       int64      // of the source
 	targetGeneration int64      // that it has on the target
 	failure          *store.ReportError
+	below            *store.ReportError // why a target of the target, which is a relay, refuses it
 	status           []byte
 	object           []byte    // of a Pod: without status and owner
 	owner            store.Key // of a Pod: the placed object that it belongs to
@@ -63,11 +64,29 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
 	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
-	rec.status, rec.conditions = nil, 0
+	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)
 	}
 	return true
+}
+
+// error is why the object is not as desired: on the target, else below it.
+func (rec *record) error() *store.ReportError {
+	if rec.failure != nil {
+		return rec.failure
+	}
+	return rec.below
+}
+
+// refusedBelow reads what a relay says of its own targets on an object whose kind has no conditions.
+func refusedBelow(live *target.Object) *store.ReportError {
+	var e store.ReportError
+	text := live.Metadata.Annotations[target.AnnotationRefused]
+	if text == "" || json.Unmarshal([]byte(text), &e) != nil || e.Reason == "" {
+		return nil
+	}
+	return &e
 }
 
 // publish puts the present state of a key into the feed. Equal content is no change. o.mu is held.
@@ -113,7 +132,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 	if rec == nil {
 		return nil, 0, store.ErrGone
 	}
-	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Error: rec.failure, At: rec.at}
+	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Error: rec.error(), At: rec.at}
 	if rec.hash != (store.Hash{}) {
 		report.Applied = rec.hash.String()
 	}

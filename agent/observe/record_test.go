@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
 
@@ -49,6 +50,25 @@ func TestOwnsPods(t *testing.T) {
 	} {
 		if ownsPods(k) != want {
 			t.Errorf("ownsPods(%s) is not %v", k, want)
+		}
+	}
+}
+
+func TestWhatARelayRefusesBelowIsReported(t *testing.T) {
+	live := func(mark string) *target.Object {
+		return &target.Object{Metadata: target.Metadata{Annotations: map[string]string{target.AnnotationRefused: mark}}}
+	}
+	rec := &record{below: refusedBelow(live(`{"reason":"QuotaExceeded","message":"oslo: exceeded quota"}`))}
+	if e := rec.error(); e == nil || e.Reason != "QuotaExceeded" || e.Message != "oslo: exceeded quota" {
+		t.Errorf("reported as %+v", e)
+	}
+	rec.failure = &store.ReportError{Reason: "Forbidden"}
+	if rec.error().Reason != "Forbidden" {
+		t.Error("what the relay itself refuses goes first")
+	}
+	for _, none := range []string{"", "{", "[]", "{}"} {
+		if e := refusedBelow(live(none)); e != nil {
+			t.Errorf("%q is read as %+v", none, e)
 		}
 	}
 }

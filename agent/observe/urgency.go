@@ -16,7 +16,7 @@ type news struct {
 }
 
 // news is what of the record is urgent now. o.mu is held.
-func (rec *record) news() news { return news{rec.failure != nil, rec.conditions} }
+func (rec *record) news() news { return news{rec.error() != nil, rec.conditions} }
 
 // priority is how urgent the report is, given what the parent was told last. o.mu is held.
 func (rec *record) priority() store.Priority {

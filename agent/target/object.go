@@ -18,6 +18,8 @@ const (
 	AnnotationSync = "skerry.dev/sync"
 	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it writes, so that it can list what is its own.
 	LabelSite = "skerry.dev/site"
+	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.
+	AnnotationRefused = "skerry.dev/refused"
 	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered object.
 	MarkPrefix = "skerry.dev/"
 	// FieldManager is the field manager of every write.
@@ -31,9 +33,9 @@ type Object struct {
 	Metadata   Metadata        `json:"metadata"`
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	Status     json.RawMessage `json:"status,omitempty"`
-	// Data and Ordinal are what a ControllerRevision has instead of a spec.
+	// Data and Ordinal are what a ControllerRevision has instead of a spec. In a custom resource these fields may be anything.
 	Data    json.RawMessage `json:"data,omitempty"`
-	Ordinal int64           `json:"revision,omitempty"`
+	Ordinal json.RawMessage `json:"revision,omitempty"`
 }
 
 // Metadata is the part of an object's metadata that an agent looks at.

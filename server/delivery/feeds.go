@@ -117,7 +117,8 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	}
 	obj, err := d.cfg.API.Get(ctx, k, apiVersion)
 	if apierrors.IsNotFound(err) {
-		return nil, 0, store.ErrGone
+		// The catalog has it: its deletion is on its way here, or its kind is not served for the moment. Left out it would never be sent.
+		return nil, 0, fmt.Errorf("read %s: not found: %w", k, errBehind)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", k, err)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
@@ -58,10 +56,7 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 	var err error
 	w.Object, err = d.cfg.API.Get(ctx, k, w.APIVersion)
 	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("read %s: %w", k, err)
+		return fmt.Errorf("read %s: %w", k, err) // also not found: the catalog has it, so its deletion is on its way here
 	}
 	w.Revision, _ = strconv.ParseInt(str(sub(w.Object, "metadata"), "resourceVersion"), 10, 64)
 	as := d.renderFor(w, m)

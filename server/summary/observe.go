@@ -11,6 +11,9 @@ import (
 // Reset takes a snapshot of everything at a revision: what each object shows now.
 func (s *Summary) Reset(_ int64, all iter.Seq[store.Write]) {
 	seen := map[store.Key]struct{}{}
+	s.mu.Lock()
+	clear(s.marked)
+	s.mu.Unlock()
 	for w := range all {
 		if s.observe(w) {
 			seen[w.Key] = struct{}{}
@@ -40,6 +43,7 @@ func (s *Summary) Apply(w store.Write) {
 		delete(s.shown, w.Key)
 		delete(s.refused, w.Key)
 		delete(s.extra, w.Key)
+		delete(s.marked, w.Key)
 		s.unmirror(w.Key)
 		s.wakeOwned(w.Key, "gone")
 		s.mu.Unlock()
@@ -62,6 +66,7 @@ func (s *Summary) observe(w store.Write) bool {
 	if isMirrored(w.Key) && s.observeMirror(w) {
 		return true
 	}
+	s.observeMark(w)
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
 		return false
 	}

@@ -56,8 +56,9 @@ func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
 	s.extra[k][c.Type] = n
 }
 
-// noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more.
-func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) {
+// noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
+// the same as the annotation skerry.dev/refused has it.
+func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) string {
 	var lines []string
 	var news []placement.Event
 	reason := ""
@@ -84,6 +85,10 @@ func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) {
 	for _, e := range news {
 		s.events.say(e)
 	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return string(encode(store.ReportError{Reason: reason, Message: first(lines, 3)}))
 }
 
 func first(lines []string, n int) string {

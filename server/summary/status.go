@@ -49,7 +49,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	at, ok := s.cfg.Located(k)
 	if !ok {
 		s.forget(k)
-		return nil
+		return s.markRefused(ctx, k, "")
 	}
 	reports := make([]*store.Report, len(at.Targets))
 	for i, t := range at.Targets {
@@ -61,7 +61,11 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			reports[i] = &r
 		}
 	}
-	s.noteRefusals(at, reports)
+	if refusal := s.noteRefusals(at, reports); !takesConditions(k) {
+		if err := s.markRefused(ctx, k, refusal); err != nil {
+			return err
+		}
+	}
 	if at.Class != placement.Placed {
 		return nil
 	}
@@ -92,7 +96,7 @@ func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid, subres
 	obj, err := s.cfg.API.Patch(ctx, k, apiVersion, subresource, patch)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // deleted meanwhile, or a kind without a status of its own
+		return s.unserved(ctx, k, apiVersion, uid, err)
 	case apierrors.IsInvalid(err):
 		s.cfg.Log.Warn("space does not take a reported status", "key", k.String(), "err", err)
 		s.learn(k, func(n *shown) { n.asked, n.got = want, n.now })
@@ -107,6 +111,18 @@ func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid, subres
 		}
 	})
 	return nil
+}
+
+// unserved tells why a status could not be written: the object was deleted meanwhile, or its kind has no status of its own, and there is nothing
+// to do; or its kind is not served for the moment, and the status is written later.
+func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid string, cause error) error {
+	if at, ok := s.cfg.Located(k); !ok || at.UID != uid {
+		return nil
+	}
+	if _, err := s.cfg.API.Get(ctx, k, apiVersion); err == nil {
+		return nil
+	}
+	return fmt.Errorf("write status of %s: %w", k, cause)
 }
 
 func (s *Summary) learn(k store.Key, change func(*shown)) {

@@ -52,6 +52,7 @@ type Summary struct {
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
+	marked  map[store.Key]refusalMark          // objects that say so in an annotation
 }
 
 // New returns a Summary that does nothing before Run.
@@ -66,6 +67,7 @@ func New(cfg Config) *Summary {
 		owners:  map[store.Key]*owner{},
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
+		marked:  map[store.Key]refusalMark{},
 	}
 }
 

@@ -116,6 +116,29 @@ func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	}
 }
 
+func TestARefusalOfAKindWithoutConditionsIsAnAnnotation(t *testing.T) {
+	c := newCenter(t)
+	secret := key("", "secrets", "plain")
+	c.place(secret, "v1", "Secret", "a")
+	mark := func() string {
+		o, _ := c.Get(t.Context(), secret, "")
+		meta, _ := o["metadata"].(map[string]any)
+		notes, _ := meta["annotations"].(map[string]any)
+		text, _ := notes[v1alpha1.AnnotationRefused].(string)
+		return text
+	}
+	refusal := &store.Report{OriginUID: "uid-plain", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}}
+	c.says("a", secret, refusal)
+	c.eventually("marked", func() bool { return mark() == `{"reason":"QuotaExceeded","message":"a: too many"}` })
+	writes := c.count()
+	c.says("a", secret, refusal)
+	c.says("a", secret, &store.Report{OriginUID: "uid-plain"})
+	c.eventually("not any more", func() bool { return mark() == "" })
+	if n := c.count() - writes; n != 1 {
+		t.Errorf("%d writes to take one mark off", n)
+	}
+}
+
 func TestEqualEventsAreCounted(t *testing.T) {
 	c := newCenter(t)
 	e := placement.Event{Key: web, APIVersion: "apps/v1", Kind: "Deployment", UID: "u", Reason: "Moved", Message: "to b"}

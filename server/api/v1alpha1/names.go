@@ -32,6 +32,9 @@ const (
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
 	// up: a MoveRecord as JSON. Only the center writes it. A Placement has it in its status.
 	AnnotationMove = "skerry.dev/move"
+	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
+	// writes it; a relay's agent reports it to the parent.
+	AnnotationRefused = "skerry.dev/refused"
 	// AnnotationReported is how the names of all marks of mirrors begin.
 	AnnotationReported = "skerry.dev/reported-"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
