@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -338,7 +339,7 @@ func logger(c *cli.Context) (*slog.Logger, error) {
 	return log, nil
 }
 
-// atLeast drops what is below a level.
+// atLeast drops what is below a level, for libraries that say more than concerns an admin.
 type atLeast struct {
 	slog.Handler
 	level slog.Level
@@ -346,6 +347,21 @@ type atLeast struct {
 
 // Enabled implements slog.Handler.
 func (h atLeast) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
+
+// Handle implements slog.Handler. That a client has gone away while it was answered is an error to the library, and to nobody else.
+func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
+	gone := false
+	r.Attrs(func(a slog.Attr) bool {
+		gone = a.Key == "err" && slices.Contains([]string{"http2: stream closed", "client disconnected"}, a.Value.String())
+		return !gone
+	})
+	if gone {
+		if r.Level = slog.LevelDebug; !h.Handler.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
 
 // WithAttrs implements slog.Handler.
 func (h atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
