@@ -96,6 +96,12 @@ func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 	if n := s.writesTo("c"); n > 4 {
 		t.Errorf("%d writes in 0.4 s against somebody who keeps deleting", n)
 	}
+	eventually(t, "it is told", func() bool {
+		s.api.Remove("", "configmaps", "default", "c")
+		r := s.report(c.Key)
+		return r != nil && r.Error != nil && r.Error.Reason == "Contested"
+	})
+	eventually(t, "it stays when it is left in peace", func() bool { r := s.report(c.Key); return r.Error == nil && s.exists(c) })
 }
 
 func TestIdleAgentDoesNotWrite(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -97,7 +98,17 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return a.written(ctx, t, live, true)
+	if err := a.written(ctx, t, live, true); err != nil {
+		return err
+	}
+	wait := a.contests.undecided(t.Key)
+	if wait == 0 {
+		return nil
+	}
+	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
+		"the object is deleted on the target again and again; it was made anew and will be every %s: stop who deletes it, or place it elsewhere",
+		wait.Round(time.Second))})
+	return &laterError{wait}
 }
 
 // refusedUpdate finds out why the write of a known object was refused: fields are others', it is gone, or another one has its name.
