@@ -164,6 +164,7 @@ func (a *agent) wire() (err error) {
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
 		Vanished: func(k store.Key, uid string, running bool) bool { return a.applier.Vanished(k, uid, running) },
+		Rewound:  func(keys []store.Key) { a.applier.Rewound(keys) },
 	})
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay, Log: a.Log,

@@ -73,3 +73,16 @@ func hasTimeToLive(k store.Key, spec json.RawMessage) bool {
 	}
 	return k.Group == "batch" && k.Resource == "jobs" && json.Unmarshal(spec, &s) == nil && s.TTL != nil
 }
+
+// Rewound tells that the target's history went back for these objects: what they are there is to be found out by applying them again, which
+// changes nothing where it is equal.
+func (a *Applier) Rewound(keys []store.Key) {
+	for _, k := range keys {
+		if a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
+			r.Applied, r.ResourceVersion = store.Hash{}, ""
+			return r, r.UID != ""
+		}) {
+			a.queue.add(k, false)
+		}
+	}
+}

@@ -20,7 +20,9 @@ type Config struct {
 	// Vanished is called when an object of the inventory is no longer on the target; running is true when it was seen to be no finished Job or
 	// Pod when it went. It tells whether the target is without what is desired.
 	Vanished func(k store.Key, uid string, running bool) bool
-	Log      *slog.Logger
+	// Rewound is called with the objects of a kind whose history on the target went back: it was restored from a backup.
+	Rewound func(keys []store.Key)
+	Log     *slog.Logger
 }
 
 // Observer turns what happens on the target into a reported feed.

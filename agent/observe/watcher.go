@@ -41,15 +41,27 @@ func (w *watcher) nudge() {
 
 func (w *watcher) run(ctx context.Context) {
 	failures := 0
-	from := ""
+	from, early := "", false
 	for ctx.Err() == nil {
 		var err error
-		if from == "" {
+		began := time.Now()
+		if early && from != "" { // what came back may be a target that was restored: it would say nothing until it is as far again
+			var back bool
+			if back, err = w.rewound(ctx, revisionOf(from)); back {
+				from = ""
+			}
+		}
+		switch {
+		case err != nil:
+			w.o.Log.Debug("the target does not say where it is", "resource", w.listing.Resource, "err", err)
+		case from == "":
+			early = false
 			if from, err = w.list(ctx); err == nil || hopeless(err) {
 				w.settled(ctx)
 			}
-		} else {
+		default:
 			from, err = w.watch(ctx, from)
+			early = time.Since(began) < watchLimit
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -101,6 +113,9 @@ func (w *watcher) wait(ctx context.Context, failures int) {
 
 // list marks what the target has and sweeps what was known before and is not there any more.
 func (w *watcher) list(ctx context.Context) (string, error) {
+	if _, err := w.rewound(ctx, w.o.newest(w.key)); err != nil {
+		return "", err
+	}
 	missing := w.o.tracked(w.key)
 	from, err := w.client.List(ctx, w.listing, func(live *target.Object) error {
 		delete(missing, live.Metadata.UID)
@@ -114,7 +129,7 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 		w.o.gone(uid, false)
 	}
 	w.o.mu.Lock()
-	w.listed, _ = strconv.ParseUint(from, 10, 64)
+	w.listed = revisionOf(from)
 	w.o.mu.Unlock()
 	return from, nil
 }
@@ -139,3 +154,8 @@ func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 }
 
 var errShort = errors.New("the target ended the watch at once")
+
+func revisionOf(version string) uint64 {
+	n, _ := strconv.ParseUint(version, 10, 64) // 0 for what is no number
+	return n
+}

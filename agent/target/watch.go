@@ -43,7 +43,7 @@ func (l Listing) accept(metadata string) string {
 func (c *Client) List(ctx context.Context, l Listing, visit func(*Object) error) (string, error) {
 	next := ""
 	for {
-		page, err := c.page(ctx, l, next)
+		page, err := c.page(ctx, l, next, pageSize)
 		if err != nil {
 			return "", err
 		}
@@ -67,10 +67,21 @@ type listPage struct {
 	Items []Object `json:"items"`
 }
 
-func (c *Client) page(ctx context.Context, l Listing, next string) (*listPage, error) {
+// Revision returns the newest resourceVersion of a resource, as a number; 0 when it is none.
+func (c *Client) Revision(ctx context.Context, l Listing) (uint64, error) {
+	l.MetadataOnly = true
+	page, err := c.page(ctx, l, "", 1)
+	if err != nil {
+		return 0, err
+	}
+	o := Object{Metadata: Metadata{ResourceVersion: page.Metadata.ResourceVersion}}
+	return o.Revision(), nil
+}
+
+func (c *Client) page(ctx context.Context, l Listing, next string, size int) (*listPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	query := url.Values{"limit": {strconv.Itoa(size)}}
 	if next != "" {
 		query.Set("continue", next)
 	}

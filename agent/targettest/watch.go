@@ -26,6 +26,32 @@ func (s *Server) Expire() {
 	s.floor, s.history = s.revision, nil
 }
 
+// Backup returns what Rewind goes back to.
+func (s *Server) Backup() Backup {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := Backup{revision: s.revision, objects: map[ref]map[string]any{}, owned: map[ref]ownership{}}
+	for r, o := range s.objects {
+		b.objects[r], b.owned[r] = clone(o), s.owned[r].clone()
+	}
+	return b
+}
+
+// Backup is the content of a server at one moment.
+type Backup struct {
+	revision int64
+	objects  map[ref]map[string]any
+	owned    map[ref]ownership
+}
+
+// Rewind makes the server what it was, as a restore of its database does, and cuts all connections.
+func (s *Server) Rewind(b Backup) {
+	s.mu.Lock()
+	s.revision, s.floor, s.objects, s.owned, s.history = b.revision, b.revision, b.objects, b.owned, nil
+	s.mu.Unlock()
+	s.CutWatches()
+}
+
 // CutWatches ends all connections at once.
 func (s *Server) CutWatches() { s.http.CloseClientConnections() }
 

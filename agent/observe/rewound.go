@@ -1,0 +1,54 @@
+package observe
+
+import (
+	"context"
+
+	"skerry.dev/skerry/store"
+)
+
+// rewound tells whether the target is at an older revision than what was seen or written there: it was restored from a backup. What is known of
+// its objects is no news any more then, and what was applied may be undone though nobody owns a field otherwise, so that all of it is applied again.
+func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
+	if than == 0 {
+		return false, nil
+	}
+	now, err := w.client.Revision(ctx, w.listing)
+	if err != nil || now == 0 || now >= than {
+		return false, err
+	}
+	w.o.Log.Warn("the target's history went back; everything is compared with it anew", "resource", w.listing.Resource, "now", now, "was", than)
+	w.o.Rewound(w.o.rewind(w.key))
+	return true, nil
+}
+
+// newest is the greatest revision at which anything of a watched resource was seen or written.
+func (o *Observer) newest(w watchKey) (newest uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for k, rec := range o.records {
+		if (resource{k.Group, k.Resource}) != w.resource {
+			continue
+		}
+		newest = max(newest, rec.revision)
+		if r, ok := o.Inventory.Get(k); ok {
+			newest = max(newest, revisionOf(r.ResourceVersion))
+		}
+	}
+	return newest
+}
+
+// rewind forgets at which revision anything of a watched resource was seen, and returns the keys that are in the inventory.
+func (o *Observer) rewind(w watchKey) (placed []store.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for k, rec := range o.records {
+		if (resource{k.Group, k.Resource}) != w.resource {
+			continue
+		}
+		rec.revision = 0
+		if at, ok := o.counted[k]; ok && at == w {
+			placed = append(placed, k)
+		}
+	}
+	return placed
+}
