@@ -73,7 +73,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		if err != nil && !errors.Is(err, ErrBroken) {
 			fmt.Fprintln(o.Log, w.lab.logs())
 		}
-		err = errors.Join(err, w.lab.down(), os.RemoveAll(dir))
+		if err = errors.Join(err, w.lab.down()); errors.Is(err, ErrBroken) {
+			w.say("the data and the logs of center and agents are left in %s", dir)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	if err := w.lab.up(ctx, w.say); err != nil {
 		return err
