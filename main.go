@@ -158,6 +158,8 @@ func centerCommand() *cli.Command {
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
 		Flags: append(daemonFlags("center"),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
+			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
+				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may still be renewed"},
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
@@ -167,8 +169,11 @@ func centerCommand() *cli.Command {
 			if err := admin.HostPort("--listen", c.String("listen")); err != nil {
 				return err
 			}
+			if c.Duration("certificate-life") < shortestCertificate {
+				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
+			}
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Listen: c.String("listen"),
-				Advertise: c.StringSlice("advertise"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log})
+				Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log})
 			if err != nil {
 				return err
 			}
@@ -185,6 +190,9 @@ func centerCommand() *cli.Command {
 		},
 	}
 }
+
+// shortestCertificate is the shortest life of an agent's certificate: it has to outlast the way to the agent and its next session.
+const shortestCertificate = 10 * time.Second
 
 // centerGC is the garbage collector's target of a center: its live heap is watch caches that seldom change, so collecting a little
 // more often costs little and keeps the process small.

@@ -24,6 +24,8 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/proxy"
 )
@@ -116,6 +118,7 @@ type agent struct {
 	conditions tunnel.Conditions
 	self       *self
 	cache      cacheState
+	clock      *enroll.Clock
 	figures    *figures
 	scrape     *metrics.Listener // nil without MetricsListen
 }
@@ -123,6 +126,9 @@ type agent struct {
 func open(cfg Config) (*agent, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
+		return nil, err
 	}
 	if cfg.Metrics == nil {
 		cfg.Metrics = metrics.New()
@@ -160,6 +166,9 @@ func (a *agent) close() (err error) {
 }
 
 func (a *agent) wire() (err error) {
+	if err := a.loadClock(); err != nil {
+		return err
+	}
 	a.observer = observe.New(observe.Config{
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
@@ -192,6 +201,7 @@ func (a *agent) run(ctx context.Context) error {
 			}
 		})
 	}
+	books.Go(func() { a.keepClock(bookCtx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { trim(ctx, func() int64 { return a.observer.Feed().Head().Revision }) })
@@ -246,7 +256,7 @@ func (a *agent) link() uplink.Config {
 	return uplink.Config{
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Welcomed: a.welcomed, Desired: marked{a.desired, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
+		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
 	}
 }
 

@@ -41,13 +41,16 @@ type Config struct {
 	Listen string
 	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
 	Advertise []string
-	// AgentCertificateLife is how long agents' certificates live; 0 means pki.DefaultAgentLife.
-	AgentCertificateLife time.Duration
+	// CertificateLife is how long agents' certificates live; 0 means DefaultCertificateLife.
+	CertificateLife time.Duration
 	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its admins. Empty means none.
 	MetricsListen string
 	Version       string
 	Log           *slog.Logger
 }
+
+// DefaultCertificateLife is how long agents' certificates live.
+const DefaultCertificateLife = pki.DefaultAgentLife
 
 // Server is a center. Open one with New, then call Run once.
 type Server struct {
@@ -88,7 +91,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
 		return nil, err
 	}
-	s.keys, err = pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.AgentCertificateLife, Log: cfg.Log})
+	s.keys, err = pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.CertificateLife, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

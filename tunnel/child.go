@@ -181,10 +181,10 @@ func (c *child) read(ctx context.Context) error {
 			}
 			c.terms.Set(w.Link.up())
 			close(c.linked)
-			c.welcomed <- w
 			if c.OnWelcome != nil {
 				c.OnWelcome(w)
 			}
+			c.welcomed <- w
 		case typeBundle:
 			b, err := decode[Bundle](payload)
 			if err != nil {

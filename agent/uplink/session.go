@@ -3,6 +3,7 @@ package uplink
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -28,8 +29,15 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *sess
 	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), done: make(chan struct{}), end: cancel}
 	cfg := tunnel.ChildConfig{
 		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.credentials.Renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
+		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
+			u.Clock.Learn(w.Clock)
+			u.sayClock()
+			if w.RenewOnly {
+				u.Log.Info("the certificate has expired; the parent lets this site renew it", "until", u.credentials.NotAfter())
+				return
+			}
+			u.sayCertificate(nil)
 			if u.Welcomed != nil {
 				u.Welcomed(w)
 			}
@@ -74,7 +82,7 @@ func (u *uplink) over(ctx context.Context, s *session) error {
 		if ctx.Err() == nil {
 			u.Log.Info("session with the parent ended", "err", s.err)
 		}
-	} else if ctx.Err() == nil {
+	} else if ctx.Err() == nil && !errors.Is(s.err, tunnel.ErrRenewed) {
 		u.explain(s.err)
 	}
 	return s.err

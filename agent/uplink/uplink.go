@@ -3,9 +3,11 @@ package uplink
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -76,7 +78,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	u.dialer = &dialer{tls: u.credentials.TLS, proxy: cfg.Proxy, wake: u.wake, on: cfg.OnDial, log: cfg.Log}
+	u.dialer = &dialer{tls: func() *tls.Config { return u.credentials.TLS() }, proxy: cfg.Proxy, wake: u.wake, on: cfg.OnDial, log: cfg.Log}
+	var watching sync.WaitGroup
+	watching.Go(func() { u.watchClock(ctx) })
+	defer watching.Wait()
 	u.sessions(ctx)
 	return nil
 }
@@ -96,6 +101,8 @@ type uplink struct {
 
 	secret secret
 	woken  chan struct{}
+
+	told told
 }
 
 // sessions serves one session after the other.

@@ -33,6 +33,9 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			tx.OnCommit(func() { stats = tx.Stats() })
 			err := do(tx)
+			if err == nil {
+				err = f.writeAlong(tx)
+			}
 			done = err == nil
 			return err
 		})

@@ -1,6 +1,7 @@
 package enroll
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,24 +33,31 @@ func NewClock(s ClockState) *Clock {
 func (c *Clock) State() ClockState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.at.IsZero() {
+		c.prove(c.parent.Add(time.Since(c.at)))
+	}
 	return ClockState{Least: c.least, Offset: c.offset}
+}
+
+// prove raises least to the parent's time, or to the machine's where that is earlier and not known to be wrong: one of the two is, and it
+// need not be this one.
+func (c *Clock) prove(parent time.Time) {
+	proven, machine := parent, time.Now().Round(0)
+	if !machine.Before(c.least) && machine.Before(parent) {
+		proven = machine
+	}
+	if proven.After(c.least) {
+		c.least = proven.Round(0)
+	}
 }
 
 // Learn takes the time that a verified parent has just told.
 func (c *Clock) Learn(parent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := time.Now()
-	machine := at.Round(0)
-	proven := parent
-	if !machine.Before(c.least) && machine.Before(parent) {
-		proven = machine // one of the two is wrong, and it need not be this one
-	}
-	if proven.After(c.least) {
-		c.least = proven.Round(0)
-	}
-	c.parent, c.at = parent.Round(0), at
-	c.offset, c.known = machine.Sub(c.parent), true
+	c.prove(parent)
+	c.parent, c.at = parent.Round(0), time.Now()
+	c.offset, c.known = c.at.Round(0).Sub(c.parent), true
 }
 
 // Offset is the machine's clock minus the parent's, now; ok is false while they have not been compared by this process.
@@ -78,26 +86,19 @@ func (c *Clock) candidates() []time.Time {
 	if c.at.IsZero() && c.known {
 		out = append(out, machine.Add(-c.offset))
 	}
-	kept := out[:0]
-	for _, t := range out {
-		if !t.Before(c.least) {
-			kept = append(kept, t)
-		}
-	}
-	if len(kept) == 0 {
+	out = slices.DeleteFunc(out, func(t time.Time) bool { return t.Before(c.least) })
+	if len(out) == 0 {
 		return []time.Time{c.least}
 	}
-	return kept
+	return out
 }
 
-// within are the times at which a certificate may be judged. The authority that signed it says that its time has come, so that a machine
-// whose clock is behind learns at least this.
+// within are the times at which a certificate may be judged. The authority that signed it says that its time has come: a clock that says
+// otherwise is wrong and counts no more, and where no other is left this much is known.
 func (c *Clock) within(notBefore time.Time) []time.Time {
-	times := c.candidates()
-	for i, t := range times {
-		if t.Before(notBefore) {
-			times[i] = notBefore
-		}
+	times := slices.DeleteFunc(c.candidates(), func(t time.Time) bool { return t.Before(notBefore) })
+	if len(times) == 0 {
+		return []time.Time{notBefore}
 	}
 	return times
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // ReadKey reads the key of a file. Errors name the file.
@@ -115,7 +116,10 @@ func protect(log *slog.Logger, path string, d fs.DirEntry) error {
 	if mode&0o077 == 0 {
 		return nil
 	}
-	if err := os.Chmod(path, mode&^0o077); err != nil {
+	if err := os.Chmod(path, mode&^0o077); errors.Is(err, syscall.EROFS) {
+		log.Error("others may use what is secret, and the file system is read-only", "path", path, "mode", fmt.Sprintf("%04o", mode))
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("others may use it (mode %04o), and that cannot be changed: chmod go= %s as its owner: %w", mode, path, err)
 	}
 	log.Warn("others were allowed to use what is secret; the mode was tightened", "path", path, "was", fmt.Sprintf("%04o", mode))
