@@ -60,12 +60,17 @@ type HandlerConfig struct {
 
 var name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// Handler serves enrolment. It stands before authentication: the token is the proof.
+// Handler serves enrolment. It stands before authentication: the token is the proof. Joins are limited before their body is read.
 func Handler(cfg HandlerConfig) http.Handler {
+	limit := newLimiter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			return
+		}
+		if !limit.admits(r) {
+			busy(w)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
