@@ -65,12 +65,12 @@ func TestCertificateCondition(t *testing.T) {
 	if first.Status != tunnel.False || first.Reason != "RenewalFailing" || !strings.Contains(first.Message, "no member") || !strings.Contains(first.Message, until) {
 		t.Errorf("%+v", first)
 	}
-	since := u.failing
+	since := u.told.failing
 	time.Sleep(time.Millisecond)
-	if said(errors.New("no member")); u.failing != since {
+	if said(errors.New("no member")); u.told.failing != since {
 		t.Error("the second failure counts from anew")
 	}
-	if c := said(nil); c.Status != tunnel.True || !u.failing.IsZero() {
+	if c := said(nil); c.Status != tunnel.True || !u.told.failing.IsZero() {
 		t.Errorf("after a renewal: %+v", c)
 	}
 }
