@@ -93,6 +93,9 @@ func minutes(s string) (int, error) {
 		return 0, err
 	}
 	m, err := strconv.ParseUint(s[3:], 10, 8)
+	if h > 23 || m > 59 {
+		return 0, fmt.Errorf("%q is no time of a day", s)
+	}
 	return int(h)*60 + int(m), err
 }
 

@@ -40,6 +40,9 @@ func TestQuietHours(t *testing.T) {
 		{"nonsense", "2026-11-21 00:00", false},
 		{"02:00-04:00 Paris", "2026-11-21 03:00", false},
 		{"02:00-04:00+99", "2026-11-21 03:00", false},
+		{"02:00-04:00+99:00", "2026-11-21 03:00", false},
+		{"00:00-24:00", "2026-11-21 03:00", false},
+		{"00:00-23:60", "2026-11-21 03:00", false},
 	} {
 		if got := parseQuietHours(c.hours).at(clock(c.at)); got != c.quiet {
 			t.Errorf("%q at %s: quiet %t, want %t", c.hours, c.at, got, c.quiet)
