@@ -79,22 +79,43 @@ func body1(i int) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d","annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`, i, []byte(fmt.Sprint("content ", i, strings.Repeat("x", i%7))))
 }
 
-// A feed whose bodies are not those of its hashes is sent all the same, to everybody.
+// A feed whose bodies are not those of its hashes is sent all the same, and harms nobody: neither those that have the body of that hash, nor
+// itself when a later version is a patch.
 func TestSharedBodiesOfAnotherHash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		first, odd, second := body1(1), strings.ToUpper(body1(1)), strings.Replace(body1(1), "VERSION", "2", 1)
 		shared := delta.NewShared()
-		feed := store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return []byte(`{"is":"this"}`), 1, nil })
-		feed.Apply(1, store.Change{Key: key(1), Generation: 1, Hash: store.HashBody(1, []byte("other"))})
-		for range 2 {
-			sink := storetest.NewMemory()
-			o := delta.Down(delta.LAN)
+		var later atomic.Bool
+		target := func(now string) (*store.Feed, *storetest.Memory, *session) {
+			feed := store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) {
+				if later.Load() {
+					return []byte(second), 1, nil
+				}
+				return []byte(now), 1, nil
+			})
+			feed.Apply(1, store.Change{Key: key(1), Generation: 1, Hash: store.HashBody(1, []byte(first))})
+			sink, o := storetest.NewMemory(), delta.Down(delta.LAN)
 			o.Shared = shared
 			s := connect(t, feed, sink, o, pipe.Options{})
 			time.Sleep(time.Second)
-			if e, ok, _ := sink.Get(key(1)); !ok || string(e.Body) != `{"is":"this"}` {
-				t.Errorf("got %q", e.Body)
+			if e, ok, _ := sink.Get(key(1)); !ok || string(e.Body) != now {
+				t.Errorf("got %q, want %q", e.Body, now)
 			}
-			s.end()
+			return feed, sink, s
 		}
+		oddFeed, oddSink, oddSession := target(odd)
+		feed, sink, session := target(first)
+		later.Store(true)
+		for _, f := range []*store.Feed{feed, oddFeed} {
+			f.Apply(2, store.Change{Key: key(1), Generation: 1, Hash: store.HashBody(1, []byte(second))})
+		}
+		time.Sleep(time.Second)
+		for _, s := range []*storetest.Memory{sink, oddSink} {
+			if e, ok, _ := s.Get(key(1)); !ok || string(e.Body) != second {
+				t.Errorf("got %q, want %q", e.Body, second)
+			}
+		}
+		session.end()
+		oddSession.end()
 	})
 }
