@@ -39,6 +39,7 @@ const (
 	exitError   = 1
 	exitUsage   = 2
 	exitRefused = 3 // the parent refused this agent, or the agent its parent: token, CA, clock
+	exitUnsound = 4 // skerry agent check has found something wrong
 )
 
 func main() {
@@ -59,6 +60,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, agent.ErrRefused):
 		return exitRefused
+	case errors.Is(err, agent.ErrUnsound):
+		return exitUnsound
 	default:
 		return exitError
 	}
@@ -245,6 +248,7 @@ func agentCommand() *cli.Command {
 			}
 			return agent.Run(c.Context, cfg)
 		},
+		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage)},
 	}
 }
 

@@ -30,7 +30,10 @@ func (a *agent) openCache() error {
 		return fmt.Errorf("open the agent's store: %w", err)
 	}
 	a.file = file
-	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnCommit: func(keys []store.Key) { a.applier.Changed(keys) }, KeepRemoved: true,
+	changed := func(keys []store.Key) { a.applier.Changed(keys) }
+	// What a commit creates is applied while it becomes durable: a crash in between leaves an object that the sweep of the next start finds.
+	// What it changes waits, because a copy that has lost the change would set the object back.
+	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: changed, KeepRemoved: true,
 		Holds: func(k store.Key) bool { _, known := a.inventory.Get(k); return known }}); err != nil {
 		return fmt.Errorf("open the desired copy: %w", err)
 	}
@@ -47,6 +50,8 @@ func (a *agent) openCache() error {
 	}
 	if a.cache.lost {
 		a.cache.health.refilling(rebuilt)
+	} else {
+		a.cache.health.refilled()
 	}
 	return a.claim()
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -222,6 +223,23 @@ func (c *center) reset(incarnation store.Incarnation, revision int64) {
 		}
 		return e.Body, e.Generation, nil
 	})
+}
+
+// forgetDeletions is a restart of the center, as far as agents can tell: its feed knows what is wanted and nothing that was deleted before.
+func (c *center) forgetDeletions() {
+	c.mu.Lock()
+	bodies, revision, incarnation := maps.Clone(c.bodies), c.revision, c.feed.Head().Incarnation
+	c.mu.Unlock()
+	c.reset(incarnation, revision)
+	var changes []store.Change
+	c.mu.Lock()
+	for k, e := range bodies {
+		c.bodies[k] = e
+		changes = append(changes, store.Change{Key: k, Hash: e.Hash, Generation: e.Generation})
+	}
+	feed := c.feed
+	c.mu.Unlock()
+	feed.Apply(revision, changes...)
 }
 
 // place changes the desired feed in one decision.

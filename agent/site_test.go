@@ -19,7 +19,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(killedEnv) != "" {
+		beKilled()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // site is an agent without its uplink: a test commits to the desired copy in the parent's place.
 type site struct {

@@ -144,6 +144,9 @@ func (f *File) openDB() error {
 			return err
 		}
 	}
+	if info, err := os.Stat(f.path); f.readOnly && err == nil && info.Size() == 0 {
+		return fmt.Errorf("%w: it is empty", ErrCorrupt) // which a writer takes for new
+	}
 	db, err := openBolt(f.path, f.readOnly, f.options.MaxBytes)
 	if errors.Is(err, syscall.EROFS) {
 		f.readOnly = true

@@ -159,6 +159,7 @@ func (s *Sink) start(created map[store.Key]store.Entry) {
 	s.coming = created
 	s.mu.Unlock()
 	s.options.OnStart(slices.Collect(maps.Keys(created)))
+	// gofail: var startedBeforeCommit struct{}
 }
 
 // arrived ends what start began: the entries are in the file, or not at all.

@@ -14,6 +14,7 @@ import (
 // Every place at which a process is killed: around each commit, acknowledgement and write.
 var places = []struct{ process, point string }{
 	{"agent", "receivedBeforeCommit"},
+	{"agent", "startedBeforeCommit"},
 	{"agent", "committedBeforeAck"},
 	{"agent", "acknowledged"},
 	{"agent", "beforeTargetWrite"},

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"skerry.dev/skerry/store/bolt"
+)
+
+func check(t *testing.T, c CheckConfig) *Checked {
+	t.Helper()
+	c.Log = discard()
+	r, err := Check(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCheckOfASoundSite(t *testing.T) {
+	c, api, dir, all := full(t, 20)
+	r := check(t, CheckConfig{DataDir: dir})
+	if r.Err() != nil || r.Objects != len(all) || r.Records != len(all) || r.Position == "" {
+		t.Errorf("%+v", r)
+	}
+	w := c.agent(dir, api, "")
+	next := configMap("app", "next", "1")
+	c.place(next)
+	c.eventuallyApplied(append(all, next))
+	for _, repair := range []bool{false, true} {
+		if _, err := Check(CheckConfig{DataDir: dir, Repair: repair, Log: discard()}); !errors.Is(err, bolt.ErrLocked) || !strings.Contains(err.Error(), "the agent runs") {
+			t.Errorf("while the agent runs: %v", err)
+		}
+	}
+	w.stop()
+	var text bytes.Buffer
+	if err := check(t, CheckConfig{DataDir: dir}).Print(&text); err != nil || !strings.Contains(text.String(), "none") {
+		t.Errorf("%s %v", &text, err)
+	}
+}
+
+// What a check finds a repair mends, as far as the file alone can: the rest is asked of the parent.
+func TestCheckFindsAndRepairs(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			c, api, dir, all := full(t, 40)
+			damage(t, filepath.Join(dir, cacheFile))
+			before, _ := os.ReadFile(filepath.Join(dir, cacheFile))
+			r := check(t, CheckConfig{DataDir: dir})
+			if !errors.Is(r.Err(), ErrUnsound) || len(r.Findings) == 0 || r.Findings[0].Do == "" {
+				t.Fatalf("%+v", r)
+			}
+			if after, _ := os.ReadFile(filepath.Join(dir, cacheFile)); !bytes.Equal(before, after) {
+				t.Error("looking has changed the file")
+			}
+			if r := check(t, CheckConfig{DataDir: dir, Repair: true}); r.Err() != nil || !r.Repaired {
+				t.Errorf("after the repair: %+v", r)
+			}
+			w := c.agent(dir, api, "")
+			c.eventuallyApplied(all)
+			eventually(t, "all is known again", func() bool {
+				for _, e := range all {
+					if objectOf(api, e) == nil {
+						return false
+					}
+				}
+				return true
+			})
+			w.stop()
+		})
+	}
+}
+
+func TestCheckRotatesTheKey(t *testing.T) {
+	c, api, dir, all := full(t, 2)
+	path := filepath.Join(dir, sealFile)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := check(t, CheckConfig{DataDir: dir, RotateKey: true}); r.Err() != nil {
+		t.Errorf("%+v", r)
+	}
+	if after, err := os.ReadFile(path); err != nil || bytes.Equal(before, after) {
+		t.Errorf("the key is the same, %v", err)
+	}
+	w := c.agent(dir, api, "")
+	c.eventuallyApplied(all)
+	w.stop()
+}
