@@ -46,6 +46,8 @@ type Hello struct {
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Relay is true for a center that is itself the child.
 	Relay bool `json:"relay,omitempty"`
+	// Instance is another for each run of the agent, so that two that run with one identity are told apart.
+	Instance string `json:"instance,omitempty"`
 	// Clock is the child's time.
 	Clock time.Time `json:"clock"`
 	// Dictionary and Holds are filled in by ServeChild.

@@ -27,8 +27,10 @@ type session struct {
 func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *session) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	hello := u.Hello(ctx)
+	hello.Instance = u.instance
 	cfg := tunnel.ChildConfig{
-		Hello: u.Hello(ctx), Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
+		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
 		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)

@@ -3,6 +3,7 @@ package uplink
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Clock == nil {
 		cfg.Clock = enroll.NewClock(enroll.ClockState{})
 	}
-	u := &uplink{Config: cfg, parents: parents, memory: remember(cfg.Keep, cfg.Log), woken: make(chan struct{}, 1), heard: time.Now(),
+	u := &uplink{Config: cfg, parents: parents, memory: remember(cfg.Keep, cfg.Log), instance: rand.Text(), woken: make(chan struct{}, 1), heard: time.Now(),
 		better: retry{first: cmp.Or(cfg.firstRetry, firstRetry)}}
 	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -92,6 +93,7 @@ type uplink struct {
 	credentials *enroll.Credentials
 	dialer      *dialer
 	memory      *memory
+	instance    string
 	joinAgain   bool   // there is a token that these credentials did not come from
 	explained   string // the last reason of a failed dial that was logged
 

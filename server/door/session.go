@@ -29,6 +29,7 @@ type session struct {
 	use    *tunnel.Use
 	ended  chan struct{} // closed when nothing of the session runs any more
 	orders chan tunnel.Order
+	rivals // set before anybody else sees the session
 
 	mu      sync.Mutex
 	acked   store.Position
@@ -168,8 +169,12 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	}
 	d.mu.Lock()
 	old := d.sessions[id.Target]
+	turns := old != nil && s.replaces(old, time.Now())
 	d.sessions[id.Target] = s
 	d.mu.Unlock()
+	if turns {
+		d.cfg.Log.Warn("two agents with one identity take turns: one is a copy of the other", "target", id.Target, "from", s.conn.RemoteAddr(), "other", s.from)
+	}
 	if old != nil {
 		old.cancel(tunnel.ErrReplaced)
 		if err := old.wait(ctx); err != nil { // two that store reports of one target would undo each other

@@ -50,6 +50,8 @@ const (
 	ConditionDeleting  = "Deleting"
 	ConditionConnected = "Connected"
 	ConditionSynced    = "Synced"
+	// ConditionUnique is False while two agents with the identity of a SyncTarget take turns.
+	ConditionUnique = "Unique"
 	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.
 	ConditionWithinBudget = "WithinBudget"
 	ConditionScheduled    = "Scheduled"
