@@ -76,7 +76,7 @@ func (l *link) run(ctx context.Context) error {
 		if err != nil {
 			continue // not of this network: dropped
 		}
-		delay, lost := (*l.rules.Load()).fate(from, to, n, rand.Float64)
+		delay, lost := (*l.rules.Load()).fate(from, to, n, packet[9], rand.Float64)
 		switch {
 		case lost:
 		case delay <= 0:

@@ -31,6 +31,8 @@ type Rule struct {
 	Loss float64 `json:"loss,omitempty"`
 	// MTU drops packets of more bytes than this without a word to their sender: a hole, as misconfigured tunnels have it.
 	MTU int `json:"mtu,omitempty"`
+	// UDP makes the rule one for UDP only, as a firewall has it that does not know QUIC.
+	UDP bool `json:"udp,omitempty"`
 }
 
 // Rules are the faults in force. A packet meets each rule that is for it:
@@ -62,6 +64,8 @@ func (r Rules) Heal(host string) Rules {
 
 func (r Rule) kind() string {
 	switch {
+	case r.Cut && r.UDP:
+		return "cut udp"
 	case r.Cut:
 		return "cut"
 	case r.Loss > 0:
@@ -76,6 +80,8 @@ func (r Rule) kind() string {
 func (r Rule) String() string {
 	what := "cut"
 	switch r.kind() {
+	case "cut udp":
+		what = "cut UDP"
 	case "loss":
 		what = fmt.Sprintf("loss %g%%", r.Loss*100)
 	case "mtu":
@@ -89,11 +95,14 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s (%s): %s", r.Host, r.Direction, what)
 }
 
-// fate decides about a packet of a size between two hosts: how long it takes, or that it
+// protocolUDP is UDP's number in the head of an IP packet.
+const protocolUDP = 17
+
+// fate decides about a packet of a size and protocol between two hosts: how long it takes, or that it
 // is lost. random returns numbers in [0, 1).
-func (r Rules) fate(from, to string, size int, random func() float64) (delay time.Duration, lost bool) {
+func (r Rules) fate(from, to string, size int, protocol byte, random func() float64) (delay time.Duration, lost bool) {
 	for _, rule := range r {
-		if !rule.matches(from, to) {
+		if !rule.matches(from, to) || rule.UDP && protocol != protocolUDP {
 			continue
 		}
 		if rule.Cut || rule.Loss > 0 && random() < rule.Loss || rule.MTU > 0 && size > rule.MTU {

@@ -27,12 +27,23 @@ func TestFate(t *testing.T) {
 		{"not lost", Rules{{Host: Everyone, Direction: Both, Loss: 0.4}}, "a", "b", 0, false},
 		{"too large", Rules{{Host: "b", Direction: Both, MTU: 999}}, "a", "b", 0, true},
 		{"just not too large", Rules{{Host: "b", Direction: Both, MTU: 1000}}, "a", "b", 0, false},
+		{"UDP is cut", Rules{{Host: "b", Direction: Both, Cut: true, UDP: true}}, "a", "b", 0, true},
 		{"jitter", Rules{{Host: Everyone, Direction: Both, Delay: 10, Jitter: 4}}, "a", "b", 12, false},
 	} {
-		delay, lost := test.rules.fate(test.from, test.to, 1000, half)
+		delay, lost := test.rules.fate(test.from, test.to, 1000, protocolUDP, half)
 		if delay != test.delay || lost != test.lost {
 			t.Errorf("%s: got %d, %v", test.name, delay, lost)
 		}
+	}
+}
+
+func TestTCPPassesWhereUDPIsCut(t *testing.T) {
+	rules := Rules{}.Set(Rule{Host: Everyone, Direction: Both, Cut: true, UDP: true})
+	if _, lost := rules.fate("a", "b", 100, 6, func() float64 { return 0.5 }); lost {
+		t.Error("TCP is lost")
+	}
+	if both := rules.Set(Rule{Host: Everyone, Direction: Both, Cut: true}); len(both) != 2 {
+		t.Errorf("a cut of everything takes the place of one of UDP: %v", both)
 	}
 }
 
@@ -46,7 +57,7 @@ func TestSetReplacesOnlyItsOwnKind(t *testing.T) {
 	if len(rules) != 4 {
 		t.Fatalf("got %v", rules)
 	}
-	if delay, _ := rules.fate("b", "a", 1000, func() float64 { return 0.9 }); delay != 14 {
+	if delay, _ := rules.fate("b", "a", 1000, protocolUDP, func() float64 { return 0.9 }); delay != 14 {
 		t.Errorf("delay is %d, want 9 of a and 5 of b", delay)
 	}
 	if left := rules.Heal("a"); len(left) != 1 || left[0].Host != "b" {

@@ -19,9 +19,10 @@ func faultCommands() []*cli.Command {
 		{
 			Name:      "cut",
 			Usage:     "drop every packet, in silence",
-			ArgsUsage: "NAME [--host HOST] [--one-way | --link]",
-			Flags:     []cli.Flag{host, oneWay, &cli.BoolFlag{Name: "link", Usage: "take the host's own link down instead, which it notices"}},
-			Action:    cut,
+			ArgsUsage: "NAME [--host HOST] [--one-way | --link] [--udp]",
+			Flags: []cli.Flag{host, oneWay, &cli.BoolFlag{Name: "link", Usage: "take the host's own link down instead, which it notices"},
+				&cli.BoolFlag{Name: "udp", Usage: "drop UDP only"}},
+			Action: cut,
 		},
 		{
 			Name:      "heal",
@@ -84,7 +85,10 @@ func faultCommands() []*cli.Command {
 
 func cut(c *cli.Context) error {
 	if !c.Bool("link") {
-		return set(c, fault.Rule{Cut: true})
+		return set(c, fault.Rule{Cut: true, UDP: c.Bool("udp")})
+	}
+	if c.Bool("udp") {
+		return errors.New("a link is down for everything: --link and --udp do not go together")
 	}
 	if c.Bool("one-way") {
 		return errors.New("a link is down both ways: --link and --one-way do not go together")

@@ -62,6 +62,7 @@ func app() *cli.App {
 			demoCommand(),
 			benchCommand(),
 			walkCommand(),
+			proxyCommand(),
 		},
 		HideHelpCommand: true,
 		// Errors are printed once, by main.
