@@ -61,7 +61,8 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 	defer look.Stop()
 	late := time.NewTimer(2 * welcomeTime)
 	defer late.Stop()
-	pulse, better := newPulse(time.Now()), u.whenBetter(s)
+	pulse, better := newPulse(time.Now(), u.patience), u.whenBetter(s)
+	defer func() { u.patience = pulse.patience }()
 	var other *second
 	var results <-chan dialled
 	begin := func(why string, dial dialFunc) {
@@ -112,6 +113,11 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case r := <-results:
 			why := other.why
 			finish()
+			if why == becauseSilent && r.err == nil && !pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC) {
+				r.conn.Close(nil) // it was heard again meanwhile
+				pulse.wrong()
+				continue
+			}
 			if r.err != nil {
 				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
 				continue

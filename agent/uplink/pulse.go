@@ -9,8 +9,8 @@ import (
 // Times of listening for a pulse.
 const (
 	lookEvery      = 250 * time.Millisecond
-	shortPatience  = time.Second
-	longPatience   = 4 * time.Second
+	shortPatience  = 1500 * time.Millisecond
+	longPatience   = 10 * time.Second
 	repeatedSounds = 2
 )
 
@@ -18,16 +18,23 @@ const (
 // transport's keep-alive, and over QUIC to what is sent again because nobody acknowledges it.
 type pulse struct {
 	patience time.Duration // grows when silence was a false alarm
+	looked   time.Time
 	last     tunnel.Stats
 	heard    time.Time // when something came the last time
 	asked    time.Time // when something was sent first since then
 	sounds   int       // at how many looks something had been sent since then
 }
 
-func newPulse(now time.Time) *pulse { return &pulse{patience: shortPatience, heard: now} }
+func newPulse(now time.Time, patience time.Duration) *pulse {
+	return &pulse{patience: max(patience, shortPatience), looked: now, heard: now}
+}
 
 // look tells whether the other side is silent now.
 func (p *pulse) look(now time.Time, s tunnel.Stats, quic bool) bool {
+	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
+		p.heard, p.asked = p.heard.Add(late), p.asked.Add(late)
+	}
+	p.looked = now
 	switch {
 	case s.ReceivedBytes != p.last.ReceivedBytes:
 		p.heard, p.sounds = now, 0

@@ -97,9 +97,10 @@ type uplink struct {
 	joinAgain   bool   // there is a token that these credentials did not come from
 	explained   string // the last reason of a failed dial that was logged
 
-	failures int       // tries since the last session
-	heard    time.Time // when a session ended the last time
-	better   retry     // when QUIC is tried again from TCP
+	failures int           // tries since the last session
+	patience time.Duration // with a silent parent; grows with false alarms
+	heard    time.Time     // when a session ended the last time
+	better   retry         // when QUIC is tried again from TCP
 
 	secret secret
 	woken  chan struct{}
