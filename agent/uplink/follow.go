@@ -157,7 +157,10 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 	return nil
 }
 
-// dialBesides races the ways to a parent that has fallen silent. TCP is not behind QUIC then if it was QUIC that fell silent.
+// besideHeadStart is short: the way that fell silent is probably dead, and is kept where it was only the parent that was busy.
+const besideHeadStart = 100 * time.Millisecond
+
+// dialBesides races the ways to a parent that has fallen silent, beginning with the one that it was heard on.
 func (u *uplink) dialBesides(s *session) dialFunc {
 	return func(ctx context.Context) (tunnel.Conn, Way, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -166,13 +169,9 @@ func (u *uplink) dialBesides(s *session) dialFunc {
 		if err != nil {
 			return nil, Way{}, err
 		}
-		good := s.way
-		if good.Transport == overQUIC {
-			good.Transport = overTCP
-		}
-		starts := plan(ways, good, s.conn.Stats().RTT)
+		starts := plan(ways, s.way, s.conn.Stats().RTT)
 		if len(starts) > 1 {
-			starts[1].after = 0
+			starts[1].after = besideHeadStart
 		}
 		conn, way, err := race(ctx, starts, u.dialer.dial(longHandshake))
 		if err == nil {
