@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 )
 
 // listPage is how many keys one read of a listing asks for.
@@ -64,11 +65,23 @@ func listAll(ctx context.Context, c *clientv3.Client, prefix string) (int64, []*
 	}
 }
 
+// ownStream keeps a watch on a connection's stream of its own. On a shared one the store raises the revision of every answer to the greatest that any
+// watch of the stream was told, so that progress of one watch would be claimed that only another one has made.
+func ownStream(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "skerry-watch", "changes")
+}
+
 // watchFrom gives the changes after a revision and returns how far it got when the watch ends.
 func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int64, f follower) (int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ownStream(ctx))
 	defer cancel()
-	for resp := range c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()) {
+	return give(c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()), after, f)
+}
+
+// give hands over what a watch says until it ends. The store repeats what was there when the watch began, and that alone is left out: only a
+// change that was given tells how far the changes are, never an answer without one.
+func give(watch clientv3.WatchChan, after int64, f follower) (int64, error) {
+	for resp := range watch {
 		if err := resp.Err(); err != nil {
 			if resp.CompactRevision != 0 {
 				return after, rpctypes.ErrCompacted
@@ -83,9 +96,6 @@ func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int
 				return after, err
 			}
 			after = e.Kv.ModRevision
-		}
-		if resp.Header.Revision > after && len(resp.Events) == 0 {
-			after = resp.Header.Revision
 		}
 		f.progress(after)
 	}
