@@ -49,9 +49,10 @@ func (s *sender) follow(ctx context.Context) error {
 		changed := s.feed.Changed()
 		terms, others := s.terms.now()
 		s.read(false)
+		again := s.offerAgain()
 		due := s.backlog.next(terms.last())
 		s.tell()
-		on := signals{changed: changed, terms: others}
+		on := signals{changed: changed, terms: others, again: again}
 		switch {
 		case len(due) == 0 && !(s.at.owes && s.backlog.len() == 0):
 			turn, waited = 0, false
@@ -84,12 +85,15 @@ func (s *sender) follow(ctx context.Context) error {
 // signals are what a sender waits for, besides acknowledgements and the end.
 type signals struct {
 	changed, terms <-chan struct{}
-	after          time.Duration
+	after, again   time.Duration // the end of a window; the next offer of what is owed
 }
 
 // sleep returns when there is something new to decide.
 func (s *sender) sleep(ctx context.Context, on signals) error {
 	var timeout <-chan time.Time
+	if on.after == 0 || on.again > 0 && on.again < on.after {
+		on.after = on.again
+	}
 	if on.after > 0 {
 		timer := time.NewTimer(on.after)
 		defer timer.Stop()
@@ -139,6 +143,9 @@ func (s *sender) batch(ctx context.Context, due []waiting) (n int, err error) {
 		}
 	}
 	s.tries = 0
+	for _, it := range items {
+		delete(s.owed, it.Entry.Key)
+	}
 	s.backlog.done(n)
 	last := s.backlog.len() == 0
 	if last {

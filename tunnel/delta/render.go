@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/wire"
@@ -33,7 +34,9 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 		err = fmt.Errorf("a body of %d bytes, at most %d", len(body), store.MaxBodyBytes)
 	}
 	if err != nil {
-		s.log.Error("an object cannot be sent, it is left out", "key", e.Key.String(), "err", err)
+		if s.owed.add(e.Key, time.Now()) {
+			s.log.Error("an object cannot be sent for the moment, the others go on without it", "key", e.Key.String(), "err", err)
+		}
 		return it, false, nil
 	}
 	report := store.HashReport(generation, body) == e.Hash

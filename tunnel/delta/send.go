@@ -31,7 +31,7 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	running, pause := context.WithCancelCause(ctx)
 	defer pause(nil)
 	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
-		flight: newFlight(feed, o), shared: o.Shared, patches: true, terms: o.Terms, backlog: newBacklog(o.UrgentFirst), entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+		flight: newFlight(feed, o), shared: o.Shared, patches: true, terms: o.Terms, backlog: newBacklog(o.UrgentFirst), owed: owed{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	in := bufio.NewReaderSize(stream, readAhead/2)
 	resume, err := s.readResume(in)
 	if err != nil {
@@ -80,6 +80,7 @@ type sender struct {
 	pace    pace
 	terms   *Regulator
 	backlog backlog
+	owed    owed
 	at      place
 	tries   int // to render a batch of one decision, in a row
 	// entryBytes is what an entry took on the wire lately.
