@@ -2,10 +2,10 @@ package agent
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
+	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -91,8 +91,31 @@ func TestDependentsAreKeptOrGo(t *testing.T) {
 	}
 }
 
-// Where the parent does not know any more why a key is gone, the object's own policy says what becomes of it, and doubt deletes nothing.
+// Where the parent does not know any more why a key is gone, the object's own policy says what becomes of it, and doubt deletes nothing. When
+// the agent has lost its copy, too, the object on the target tells its policy.
 func TestRemovalByPolicy(t *testing.T) {
+	t.Run("known", func(t *testing.T) { removalByPolicy(t, func(*site, []store.Entry) {}) })
+	t.Run("lost", func(t *testing.T) {
+		removalByPolicy(t, func(s *site, entries []store.Entry) {
+			records := map[store.Key]inventory.Record{}
+			var keys []store.Key
+			for _, e := range entries {
+				records[e.Key], _ = s.inventory.Get(e.Key)
+				keys = append(keys, e.Key)
+			}
+			s.stop()
+			s.start(s.t.TempDir())
+			for k, r := range records {
+				s.inventory.Put(k, r)
+			}
+			if _, err := s.desired.Found(keys...); err != nil {
+				s.t.Fatal(err)
+			}
+		})
+	})
+}
+
+func removalByPolicy(t *testing.T, between func(*site, []store.Entry)) {
 	s := newSite(t)
 	cases := map[string]bool{"": false, `{"whenPlacementDeleted":"Clean"}`: false, `{"whenPlacementDeleted":"Orphan"}`: true,
 		`{"whenPlacementDeleted":"SomethingNewer"}`: true}
@@ -107,7 +130,8 @@ func TestRemovalByPolicy(t *testing.T) {
 		entries, tombstones = append(entries, e), append(tombstones, removed(e, store.RemoveByPolicy))
 	}
 	s.desire(entries...)
-	eventually(t, "all are there", func() bool { return !slices.ContainsFunc(entries, func(e store.Entry) bool { return !s.exists(e) }) })
+	s.settled()
+	between(s, entries)
 	s.desire(tombstones...)
 	s.settled()
 	for _, e := range entries {

@@ -89,6 +89,9 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, r inventory.Record, how store.Removal) error {
 	resource := target.Of(e.Key, r.APIVersion)
 	live, done, err := a.ours(ctx, c, resource, e.Key, r)
+	if live != nil && len(e.Body) == 0 {
+		how = removal(e, live) // all that was found of it after a loss is the object itself
+	}
 	switch {
 	case done != "":
 		return a.finish(ctx, e, done)
