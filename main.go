@@ -125,6 +125,8 @@ func daemonFlags(mode string) []cli.Flag {
 		text("token", "", "join token, needed the first time only"),
 		text("name", "", "name of this site at its parent (default: the host's name)"),
 		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
+		&cli.IntFlag{Name: "max-delete-share", Value: 30, EnvVars: env("max-delete-share"), Usage: "percent of this site's objects that its parent may have deleted " +
+			"within 10 seconds before an admin confirms it there (skerry target accept); 100 holds nothing"},
 		text("metrics-listen", "", "HOST:PORT for Prometheus metrics over plain HTTP, such as 127.0.0.1:7444; empty means off"),
 		text("log-level", "info", "debug, info, warn or error"),
 		text("log-format", "text", "text or json"),
@@ -188,6 +190,7 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			child.DataDir, child.Relay, child.Target = filepath.Join(child.DataDir, "uplink"), true, agent.Relay(s)
+			child.Intend = s.Intend
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},
@@ -265,8 +268,11 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 		return agent.Config{}, admin.Usage("%s", err)
 	}
 	l, err := labels(c)
+	if share := c.Int("max-delete-share"); err == nil && (share < 1 || share > 100) {
+		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
+	}
 	return agent.Config{DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: c.String("token"), Name: name,
-		Labels: l, MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
+		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
 }
 
 func tokenCommand() *cli.Command {

@@ -3,12 +3,19 @@ package agent
 import (
 	"fmt"
 
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
 
 // accepted carries out what an admin has confirmed at the center. It counts only for what this site holds at this moment: the copy is still
 // where it was when the admin saw it. It tells whether the center is followed from now on.
 func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
+	if o.DeletionsUpTo > 0 {
+		a.Log.Info("held deletions are confirmed", "upTo", o.DeletionsUpTo)
+		if err := a.brake.Confirm(o.DeletionsUpTo); err != nil {
+			return false, fmt.Errorf("confirm held deletions: %w", err)
+		}
+	}
 	if o.At.Incarnation.IsZero() {
 		return false, nil
 	}
@@ -16,9 +23,19 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 		a.Log.Warn("what was accepted at the center is not what is held here; it stays held", "accepted", o.At.String(), "held", at.String())
 		return false, nil
 	}
+	if err := a.brake.Allow(o.Deletions); err != nil {
+		return false, fmt.Errorf("note what may be deleted: %w", err)
+	}
 	if err := a.desired.Accept(o.Center); err != nil {
 		return false, fmt.Errorf("note that the center is accepted: %w", err)
 	}
 	a.Log.Info("the center is accepted; what differs from it is brought in line", "was", o.At.String(), "center", o.Center.String(), "deletions", o.Deletions)
 	return true, nil
+}
+
+// deleting tells a relay's own center which deletions its targets need not hold: nothing is lost, or an admin has confirmed it.
+func (a *agent) deleting(e store.Entry) {
+	if a.Intend != nil && a.brake.Confirmed(e) {
+		a.Intend(e.Key)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"skerry.dev/skerry/agent/apply"
+	"skerry.dev/skerry/agent/brake"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/target"
@@ -48,8 +49,13 @@ type Config struct {
 	Labels map[string]string
 	// Target is where the desired objects go: Cluster or Relay.
 	Target target.Access
-	// Relay tells the parent that this is a center with targets of its own.
-	Relay bool
+	// Relay tells the parent that this is a center with targets of its own. Intend is told of each object there that is about to be deleted
+	// without being lost, so that the center's own targets need not hold it; nil where nobody asks.
+	Relay  bool
+	Intend func(store.Key)
+	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
+	// 100 holds nothing.
+	MaxDeleteShare int
 	// MetricsListen is HOST:PORT for metrics over plain HTTP. Empty means none.
 	MetricsListen string
 	// Metrics is what this agent adds its figures to; a registry of its own when nil.
@@ -110,6 +116,7 @@ type agent struct {
 	Config
 	file      *bolt.File
 	desired   *bolt.Sink
+	brake     *brake.Brake // what sessions fill the copy through
 	clients   *target.Clients
 	inventory *inventory.Inventory
 	applier   *apply.Applier
@@ -169,6 +176,15 @@ func (a *agent) wire() (err error) {
 	if err := a.loadClock(); err != nil {
 		return err
 	}
+	a.brake, err = brake.Open(brake.Config{
+		Copy: a.desired, Share: a.MaxDeleteShare, Say: a.conditions.Withhold, Log: a.Log,
+		Release: func(keys []store.Key) { a.applier.Changed(keys) },
+		Load:    func() ([]byte, error) { return a.file.Meta("brake") },
+		Save:    func(state []byte) error { return a.file.SetMeta("brake", state) },
+	})
+	if err != nil {
+		return err
+	}
 	a.observer = observe.New(observe.Config{
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
@@ -176,7 +192,8 @@ func (a *agent) wire() (err error) {
 		Rewound:  func(keys []store.Key) { a.applier.Rewound(keys) },
 	})
 	a.applier = apply.New(apply.Config{
-		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay, Log: a.Log,
+		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
+		Holds: a.brake.Holds, Deleting: a.deleting, Log: a.Log,
 		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
 	a.figures = newFigures(a)
@@ -255,7 +272,7 @@ var errCompare = errors.New("the copy has to be compared with the parent")
 func (a *agent) link() uplink.Config {
 	return uplink.Config{
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.desired, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Welcomed: a.welcomed, Desired: marked{a.brake, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
 		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
 	}
 }

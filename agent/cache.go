@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/agent/brake"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/sweep"
 	"skerry.dev/skerry/store"
@@ -97,7 +98,7 @@ func (a *agent) watchCache(ctx context.Context) error {
 
 // marked is the copy that sessions fill. Nothing enters it before it is known what this site is, so that all that is applied carries its mark.
 type marked struct {
-	*bolt.Sink
+	*brake.Brake
 	named <-chan struct{}
 	self  *self
 }
@@ -106,7 +107,7 @@ type marked struct {
 func (m marked) Commit(ctx context.Context, b store.Batch) error {
 	select {
 	case <-m.named:
-		err := m.Sink.Commit(ctx, b)
+		err := m.Brake.Commit(ctx, b)
 		if err == nil {
 			m.self.follows(m.Position())
 		}

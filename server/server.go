@@ -251,6 +251,9 @@ func (s *Server) URL() string { return s.url }
 // Metrics are the figures of this process. A relay's agent adds its own.
 func (s *Server) Metrics() *metrics.Registry { return s.metrics }
 
+// Intend announces that an object of a space is about to be deleted and not lost: this center's parent has it go on elsewhere.
+func (s *Server) Intend(k store.Key) { s.delivery.Intend(k) }
+
 // Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }
 

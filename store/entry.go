@@ -87,6 +87,9 @@ type Entry struct {
 	// Found is true for a key of a receiver's copy whose object was found on the target while its value is not known: it was lost. Hash
 	// is then like no other, so that a comparison asks the sender, and there is no Body.
 	Found bool
+	// Intended is true in a tombstone whose object is not lost: it goes on on another target, or its site is being emptied by its admin. How
+	// many of those come at once does not matter.
+	Intended bool
 	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
 	// tombstones on their way; the tombstone in a receiver's copy may still have the value that it removed.
 	Body []byte
@@ -125,6 +128,8 @@ func (p Position) String() string { return fmt.Sprintf("%.8s@%d", p.Incarnation,
 type Batch struct {
 	Entries []Entry
 	Through Position
+	// More is true when it is so.
+	More bool
 }
 
 // Rank is an entry's place in the order of application: CRDs, Namespaces, everything else, then tombstones the other way round.

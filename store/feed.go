@@ -17,6 +17,8 @@ type Change struct {
 	Generation int64
 	// Removal is how a tombstone removes; it is ignored in a live value.
 	Removal Removal
+	// Intended is as in Entry.
+	Intended bool
 	// Priority of the value; that of a tombstone is PriorityError.
 	Priority Priority
 }
@@ -28,6 +30,7 @@ type Feed struct {
 	incarnation Incarnation
 	eras        Eras
 	body        BodyFunc
+	intended    func(Key) bool
 
 	mu    sync.Mutex
 	items map[Key]*item
@@ -49,6 +52,7 @@ type item struct {
 	revision   int64
 	seq        int64
 	removal    Removal
+	intended   bool
 	priority   Priority
 }
 
@@ -93,6 +97,16 @@ func (f *Feed) In(eras Eras) *Feed {
 	return f
 }
 
+// Intends tells the feed how to find out, when a tombstone is sent, whether it is Intended; it is called before anything else. It returns the
+// feed.
+func (f *Feed) Intends(intended func(Key) bool) *Feed {
+	f.intended = intended
+	return f
+}
+
+// Intended tells whether a tombstone of this key is, at this moment.
+func (f *Feed) Intended(k Key) bool { return f.intended != nil && f.intended(k) }
+
 // Shared tells up to which revision the history of a receiver at p is that of this feed, NotShared when nothing of it is known.
 func (f *Feed) Shared(p Position) int64 {
 	head := f.Head()
@@ -134,7 +148,7 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		return false
 	}
 	if c.Hash != (Hash{}) {
-		c.Removal = RemoveDelete
+		c.Removal, c.Intended = RemoveDelete, false
 	}
 	if ok && old.hash == c.Hash && old.removal == c.Removal {
 		return false
@@ -157,7 +171,7 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		f.items[c.Key] = old
 	}
 	f.seq++
-	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, priority: c.Priority}
+	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, intended: c.Intended, priority: c.Priority}
 	f.log = append(f.log, logged{f.seq, stepOf(revision, again), c.Key})
 	if c.Hash == (Hash{}) {
 		f.graves = append(f.graves, logged{f.seq, stepOf(revision, again), c.Key})

@@ -77,7 +77,7 @@ func (f *Feed) read(start, limit int) ([]Entry, int) {
 }
 
 func (it *item) entry(k Key) Entry {
-	e := Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Priority: it.priority}
+	e := Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Intended: it.intended, Priority: it.priority}
 	if e.Tombstone = it.hash == (Hash{}); e.Tombstone {
 		e.Priority = PriorityError
 	}

@@ -37,7 +37,7 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. All fields but Took are required.
+// Config is what an Applier works with. All fields but Holds, Deleting and Took are required.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
@@ -45,6 +45,10 @@ type Config struct {
 	Reports   Reports
 	// Relay is true when the target is a center's own API: nothing runs there, so nothing is autoscaled there.
 	Relay bool
+	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
+	Holds func(store.Entry) bool
+	// Deleting is called before an object is deleted.
+	Deleting func(tombstone store.Entry)
 	// Took is told how long each try to bring an object to its desired state took; it may be nil.
 	Took func(d time.Duration, failed bool)
 	Log  *slog.Logger
@@ -147,6 +151,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
 	case !ok, e.Found && !e.Tombstone: // nothing is known that could be done
+	case e.Tombstone && a.Holds != nil && a.Holds(e):
 	case e.Tombstone:
 		err = a.remove(ctx, e)
 	default:

@@ -109,6 +109,9 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	if err := a.leftovers(ctx, c, e.Key); err != nil {
 		return err
 	}
+	if a.Deleting != nil {
+		a.Deleting(e)
+	}
 	// gofail: var beforeTargetDelete struct{}
 	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, live.Metadata.UID, how == store.RemoveKeepDependents)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -93,7 +93,7 @@ func (s *step) syncTarget(w store.Write) {
 	t := d.targets[name]
 	fresh := t == nil || t.uid != str(meta, "uid")
 	if fresh {
-		t = &target{uid: str(meta, "uid"), feed: store.NewFeed(d.cfg.Incarnation, s.revision, d.body).In(d.cfg.Eras)}
+		t = &target{uid: str(meta, "uid"), feed: store.NewFeed(d.cfg.Incarnation, s.revision, d.body).In(d.cfg.Eras).Intends(d.elsewhere)}
 		d.targets[name] = t
 	}
 	before := t.Target

@@ -66,6 +66,7 @@ type Delivery struct {
 	holds     map[*object]*hold
 	givenUp   map[ref]struct{} // groups whose move was given up
 	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
+	intents   intents
 	revision  int64
 	epoch     uint32
 }
@@ -88,6 +89,7 @@ func New(cfg Config) *Delivery {
 		holds:     map[*object]*hold{},
 		givenUp:   map[ref]struct{}{},
 		finished:  map[*object]*set{},
+		intents:   intents{},
 	}
 }
 

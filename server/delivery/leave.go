@@ -33,12 +33,13 @@ func (s *step) leave(o *object, next *set) (kept bool) {
 		how, kept = store.RemoveOrphan, true
 		s.keep(o, left)
 	}
+	intended := next == nil && s.d.intended(o.key())
 	for _, t := range left.list() {
 		as := how
 		if how == store.RemoveDelete && s.frames(o, t) {
 			as = store.RemoveOrphan
 		}
-		s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Removal: as})
+		s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Removal: as, Intended: intended})
 	}
 	return kept
 }

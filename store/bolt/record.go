@@ -15,6 +15,7 @@ const (
 	flagCompressed = 1 << 1
 	flagSealed     = 1 << 2
 	flagFound      = 1 << 3
+	flagIntended   = 1 << 4
 	removalShift   = 6
 )
 
@@ -71,7 +72,7 @@ func decodeRecord(key, value []byte) (record, error) {
 	}
 	rest = rest[a+b+c:]
 	if r.Tombstone = r.flags&flagTombstone != 0; r.Tombstone {
-		r.Removal = store.Removal(r.flags >> removalShift)
+		r.Removal, r.Intended = store.Removal(r.flags>>removalShift), r.flags&flagIntended != 0
 	} else {
 		if len(rest) < len(r.Hash) {
 			return record{}, fmt.Errorf("%w: the record of %s", ErrCorrupt, k)
@@ -86,6 +87,9 @@ func decodeRecord(key, value []byte) (record, error) {
 // newTombstone is the record of a tombstone. It keeps the body of the record that it supersedes, as it is stored, when keep is true.
 func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 	r := record{Entry: e, epoch: epoch, flags: flagTombstone | byte(e.Removal)<<removalShift}
+	if e.Intended {
+		r.flags |= flagIntended
+	}
 	if keep {
 		r.stored = slices.Clone(old.stored)
 		r.flags |= old.flags & (flagCompressed | flagSealed)

@@ -244,7 +244,7 @@ func supersedes(e store.Entry, old record, known bool, epoch uint64) bool {
 	switch {
 	case !known:
 		return !e.Tombstone
-	case old.Hash == e.Hash && old.Removal == e.Removal:
+	case old.Hash == e.Hash && old.Removal == e.Removal && old.Intended == e.Intended:
 		return false
 	case old.epoch != epoch:
 		return true

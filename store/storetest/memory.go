@@ -90,7 +90,7 @@ func (m *Memory) commit(b store.Batch) error {
 	m.position = b.Through
 	for _, e := range b.Entries {
 		old, known := m.entries[e.Key]
-		same := known && old.Hash == e.Hash && old.Removal == e.Removal
+		same := known && old.Hash == e.Hash && old.Removal == e.Removal && old.Intended == e.Intended
 		if !known && e.Tombstone || same || known && m.fresh[e.Key] && e.Revision < old.Revision {
 			continue
 		}

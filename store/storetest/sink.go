@@ -74,7 +74,7 @@ func want(t *testing.T, s Sink, e store.Entry) {
 		t.Fatalf("get %s: known %t, %v", e.Key, ok, err)
 	}
 	if got.Hash != e.Hash || got.Revision != e.Revision || got.Generation != e.Generation || got.Tombstone != e.Tombstone ||
-		got.Removal != e.Removal || string(got.Body) != string(e.Body) {
+		got.Removal != e.Removal || got.Intended != e.Intended || string(got.Body) != string(e.Body) {
 		t.Fatalf("get %s: %+v, want %+v", e.Key, got, e)
 	}
 }
@@ -136,13 +136,13 @@ func removals(t *testing.T, open opener) {
 	at.Revision = 2
 	for i := range int(store.MaxRemoval) + 1 {
 		e := Tombstone(i, 2)
-		e.Removal = store.Removal(i)
+		e.Removal, e.Intended = store.Removal(i), i%2 == 0
 		commit(t, s, at, e)
 	}
 	s = reopen()
 	for i := range int(store.MaxRemoval) + 1 {
 		e := Tombstone(i, 2)
-		e.Removal = store.Removal(i)
+		e.Removal, e.Intended = store.Removal(i), i%2 == 0
 		want(t, s, e)
 	}
 	at.Revision = 3

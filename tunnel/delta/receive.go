@@ -138,7 +138,7 @@ func (r *receiver) frame(ctx context.Context, f frame) error {
 }
 
 func (r *receiver) decode(payload []byte) error {
-	entries, revision, _, err := r.decoder.Decode(payload)
+	entries, revision, more, err := r.decoder.Decode(payload)
 	if err != nil {
 		return err
 	}
@@ -151,6 +151,7 @@ func (r *receiver) decode(payload []byte) error {
 	}
 	r.batch.Entries = append(r.batch.Entries, entries...)
 	r.batch.Through = store.Position{Incarnation: r.head.Incarnation, Era: r.head.Era, Revision: revision}
+	r.batch.More = more
 	r.count++
 	return nil
 }

@@ -50,11 +50,11 @@ func (t theirs) differences(feed *store.Feed, live []store.Entry, revision int64
 		delete(t.hashes, e.Key)
 	}
 	for k := range t.hashes {
-		removal := store.RemoveByPolicy
+		gone := store.Entry{Key: k, Revision: revision, Tombstone: true, Removal: store.RemoveByPolicy}
 		if e, ok := feed.Get(k); ok && e.Tombstone {
-			removal = e.Removal
+			gone.Removal, gone.Intended = e.Removal, e.Intended
 		}
-		out = append(out, store.Entry{Key: k, Revision: revision, Tombstone: true, Removal: removal})
+		out = append(out, gone)
 	}
 	return out
 }

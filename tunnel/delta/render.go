@@ -13,6 +13,7 @@ import (
 // render gets the body of an entry, as a patch where the receiver has an earlier one. ok is false when there is nothing to send.
 func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bool, err error) {
 	if e.Tombstone {
+		e.Intended = e.Intended || s.feed.Intended(e.Key)
 		return wire.Item{Entry: e}, true, nil
 	}
 	if s.shared != nil {

@@ -17,7 +17,7 @@ const Slots = 512
 const (
 	entryPatch      = 1 << 0 // the body is a patch against the last one of this key on this stream
 	entryTombstone  = 1 << 1
-	entryReport     = 1 << 2 // the hash leaves the report's time out
+	entryReport     = 1 << 2 // the hash leaves the report's time out; of a tombstone: it is intended
 	entrySlot       = 1 << 3 // the key is a slot's
 	entryRevision   = 1 << 4 // the revision differs from that of the entry before
 	entryGeneration = 1 << 5 // the generation differs from that of the entry before
@@ -158,7 +158,7 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	}
 	set(entryPatch, it.Patch != nil)
 	set(entryTombstone, it.Entry.Tombstone)
-	set(entryReport, it.Report)
+	set(entryReport, it.Report || it.Entry.Tombstone && it.Entry.Intended)
 	set(entrySlot, known)
 	set(entryRevision, it.Entry.Revision != revision)
 	set(entryGeneration, it.Entry.Generation != generation)
@@ -281,7 +281,7 @@ type head struct {
 func (d *Decoder) header(c *cursor, before head) head {
 	h := head{Entry: store.Entry{Revision: before.Revision, Generation: before.Generation}, flags: c.byte()}
 	if h.Tombstone = h.flags&entryTombstone != 0; h.Tombstone {
-		h.Removal, h.Priority = store.Removal(h.flags>>topShift), store.PriorityError
+		h.Removal, h.Priority, h.Intended = store.Removal(h.flags>>topShift), store.PriorityError, h.flags&entryReport != 0
 	} else {
 		h.Priority = classes[h.flags>>topShift]
 	}

@@ -128,7 +128,7 @@ func TestBatches(t *testing.T) {
 				e := store.Entry{Key: k, Revision: revision - int64(random.IntN(3)), Generation: int64(random.IntN(4))}
 				if random.IntN(5) == 0 {
 					e.Priority = store.PriorityError
-					e.Tombstone, e.Removal = true, store.Removal(random.IntN(int(store.MaxRemoval)+1))
+					e.Tombstone, e.Removal, e.Intended = true, store.Removal(random.IntN(int(store.MaxRemoval)+1)), random.IntN(2) == 0
 					items = append(items, wire.Item{Entry: e})
 					want[k] = e
 					delete(sent, k)

@@ -1,0 +1,187 @@
+// Package brake protects a site from mistakes: it stands between the session and the durable copy of the desired state, and holds deletions
+// back when too many come at once, until an admin confirms them. Everything else goes on. What it holds, and that it holds, survives a restart.
+// It decides from tombstones alone and does no I/O but on the copy. agent.go wires it; apply asks it before it deletes.
+package brake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+const (
+	// DefaultShare is the share of a site's objects, in percent, that may be deleted within Window.
+	DefaultShare = 30
+	// Least is the number of deletions that are never too many.
+	Least = 10
+	// Window is the time in which deletions count together. Those of one revision do in any case.
+	Window = 10 * time.Second
+	// named is how many of the held objects are named to people.
+	named = 10
+)
+
+// Copy is the durable copy of what the parent wants. bolt.Sink is one.
+type Copy interface {
+	store.Sink
+	Get(k store.Key) (store.Entry, bool, error)
+	Each(visit func(store.Entry) error) error
+	Len() int
+}
+
+// Config is what a Brake works with.
+type Config struct {
+	Copy Copy
+	// Load and Save keep the brake's own few bytes durably.
+	Load func() ([]byte, error)
+	Save func([]byte) error
+	// Share is the share of objects, in percent, that may go at once; 0 is DefaultShare, 100 takes the brake off.
+	Share int
+	// Release is called with keys whose tombstones may be carried out now. It must not block.
+	Release func([]store.Key)
+	// Say is told what is held, nil for nothing. It must not block.
+	Say func(*tunnel.Withheld)
+	Log *slog.Logger
+}
+
+// Brake is the copy with a brake. It implements store.Sink.
+type Brake struct {
+	Copy
+	cfg Config
+
+	commit sync.Mutex // held for a whole Commit, Confirm or Allow; taken before mu
+	recent []moment   // under commit: deletions of the last Window that were let through
+
+	mu   sync.Mutex // guards what Holds reads
+	is   state
+	held map[store.Key]int64 // the held tombstones and their revisions
+	// confirmed are tombstones that an admin has seen. It is forgotten at a restart: nothing here depends on it.
+	confirmed map[store.Key]int64
+}
+
+// state is what survives a restart.
+type state struct {
+	// On: tombstones beyond the revision Free wait. Objects is how many objects there were.
+	On      bool  `json:"on,omitempty"`
+	Free    int64 `json:"free,omitempty"`
+	Objects int   `json:"objects,omitempty"`
+	// Gathering: the parts of a position are still coming, and only all of them together tell whether it is too much.
+	Gathering bool `json:"gathering,omitempty"`
+	// Allowed is how many deletions an admin has accepted together with the center.
+	Allowed int `json:"allowed,omitempty"`
+}
+
+type moment struct {
+	at time.Time
+	n  int
+}
+
+// Open takes up what was held before a restart.
+func Open(cfg Config) (*Brake, error) {
+	if cfg.Share == 0 {
+		cfg.Share = DefaultShare
+	}
+	b := &Brake{Copy: cfg.Copy, cfg: cfg, held: map[store.Key]int64{}, confirmed: map[store.Key]int64{}}
+	data, err := cfg.Load()
+	if err == nil && data != nil {
+		err = json.Unmarshal(data, &b.is)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the brake: %w", err)
+	}
+	if !b.is.On && !b.is.Gathering {
+		return b, nil
+	}
+	err = cfg.Copy.Each(func(e store.Entry) error {
+		if b.Holds(e) {
+			b.held[e.Key] = e.Revision
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for held deletions: %w", err)
+	}
+	if b.is.On {
+		b.cfg.Log.Warn("deletions are held until an admin confirms them", "deletions", len(b.held))
+		b.say()
+	}
+	return b, nil
+}
+
+// counts tells whether an entry takes something away that nobody has said goes on elsewhere.
+func counts(e store.Entry) bool {
+	return e.Tombstone && !e.Intended && e.Removal != store.RemoveOrphan
+}
+
+// Holds tells whether a tombstone must wait.
+func (b *Brake) Holds(e store.Entry) bool {
+	if !counts(e) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return (b.is.On || b.is.Gathering) && e.Revision > b.is.Free
+}
+
+// Confirmed tells whether an admin has seen this tombstone, or it needs no confirmation: where the target is a center, its own targets need
+// not ask again.
+func (b *Brake) Confirmed(e store.Entry) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	revision, ok := b.confirmed[e.Key]
+	return e.Intended || ok && revision == e.Revision
+}
+
+// Commit implements store.Sink. That deletions are held is durable before they are.
+func (b *Brake) Commit(ctx context.Context, batch store.Batch) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	next, released, err := b.weigh(batch)
+	if err != nil {
+		return err
+	}
+	if err := b.become(next); err != nil {
+		return err
+	}
+	if err := b.Copy.Commit(ctx, batch); err != nil {
+		return err
+	}
+	return b.settle(batch, released)
+}
+
+// Confirm lets the deletions up to a revision be carried out: an admin has seen them.
+func (b *Brake) Confirm(upTo int64) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	if !b.is.On {
+		return nil
+	}
+	next := b.is
+	next.Free = max(next.Free, upTo)
+	if err := b.become(next); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	for k, revision := range b.held {
+		if revision <= upTo {
+			b.confirmed[k] = revision
+		}
+	}
+	b.mu.Unlock()
+	b.release(func(revision int64) bool { return revision <= upTo })
+	return b.done()
+}
+
+// Allow lets the next comparison delete up to n objects: an admin has accepted a center that lacks them.
+func (b *Brake) Allow(n int) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	next := b.is
+	next.Allowed = n
+	return b.become(next)
+}

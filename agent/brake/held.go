@@ -1,0 +1,63 @@
+package brake
+
+import (
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+// release lets held tombstones go.
+func (b *Brake) release(which func(revision int64) bool) {
+	var keys []store.Key
+	b.mu.Lock()
+	for k, revision := range b.held {
+		if which(revision) {
+			keys = append(keys, k)
+			delete(b.held, k)
+		}
+	}
+	b.mu.Unlock()
+	if len(keys) > 0 {
+		b.cfg.Release(keys)
+	}
+}
+
+// forget drops what was confirmed of keys that are live again.
+func (b *Brake) forget(entries []store.Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range entries {
+		if !e.Tombstone {
+			delete(b.confirmed, e.Key)
+		}
+	}
+}
+
+// done takes the brake off when nothing is held any more, and says what is.
+func (b *Brake) done() error {
+	if b.is.On && len(b.held) == 0 {
+		if err := b.become(state{Gathering: b.is.Gathering, Free: b.is.Free, Allowed: b.is.Allowed}); err != nil {
+			return err
+		}
+		b.cfg.Log.Info("no deletions are held any more")
+	}
+	b.say()
+	return nil
+}
+
+func (b *Brake) say() {
+	if !b.is.On {
+		b.cfg.Say(nil)
+		return
+	}
+	w := &tunnel.Withheld{Deletions: len(b.held), Objects: b.is.Objects}
+	for k, revision := range b.held {
+		w.UpTo = max(w.UpTo, revision)
+		w.First = append(w.First, k.String())
+	}
+	slices.SortFunc(w.First, strings.Compare)
+	w.First = slices.Clip(w.First[:min(len(w.First), named)])
+	b.cfg.Say(w)
+}
