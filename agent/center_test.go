@@ -26,6 +26,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
 )
@@ -48,6 +49,8 @@ type center struct {
 	feed     *store.Feed
 	bodies   map[store.Key]store.Entry
 	revision int64
+	held     chan delta.Held // nil: nobody asks
+	orders   chan tunnel.Order
 	shut     func() // ends the QUIC door
 }
 
@@ -188,9 +191,25 @@ func (c *center) open() {
 
 func (c *center) close() { c.shut() }
 
+// hold makes the sessions that begin from now on tell what their sites hold, and take orders.
+func (c *center) hold() (<-chan delta.Held, chan<- tunnel.Order) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held, c.orders = make(chan delta.Held, 10), make(chan tunnel.Order, 1)
+	return c.held, c.orders
+}
+
 func (c *center) config() tunnel.ParentConfig {
+	c.mu.Lock()
+	held, orders := c.held, c.orders
+	c.mu.Unlock()
 	return tunnel.ParentConfig{
-		Log: discard(),
+		OnHeld: func(h delta.Held) {
+			if held != nil {
+				held <- h
+			}
+		},
+		Orders: orders, Log: discard(),
 		Admit: func(_ context.Context, who tunnel.Identity, _ tunnel.Hello) (tunnel.Admission, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()

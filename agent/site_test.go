@@ -34,11 +34,12 @@ type site struct {
 	access   target.Access
 	center   store.Incarnation
 	revision int64
+	share    int // MaxDeleteShare
 	stop     func()
 }
 
 func newSite(t testing.TB) *site {
-	s := &site{t: t, api: targettest.New(t), center: store.NewIncarnation()}
+	s := &site{t: t, api: targettest.New(t), center: store.NewIncarnation(), share: 100}
 	s.access = target.Cluster(s.api.Config())
 	s.start(t.TempDir())
 	t.Cleanup(func() { s.stop() })
@@ -52,7 +53,7 @@ func (s *site) start(dir string) {
 	if os.Getenv("SKERRY_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	a, err := open(Config{DataDir: dir, Target: s.access, Log: log})
+	a, err := open(Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Log: log})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func (s *site) desire(entries ...store.Entry) {
 	for i := range entries {
 		entries[i].Revision = s.revision
 	}
-	err := s.desired.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}})
+	err := s.brake.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

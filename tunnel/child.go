@@ -249,10 +249,10 @@ func (c *child) receive(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	followed := func() { c.Conditions.obey(nil) }
+	followed := func() { c.Conditions.Obey(nil) }
 	held := func(why error) {
 		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
-		c.Conditions.obey(why)
+		c.Conditions.Obey(why)
 	}
 	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log})
 	switch {

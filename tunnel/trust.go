@@ -63,8 +63,8 @@ func (c *Conditions) Withhold(w *Withheld) {
 	c.trust()
 }
 
-// obey says that the parent is followed; with why, that it is held.
-func (c *Conditions) obey(why error) {
+// Obey says that the parent is followed; with why, that it is held.
+func (c *Conditions) Obey(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.regressed, c.met = why, true
