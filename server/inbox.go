@@ -46,7 +46,7 @@ func (i *inboxes) get(target string) (*inbox, error) {
 	if err := os.MkdirAll(i.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
-	path := filepath.Join(i.dir, target+".db")
+	path := i.path(target)
 	file, _, err := bolt.OpenOrRebuild(path, bolt.Options{Log: i.log})
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
@@ -61,20 +61,70 @@ func (i *inboxes) get(target string) (*inbox, error) {
 	return box, nil
 }
 
-// Report returns the last report of a key from a target; it is false for what was never reported, and for tombstones.
-func (i *inboxes) Report(target string, key store.Key) (store.Entry, bool, error) {
+// known returns an inbox that exists, nil when nothing was ever reported or the target is gone.
+func (i *inboxes) known(target string) (*inbox, error) {
 	i.mu.Lock()
-	box, err := i.get(target)
+	defer i.mu.Unlock()
+	if i.open[target] == nil {
+		if _, err := os.Stat(i.path(target)); errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return i.get(target)
+}
+
+func (i *inboxes) path(target string) string { return filepath.Join(i.dir, target+".db") }
+
+// Len is how many reports the inbox of a target holds.
+func (i *inboxes) Len(target string) int {
+	box, err := i.known(target)
+	if box == nil || err != nil {
+		return 0
+	}
+	return box.Len()
+}
+
+// Forget removes the inbox of a target that is gone, and tells of all that was in it.
+func (i *inboxes) Forget(target string) {
+	box, err := i.known(target)
+	if box == nil || err != nil {
+		return
+	}
+	keys, err := box.keys()
+	i.mu.Lock()
+	delete(i.open, target)
+	err = errors.Join(err, box.file.Close(), os.Remove(i.path(target)))
 	i.mu.Unlock()
 	if err != nil {
+		i.log.Warn("the reports of a target that is gone are left behind", "target", target, "err", err)
+	}
+	i.reported(target, keys)
+}
+
+// keys are those of all reports.
+func (b *inbox) keys() (keys []store.Key, err error) {
+	err = b.Each(func(e store.Entry) error {
+		if !e.Tombstone && !e.Found {
+			keys = append(keys, e.Key)
+		}
+		return nil
+	})
+	return keys, err
+}
+
+// Report returns the last report of a key from a target; it is false for what was never reported, and for tombstones.
+func (i *inboxes) Report(target string, key store.Key) (store.Entry, bool, error) {
+	box, err := i.known(target)
+	if box == nil || err != nil {
 		return store.Entry{}, false, err
 	}
 	entry, ok, err := box.Get(key)
 	return entry, ok && !entry.Tombstone && !entry.Found, err
 }
 
-// Replay tells of all reports that the inboxes hold: a status that was stored but not yet written before a crash is written now.
-func (i *inboxes) Replay() {
+// Replay tells of all reports that the inboxes hold: a status that was stored but not yet written before a crash is written now. Inboxes of
+// targets that are gone are removed.
+func (i *inboxes) Replay(member func(target string) bool) {
 	files, err := os.ReadDir(i.dir)
 	if err != nil {
 		return // nothing was ever reported
@@ -84,6 +134,10 @@ func (i *inboxes) Replay() {
 		if !ok {
 			continue
 		}
+		if !member(target) {
+			i.Forget(target)
+			continue
+		}
 		i.mu.Lock()
 		box, err := i.get(target)
 		i.mu.Unlock()
@@ -91,13 +145,7 @@ func (i *inboxes) Replay() {
 			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
 			continue
 		}
-		var keys []store.Key
-		err = box.Each(func(e store.Entry) error {
-			if !e.Tombstone && !e.Found {
-				keys = append(keys, e.Key)
-			}
-			return nil
-		})
+		keys, err := box.keys()
 		if err != nil {
 			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
 		}

@@ -151,7 +151,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Sign: func(csr []byte, name string) ([]byte, error) {
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
-		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
+		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Forget: s.inboxes.Forget, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
@@ -209,7 +209,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 	}
 	if started(caughtUp) {
-		s.inboxes.Replay()
+		s.inboxes.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
 		start("memory", memory.Run)
 		start("kubeconfig", s.keepKubeconfig)
 		start("delivery", s.delivery.Run)

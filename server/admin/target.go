@@ -37,6 +37,7 @@ func TargetCommand() *cli.Command {
 	flags := ClientFlags(OutputFlag("name, json or yaml"), &cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})
 	return &cli.Command{Name: "target", Usage: "let sites go, keep them out, and confirm what they hold back", Subcommands: []*cli.Command{
 		acceptCommand(),
+		removeCommand(),
 		{Name: "revoke", Usage: "end a site's session and never let its key in again; what runs there goes on", ArgsUsage: "NAME", Flags: flags,
 			Action: named(RevokeTarget)},
 		{Name: "release", Usage: "let another key, with a new token, take over a site's name", ArgsUsage: "NAME", Flags: flags,

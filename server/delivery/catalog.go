@@ -124,6 +124,8 @@ type target struct {
 	uid   string
 	feed  *store.Feed
 	epoch uint32
+	// emptied: the SyncTarget is being deleted, and nothing of what is placed there may stay.
+	emptied bool
 }
 
 func (d *Delivery) kindOf(w store.Write) *kind {

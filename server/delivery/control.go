@@ -93,7 +93,8 @@ func (s *step) syncTarget(w store.Write) {
 	t := d.targets[name]
 	fresh := t == nil || t.uid != str(meta, "uid")
 	if fresh {
-		t = &target{uid: str(meta, "uid"), feed: store.NewFeed(d.cfg.Incarnation, s.revision, d.body).In(d.cfg.Eras).Intends(d.elsewhere)}
+		t = &target{uid: str(meta, "uid"), feed: store.NewFeed(d.cfg.Incarnation, s.revision, d.body).In(d.cfg.Eras)}
+		t.feed.Intends(func(k store.Key) bool { return d.intends(t, k) })
 		d.targets[name] = t
 	}
 	before := t.Target
@@ -102,6 +103,7 @@ func (s *step) syncTarget(w store.Write) {
 	if fresh && !s.bulk {
 		s.fill(name)
 	}
+	s.empty(name, t, w.Object)
 	if fresh || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
 		d.countLocations()
 	}
@@ -183,6 +185,9 @@ func (s *step) sweepControl() {
 func (d *Delivery) world(sp *space) placement.World {
 	w := placement.World{Offered: sp.offered}
 	for _, t := range d.targets {
+		if t.emptied {
+			continue
+		}
 		one := t.Target
 		one.Objects = t.feed.Len()
 		w.Targets = append(w.Targets, one)

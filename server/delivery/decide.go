@@ -109,7 +109,7 @@ func (d *Delivery) look(r ref) *plan {
 		Volumes: map[string][]string{}, NotReady: map[string]string{}}
 	p.state.Suspended = g.kind == ofPlacement && g.book.rule != nil && g.book.rule.Suspended
 	for _, t := range current.list() {
-		if d.targets[t] == nil {
+		if d.targets[t] == nil || d.targets[t].emptied {
 			p.state.Gone = append(p.state.Gone, t)
 		}
 	}

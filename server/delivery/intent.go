@@ -39,10 +39,10 @@ func (d *Delivery) intended(k store.Key) bool {
 	return ok && time.Since(at) <= intentTime
 }
 
-// elsewhere tells whether an object is placed on any target: then a target that it leaves loses nothing.
-func (d *Delivery) elsewhere(k store.Key) bool {
+// intends tells whether a target that is told to delete an object need not ask: the object is placed elsewhere, or the target is being emptied.
+func (d *Delivery) intends(t *target, k store.Key) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	o := d.find(k)
-	return o != nil && o.on.len() > 0
+	return t.emptied || o != nil && o.on.len() > 0
 }

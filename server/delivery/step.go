@@ -40,6 +40,9 @@ func (s *step) finish() {
 	}
 	for name, changes := range s.changes {
 		if t := s.d.targets[name]; t != nil {
+			if t.emptied {
+				changes = onlyTombstones(changes)
+			}
 			t.feed.Apply(s.revision, changes...)
 		}
 	}

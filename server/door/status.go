@@ -64,6 +64,9 @@ func (d *Door) keepStatus(ctx context.Context) {
 // keep brings one status up to date. What fails is left for the next look.
 func (d *Door) keep(ctx context.Context, name string, waited bool) {
 	err := d.writeStatus(ctx, name, waited)
+	if err == nil {
+		err = d.keepFinalizer(ctx, name)
+	}
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -80,7 +83,7 @@ func (d *Door) look() {
 		s.glance()
 		d.account(s, time.Now())
 		shown, at := s.lastShown()
-		if s.standing(d.cfg.Objects(name)) != shown {
+		if s.standing(d.cfg.Objects(name)) != shown || d.detaching(name) {
 			d.targets.touch(name)
 		} else if time.Since(at) >= heartbeat {
 			due = append(due, s)
@@ -134,6 +137,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	case waited || d.disconnected(name) || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil:
 		absent(&st)
 	}
+	d.sayDetaching(&st, s)
 	if equality.Semantic.DeepEqual(*before, st.Status) {
 		return nil
 	}

@@ -118,7 +118,8 @@ func (t *targets) put(name string, obj map[string]any) (news bool) {
 	t.known[name] = target{key: key, accept: accept, object: obj, link: policyOf(obj)}
 	close(t.news)
 	t.news = make(chan struct{})
-	return !known || before.key != key || before.link != t.known[name].link || revokedKeys(before.object) != revokedKeys(obj)
+	return !known || before.key != key || before.link != t.known[name].link || revokedKeys(before.object) != revokedKeys(obj) ||
+		detachOf(before.object) != detachOf(obj)
 }
 
 // awaitTime is how long a join waits until the door knows of it.
@@ -208,5 +209,8 @@ func (d *Door) removed(name string) {
 	d.mu.Unlock()
 	if s != nil {
 		s.cancel(errRemoved)
+	}
+	if d.cfg.Forget != nil {
+		d.cfg.Forget(name)
 	}
 }

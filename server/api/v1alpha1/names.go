@@ -25,6 +25,8 @@ const (
 	AnnotationKey = "skerry.dev/key"
 	// AnnotationRevoked on a SyncTarget lists, with commas, the keys that are never let in again, the newest first.
 	AnnotationRevoked = "skerry.dev/revoked-keys"
+	// FinalizerDetach keeps a SyncTarget whose detachPolicy is Clean until the target is empty.
+	FinalizerDetach = "skerry.dev/detach"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the value of status.held.accept.
 	AnnotationAccept = "skerry.dev/accept"
 	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What an object's own mark says of them is old.
@@ -48,6 +50,7 @@ const (
 const (
 	ConditionReady     = "Ready"
 	ConditionDeleting  = "Deleting"
+	ConditionDetaching = "Detaching"
 	ConditionConnected = "Connected"
 	ConditionSynced    = "Synced"
 	// ConditionUnique is False while two agents with the identity of a SyncTarget take turns.

@@ -35,10 +35,26 @@ type SyncTargetSpec struct {
 	// Unschedulable keeps new decisions away from this target; what is there stays.
 	// +optional
 	Unschedulable bool `json:"unschedulable,omitempty"`
+	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there what runs there. Clean removes all that was
+	// placed there first: the SyncTarget stays, with the condition Detaching, until the target has reported that it is gone.
+	// +kubebuilder:default=Keep
+	// +optional
+	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.
 	// +optional
 	Link *Link `json:"link,omitempty"`
 }
+
+// DetachPolicy is what becomes of what was placed on a target that is removed.
+//
+// +kubebuilder:validation:Enum=Keep;Clean
+type DetachPolicy string
+
+// The policies.
+const (
+	DetachKeep  DetachPolicy = "Keep"
+	DetachClean DetachPolicy = "Clean"
+)
 
 // LinkClass is a kind of link.
 //

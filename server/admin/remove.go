@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// removeCommand is `skerry target remove`.
+func removeCommand() *cli.Command {
+	remove := func(c *cli.Context) error {
+		name, err := OneArgument(c, "name of the site (skerry status)")
+		if err != nil {
+			return err
+		}
+		return RemoveTarget(c.Context, RemoveOptions{Kubeconfig: c.String("kubeconfig"), Name: name, Clean: c.Bool("clean"), Force: c.Bool("force"),
+			DryRun: c.Bool("dry-run"), Wait: c.Duration("wait"), Out: c.App.Writer})
+	}
+	return &cli.Command{Name: "remove", Usage: "detach a site; what runs there stays, unless --clean", ArgsUsage: "NAME", Action: remove,
+		Flags: ClientFlags(
+			&cli.BoolFlag{Name: "clean", Usage: "remove everything that was placed there first"},
+			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer; what runs there stays"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
+			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until it is removed"})}
+}
+
+// RemoveOptions say how to detach a site.
+type RemoveOptions struct {
+	Kubeconfig string
+	Name       string
+	Clean      bool
+	Force      bool
+	DryRun     bool
+	Wait       time.Duration
+	Out        io.Writer
+}
+
+// RemoveTarget deletes a SyncTarget and waits until it is gone.
+func RemoveTarget(ctx context.Context, o RemoveOptions) error {
+	if o.Clean && o.Force {
+		return Usage("--clean waits for the site, --force does not: give one of them")
+	}
+	c, err := open(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	targets, dry := c.root.Resource(syncTargets), []string(nil)
+	if o.DryRun {
+		dry = []string{metav1.DryRunAll}
+	}
+	target, err := targets.Get(ctx, o.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no site %q; see them with: skerry status", o.Name)
+	} else if err != nil {
+		return fmt.Errorf("read site %s: %w", o.Name, err)
+	}
+	if o.Clean || o.Force {
+		policy := v1alpha1.DetachKeep
+		finalizers := slices.DeleteFunc(target.GetFinalizers(), func(f string) bool { return f == v1alpha1.FinalizerDetach })
+		if o.Clean {
+			policy, finalizers = v1alpha1.DetachClean, append(finalizers, v1alpha1.FinalizerDetach)
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": target.GetUID(), "finalizers": finalizers},
+			"spec": map[string]any{"detachPolicy": policy}})
+		if err != nil {
+			return err
+		}
+		_, err = targets.Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry-cli", DryRun: dry})
+		if err != nil && !apierrors.IsNotFound(err) { // without its finalizer one that was being deleted is gone
+			return fmt.Errorf("set how site %s is detached: %w", o.Name, err)
+		}
+	}
+	uid := target.GetUID()
+	err = targets.Delete(ctx, o.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, DryRun: dry})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove site %s: %w", o.Name, err)
+	}
+	if o.DryRun {
+		fmt.Fprintf(o.Out, "synctarget.skerry.dev/%s removed (dry run: nothing was changed)\n", o.Name)
+		return nil
+	}
+	return c.awaitRemoved(ctx, o, uid)
+}
+
+// errStillThere is returned when a site is not removed in time.
+var errStillThere = errors.New("not removed yet")
+
+func (c *center) awaitRemoved(ctx context.Context, o RemoveOptions, uid types.UID) error {
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	why := ""
+	for {
+		is, err := c.root.Resource(syncTargets).Get(ctx, o.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && is.GetUID() != uid:
+			fmt.Fprintf(o.Out, "synctarget.skerry.dev/%s removed\n", o.Name)
+			return nil
+		case err == nil:
+			_, why = condition(is.Object, v1alpha1.ConditionDetaching)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: site %s: %s", errStillThere, o.Name, orElse(why, "the center has not begun"))
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package delivery
+
+import (
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// intended tells whether the tombstone of a key on a target is one that the target need not ask about.
+func (c *center) intended(target string, k store.Key) bool {
+	e, ok := c.d.Feed(target).Get(k)
+	return ok && e.Tombstone && (e.Intended || c.d.Feed(target).Intended(k))
+}
+
+// What moves is no loss for the target that it leaves; what is deleted is, unless it was announced.
+func TestOnlyWhatIsLostIsAskedAbout(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	moved, deleted, announced := c.configMap("moved"), c.configMap("deleted"), c.configMap("announced")
+	c.eventually("on a", func() bool { return c.has("a", moved) && c.has("a", deleted) && c.has("a", announced) })
+	c.put(deleted, nil)
+	c.d.Intend(announced)
+	c.put(announced, nil)
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	c.eventually("on b", func() bool { return c.has("b", moved) })
+	c.report("b", moved, nil)
+	c.eventually("off a", func() bool { return !c.has("a", moved) })
+	for k, want := range map[store.Key]bool{moved: true, nsKey("app"): true, deleted: false, announced: true} {
+		if got := c.intended("a", k); got != want {
+			t.Errorf("%s: intended %t, want %t", k, got, want)
+		}
+	}
+	again := c.configMap("announced") // an announcement is for one deletion
+	c.eventually("on b", func() bool { return c.has("b", again) })
+	c.put(again, nil)
+	if c.intended("b", again) {
+		t.Error("a second deletion counts as announced")
+	}
+}
+
+// A target that is being removed with Clean is emptied, over a restart too, and nothing comes back to it.
+func TestRemovedTargetIsEmptied(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	cm := c.configMap("one")
+	c.eventually("on a", func() bool { return c.has("a", cm) && c.has("a", nsKey("app")) })
+	leaving := map[string]any{"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{v1alpha1.FinalizerDetach}}
+	c.put(rootKey("synctargets", "a"), obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Clean"}))
+	if c.d.Feed("a").Len() != 0 || !c.intended("a", cm) || !c.intended("a", nsKey("app")) {
+		t.Errorf("%d objects are left; intended %t, %t", c.d.Feed("a").Len(), c.intended("a", cm), c.intended("a", nsKey("app")))
+	}
+	other := c.configMap("two")
+	c.restart()
+	c.configMap("three")
+	if c.d.Feed("a").Len() != 0 || !c.d.Feed("a").Intended(cm) || c.has("a", other) {
+		t.Errorf("%d objects are back after a restart", c.d.Feed("a").Len())
+	}
+	c.eventually("the decision is revised", func() bool { return c.annotation(nsKey("app")) == "" })
+}
