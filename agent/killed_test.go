@@ -31,7 +31,7 @@ func beKilled() {
 	if err := json.Unmarshal([]byte(os.Getenv(killedEnv)), &k); err != nil {
 		panic(err)
 	}
-	err := Run(context.Background(), Config{DataDir: k.Dir, Parents: []string{k.Parent}, Token: k.Token, Name: "paris",
+	err := Run(context.Background(), Config{DataDir: k.Dir, Parents: []string{k.Parent}, Token: k.Token, Name: "paris", MaxDeleteShare: 100,
 		Target: target.Cluster(&rest.Config{Host: k.Target, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			if k.Harmless {
 				return next
