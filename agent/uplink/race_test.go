@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,10 +48,13 @@ func TestRace(t *testing.T) {
 				for _, w := range c.ways {
 					ways = append(ways, way(w))
 				}
+				var mu sync.Mutex // guards open and tried
 				var open []tunnel.Conn
 				tried := 0
 				dial := func(ctx context.Context, w Way) (tunnel.Conn, error) {
+					mu.Lock()
 					tried++
+					mu.Unlock()
 					is := c.script[w.Transport]
 					select {
 					case <-time.After(is.takes):
@@ -61,7 +65,9 @@ func TestRace(t *testing.T) {
 						return nil, is.err
 					}
 					child, _ := pipe.New(pipe.Options{})
+					mu.Lock()
 					open = append(open, child)
+					mu.Unlock()
 					return child, nil
 				}
 				began := time.Now()

@@ -128,6 +128,7 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 		c := newCenter(t)
 		stop := c.open()
 		failures := 3
+		c.api.mu.Lock()
 		c.api.meddle = func(r *http.Request, path string) int {
 			if r.Method == http.MethodPatch && path == targetsPath+"/paris" && failures > 0 {
 				failures--
@@ -135,6 +136,7 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 			}
 			return 0
 		}
+		c.api.mu.Unlock()
 		c.connect(c.joined("paris"))
 		within(t, 3*glance+3*time.Second, "the status", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionSynced, "True") })
 		stop()

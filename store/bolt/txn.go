@@ -28,9 +28,11 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 		return &diskError{ErrReadOnly}
 	}
 	var stats bbolt.TxStats
+	pageSize := 0
 	done := false // do has ended well: what fails after that is the disk
 	err := guard(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
+			pageSize = tx.DB().Info().PageSize // only a transaction may ask: without one the file may be mapped anew meanwhile
 			tx.OnCommit(func() { stats = tx.Stats() })
 			err := do(tx)
 			if err == nil {
@@ -42,7 +44,7 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	})
 	switch {
 	case err == nil:
-		f.cost.add(stats, f.db.Info().PageSize)
+		f.cost.add(stats, pageSize)
 		f.dirty.Store(true)
 	case done && !errors.Is(err, ErrCorrupt) || errors.Is(err, syscall.ENOSPC):
 		err = &diskError{err}
