@@ -99,8 +99,8 @@ func TestOtherDataIsHeld(t *testing.T) {
 			if h.Delete != c.delete || h.Change != c.change || h.Add != c.add || h.Objects != 25 || h.At != sink.Position() || len(h.First) != min(c.delete, delta.HeldKeys) {
 				t.Errorf("%s: %+v", c.name, h)
 			}
-			sent, got := s.end()
-			if !errors.Is(sent, context.Canceled) || !errors.Is(got, context.Canceled) {
+			// Both were running when they were stopped; the sender may hear of it from its context or from the receiver.
+			if sent, got := s.end(); sent == nil || !errors.Is(got, context.Canceled) {
 				t.Errorf("%s: Send: %v; Receive: %v", c.name, sent, got)
 			}
 		}
