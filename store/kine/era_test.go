@@ -31,11 +31,7 @@ func TestErasSurviveAndBranch(t *testing.T) {
 	if len(first) != 1 || first[0].From != 0 || first[0].Era == 0 {
 		t.Fatalf("eras of a new store: %+v", first)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, FileName)) // closed: all of it is in this one file
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(backup, FileName), data, 0o600); err != nil {
+	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil { // the database and, where closing left one, its log
 		t.Fatal(err)
 	}
 	second, later := run(dir, 5)
