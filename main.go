@@ -349,7 +349,7 @@ func logger(c *cli.Context) (*slog.Logger, error) {
 		return nil, admin.Usage("--log-format %q: use text or json", c.String("log-format"))
 	}
 	log := slog.New(handler)
-	libraries := slog.New(atLeast{handler, max(level, slog.LevelWarn)})
+	libraries := slog.New(atLeast{handler, max(level, slog.LevelWarn), c.Context})
 	klog.SetSlogLogger(libraries.With("part", "kubernetes"))
 	logrus.SetLevel(logrus.WarnLevel)
 	logrus.SetFormatter(&logrus.TextFormatter{DisableTimestamp: true, DisableColors: true})
@@ -361,16 +361,18 @@ func logger(c *cli.Context) (*slog.Logger, error) {
 type atLeast struct {
 	slog.Handler
 	level slog.Level
+	run   context.Context
 }
 
 // Enabled implements slog.Handler.
 func (h atLeast) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-// Handle implements slog.Handler. That a client has gone away while it was answered is an error to the library, and to nobody else.
+// Handle implements slog.Handler. That a client has gone away while it was answered is an error to the library, and to nobody else; so is what
+// it says of requests that are broken off because the process stops.
 func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
-	gone := false
+	gone := h.run.Err() != nil
 	r.Attrs(func(a slog.Attr) bool {
-		gone = a.Key == "err" && slices.Contains([]string{"http2: stream closed", "client disconnected"}, a.Value.String())
+		gone = gone || a.Key == "err" && slices.Contains([]string{"http2: stream closed", "client disconnected"}, a.Value.String())
 		return !gone
 	})
 	if gone {
@@ -383,10 +385,10 @@ func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return atLeast{h.Handler.WithAttrs(attrs), h.level}
+	return atLeast{h.Handler.WithAttrs(attrs), h.level, h.run}
 }
 
 // WithGroup implements slog.Handler.
 func (h atLeast) WithGroup(name string) slog.Handler {
-	return atLeast{h.Handler.WithGroup(name), h.level}
+	return atLeast{h.Handler.WithGroup(name), h.level, h.run}
 }
