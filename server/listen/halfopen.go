@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+
+	"skerry.dev/skerry/tunnel"
 )
 
 // Limits bound connections whose handshake is not done. One costs about 30 KB.
@@ -41,7 +43,7 @@ func newHalfOpen(limits Limits) *halfOpen {
 
 // add makes room for a new one.
 func (o *halfOpen) add(c net.Conn) *handshake {
-	h := &handshake{conn: c, source: sourceOf(c.RemoteAddr())}
+	h := &handshake{conn: c, source: tunnel.SourceOf(c.RemoteAddr())}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	same := o.sources[h.source]
@@ -93,22 +95,4 @@ func (o *halfOpen) dropped() (n int, lastFrom netip.Prefix) {
 	defer o.mu.Unlock()
 	n, o.drops = o.drops, 0
 	return n, o.lastFrom
-}
-
-// sourceOf is whom a connection counts for: one subscriber has a whole IPv6 network.
-func sourceOf(a net.Addr) netip.Prefix {
-	addr, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.Prefix{}
-	}
-	ip := addr.AddrPort().Addr().Unmap()
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	source, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return source
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"skerry.dev/skerry/tunnel"
 )
 
 // How often joins are looked at. What stands behind it reads the center's store and checks signatures, for whoever asks: an address alone
@@ -46,11 +48,7 @@ func (l *limiter) from(remote string) *rate.Limiter {
 	}
 	var network netip.Prefix // that of whatever is no address: one for all of them
 	if a, err := netip.ParseAddr(host); err == nil {
-		bits := 64
-		if a = a.Unmap(); a.Is4() {
-			bits = 32
-		}
-		network, _ = a.WithZone("").Prefix(bits) // the number of bits fits
+		network = tunnel.Source(a)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	quicgo "github.com/quic-go/quic-go"
+
+	"skerry.dev/skerry/tunnel"
 )
 
 // Limits bound the handshakes that go on at a parent. One costs about 60 KB until it is done or has been silent for handshakeIdle.
@@ -51,7 +53,7 @@ type doneKey struct{}
 
 // begin implements quicgo.Transport.ConnContext.
 func (h *handshakes) begin(ctx context.Context, info *quicgo.ClientInfo) (context.Context, error) {
-	source := sourceOf(info.RemoteAddr)
+	source := tunnel.SourceOf(info.RemoteAddr)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.total >= h.limits.Total || h.sources[source] >= h.limits.Source {
@@ -79,21 +81,4 @@ func (h *handshakes) end(source netip.Prefix) {
 	if h.sources[source]--; h.sources[source] == 0 {
 		delete(h.sources, source)
 	}
-}
-
-func sourceOf(a net.Addr) netip.Prefix {
-	addr, ok := a.(*net.UDPAddr)
-	if !ok {
-		return netip.Prefix{}
-	}
-	ip := addr.AddrPort().Addr().Unmap()
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	source, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return source
 }
