@@ -136,6 +136,21 @@ func TestDriftIsOnlyReported(t *testing.T) {
 	s.healthy(restored)
 }
 
+func TestWhatIsReportedBeforeTheTargetIsObservedStays(t *testing.T) {
+	s := newSite(t)
+	gone := with(configMap("default", "deleted", "ours"), `{"whenDrifted":"Report"}`)
+	s.desire(gone)
+	s.settled()
+	<-s.observer.Ready()
+	s.api.Remove("", "configmaps", "default", "deleted")
+	s.reported(gone, "Drifted")
+	s.settled()
+	s.late = true
+	s.restart(true)
+	<-s.observer.Ready()
+	s.reported(gone, "Drifted")
+}
+
 func TestDriftThatIsTakenBackIsNoDrift(t *testing.T) {
 	s := newSite(t)
 	c := with(configMap("default", "c", "ours"), `{"whenDrifted":"Report"}`)

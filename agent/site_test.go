@@ -34,7 +34,8 @@ type site struct {
 	access   target.Access
 	center   store.Incarnation
 	revision int64
-	share    int // MaxDeleteShare
+	share    int  // MaxDeleteShare
+	late     bool // what is observed is begun after everything was applied
 	stop     func()
 }
 
@@ -60,8 +61,12 @@ func (s *site) start(dir string) {
 	s.agent = a
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
-	parts.Go(func() { ignore(a.observer.Run(ctx)) })
 	parts.Go(func() { ignore(a.applier.Run(ctx)) })
+	if s.late {
+		<-a.applier.Compared()
+		eventually(s.t, "everything is applied", func() bool { return a.applier.Pending() == 0 })
+	}
+	parts.Go(func() { ignore(a.observer.Run(ctx)) })
 	parts.Go(func() { ignore(a.followTarget(ctx)) })
 	books, closeBooks := context.WithCancel(context.Background())
 	var ledger sync.WaitGroup

@@ -80,7 +80,10 @@ func (o *Observer) Run(ctx context.Context) error {
 	clear(o.counts) // what was counted before there was anything to start
 	clear(o.counted)
 	o.Inventory.Each(func(k store.Key, r inventory.Record) {
-		o.record(k).applied(r)
+		rec := o.record(k)
+		failure := rec.failure // told before this began
+		rec.applied(r)
+		rec.failure = failure
 		o.publish(k)
 		o.follow(k, r)
 	})
