@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 )
@@ -31,15 +32,22 @@ func firstFree(clusters []*Cluster, usable func(netip.Addr) bool) (netip.Addr, e
 	return netip.Addr{}, errors.New("no loopback address is free for another simulated cluster")
 }
 
-// loopbackFree says whether a simulated cluster's ports are free at the address:
-// a cluster of another state directory may have it.
-func loopbackFree(address netip.Addr) bool {
+// claim takes an address for an Up, for as long as the answer is open: clusters
+// of other state directories may be starting at the same moment, and do not
+// listen yet. It returns nil when somebody else has the address. The claim is a
+// name of the machine's network namespace, so a crash leaves nothing behind.
+func claim(address netip.Addr) io.Closer {
+	name, err := net.Listen("unix", "@skerry-testenv-"+address.String())
+	if err != nil {
+		return nil
+	}
 	for _, port := range []uint16{apiPort, kubeletPort} {
 		l, err := net.Listen("tcp", netip.AddrPortFrom(address, port).String())
 		if err != nil {
-			return false
+			name.Close()
+			return nil
 		}
 		l.Close()
 	}
-	return true
+	return name
 }

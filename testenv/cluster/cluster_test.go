@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -37,6 +38,32 @@ func TestFirstFree(t *testing.T) {
 	}
 	if _, err := firstFree(nil, func(netip.Addr) bool { return false }); err == nil {
 		t.Error("nothing usable: want an error")
+	}
+}
+
+func TestClaimKeepsOthersAway(t *testing.T) {
+	address := loopbackAddress(maxSimulated - 1)
+	first := claim(address)
+	if first == nil {
+		t.Fatal("a free address was not given")
+	}
+	if claim(address) != nil {
+		t.Error("an address was given twice")
+	}
+	first.Close()
+	again := claim(address)
+	if again == nil {
+		t.Fatal("an address that was given back was not given again")
+	}
+	defer again.Close()
+	other := netip.AddrFrom4([4]byte{127, 77, 251, 1})
+	l, err := net.Listen("tcp", netip.AddrPortFrom(other, apiPort).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if claim(other) != nil {
+		t.Error("an address was given at which somebody listens")
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 )
 
@@ -50,7 +51,10 @@ func (u *up) reserveLoopback(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address, err := firstFree(all, loopbackFree)
+	address, err := firstFree(all, func(address netip.Addr) bool {
+		u.claim = claim(address)
+		return u.claim != nil
+	})
 	if err != nil {
 		return err
 	}

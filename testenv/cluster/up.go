@@ -46,7 +46,7 @@ func (s State) Up(ctx context.Context, name string, o Options) (*Cluster, error)
 		return nil, fmt.Errorf("cluster %s exists: take it down first with: testenv down %s", name, name)
 	}
 	u := newUp(s, o)
-	defer u.onEnd()
+	defer u.close()
 	err = u.run(ctx, name)
 	if err == nil {
 		return u.cluster, nil
@@ -70,12 +70,20 @@ type up struct {
 	began   time.Time
 	ended   context.Context // ends when a process of the cluster ends
 	onEnd   context.CancelFunc
+	claim   io.Closer // of a loopback address, until the cluster listens there; nil when it has none
 }
 
 func newUp(s State, o Options) *up {
 	u := &up{state: s, options: o, began: time.Now()}
 	u.ended, u.onEnd = context.WithCancel(context.Background())
 	return u
+}
+
+func (u *up) close() {
+	u.onEnd()
+	if u.claim != nil {
+		u.claim.Close()
+	}
 }
 
 // deadline bounds the waits: a cluster that is not up by then will not be.
