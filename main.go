@@ -194,6 +194,7 @@ func centerCommand() *cli.Command {
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},
+		Subcommands: server.BackupCommands(version, admin.Usage),
 	}
 }
 
