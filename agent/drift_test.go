@@ -151,6 +151,21 @@ func TestWhatIsReportedBeforeTheTargetIsObservedStays(t *testing.T) {
 	s.reported(gone, "Drifted")
 }
 
+func TestReportedDriftStaysReported(t *testing.T) {
+	s := newSite(t)
+	c := with(configMap("default", "c", "ours"), `{"whenDrifted":"Report"}`)
+	s.desire(c)
+	s.settled()
+	<-s.observer.Ready()
+	s.api.Put("v1", "ConfigMap", "default", "c", data(map[string]any{"value": "theirs"}))
+	s.reported(c, "Drifted")
+	s.applier.Changed([]store.Key{c.Key}) // looked at again, though nothing differs
+	s.settled()
+	if r := s.report(c.Key); r == nil || r.Error == nil || r.Error.Reason != "Drifted" {
+		t.Errorf("report %+v", r)
+	}
+}
+
 func TestDriftThatIsTakenBackIsNoDrift(t *testing.T) {
 	s := newSite(t)
 	c := with(configMap("default", "c", "ours"), `{"whenDrifted":"Report"}`)

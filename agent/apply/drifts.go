@@ -28,19 +28,21 @@ func (d *drifts) note(k store.Key, content uint64) bool {
 	return true
 }
 
-// open tells whether there is a drift to look at.
-func (d *drifts) open(k store.Key) bool {
+// open tells whether there is a drift to look at, or one that was reported and is left as it is.
+func (d *drifts) open(k store.Key) (open, told bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, ok := d.seen[k]
-	return ok && !known.handled
+	return ok && !known.handled, ok && known.handled
 }
 
-// handle leaves a drift as it is until it changes.
+// handle leaves a drift as it is until it changes. One that has changed meanwhile stays open.
 func (d *drifts) handle(k store.Key, content uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.seen[k] = drift{content: content, handled: true}
+	if d.seen[k].content == content {
+		d.seen[k] = drift{content: content, handled: true}
+	}
 }
 
 // close forgets a drift, and tells whether there was one.

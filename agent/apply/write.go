@@ -31,7 +31,11 @@ func (c *changedError) Unwrap() error { return c.error }
 func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	r, known := a.Inventory.Get(e.Key)
 	same := known && r.Applied == e.Hash
-	if same && r.UID != "" && !a.drifts.open(e.Key) {
+	open, told := a.drifts.open(e.Key)
+	if same && r.UID != "" && told {
+		return nil // its report stays
+	}
+	if same && r.UID != "" && !open {
 		if wait := a.contests.undecided(e.Key); wait > 0 {
 			return &laterError{wait}
 		}
