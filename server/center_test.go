@@ -94,7 +94,7 @@ type center struct {
 }
 
 // start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.
-func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *center {
+func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
@@ -104,12 +104,16 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc) *
 	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
 	port := listen.New(listen.Config{Listener: l, API: func() *tls.Config { return c.api.TLSConfig() }, Log: slog.New(slog.DiscardHandler)})
 	set := space.NewSet()
-	c.api, err = apiserver.New(apiserver.Config{
+	config := apiserver.Config{
 		Store: st, Listener: port.API(), TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
 		Metrics: metrics.New().Handler(apiserver.Gatherer()),
 		Routes:  map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
-	})
+	}
+	for _, set := range more {
+		set(&config)
+	}
+	c.api, err = apiserver.New(config)
 	must(t, err)
 	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,
 		URL: func(s string) string { return apiserver.URL(c.url, s) }})

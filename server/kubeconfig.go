@@ -47,8 +47,9 @@ func (s *Server) writeAdminKubeconfig() error {
 	return keyfile.Replace(path, data)
 }
 
-// rotated writes the admin's kubeconfig anew: other authorities sign, or are trusted.
+// rotated writes the admin's kubeconfig and the ConfigMaps kube-root-ca.crt anew: other authorities sign, or are trusted.
 func (s *Server) rotated() {
+	s.furnish.Renew(context.Background())
 	if err := s.writeAdminKubeconfig(); err != nil {
 		s.cfg.Log.Error("the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start", "err", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/server/furnish"
 	"skerry.dev/skerry/server/garbage"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/pki"
@@ -63,6 +64,7 @@ type Server struct {
 	delivery *delivery.Delivery
 	summary  *summary.Summary
 	garbage  *garbage.Collector
+	furnish  *furnish.Furnisher
 	door     *door.Door
 	inboxes  *inboxes
 	metrics  *metrics.Registry
@@ -144,6 +146,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		API: writer, Report: s.inboxes.Report, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.garbage = garbage.New(garbage.Config{API: writer, Log: s.cfg.Log.With("part", "garbage")})
+	s.furnish = furnish.New(furnish.Config{API: writer, Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
+		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
@@ -160,6 +164,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
+		Used:        s.furnish.Use,
 		Routes:      map[string]http.Handler{enroll.Path: s.door.Handler()},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: map[string]func() error{"center": s.checkReady},
@@ -204,7 +209,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
 			start("changes", func(ctx context.Context) error {
-				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, memory}, first: caughtUp})
+				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, s.furnish, memory}, first: caughtUp})
 			})
 		}
 	}
@@ -215,6 +220,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("delivery", s.delivery.Run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.garbage.Run)
+		start("furnish", s.furnish.Run)
 		start("door", s.door.Run)
 		close(s.ready)
 	}

@@ -57,7 +57,7 @@ func (s *Server) build() error {
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
-	d := &dispatch{crds: s.crds, metrics: s.config.Metrics}
+	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,6 +30,20 @@ func (s *Server) Keys(ctx context.Context, space string) ([]store.Key, error) {
 		return nil
 	})
 	return out, err
+}
+
+// Namespaces lists the namespaces of a space as they are stored now.
+func (s *Server) Namespaces(ctx context.Context, space string) ([]string, error) {
+	prefix := registryPrefix + "/namespaces/" + space + "/"
+	_, all, err := listAll(ctx, s.config.Store.Client().Client, prefix, clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i, kv := range all {
+		names[i] = strings.TrimPrefix(string(kv.Key), prefix)
+	}
+	return names, nil
 }
 
 // Purge deletes everything that is stored in a space, finalizers or not. Watchers see each deletion.

@@ -1,8 +1,12 @@
 package apiserver
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strings"
+
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
@@ -10,6 +14,8 @@ import (
 type dispatch struct {
 	crds    *crdServers
 	metrics http.Handler
+	used    func(ctx context.Context, space string) error
+	log     *slog.Logger
 }
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
@@ -19,6 +25,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			writeStatus(w, errOnSite(subresource))
 			return
 		}
+		d.furnish(r)
 		switch {
 		case path == "/metrics":
 			if d.metrics == nil || spaceOf(r.Context()) != rootSpace {
@@ -44,6 +51,18 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			native.ServeHTTP(w, r)
 		}
 	})
+}
+
+// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody from outside asks for such. If that fails the
+// request goes on: the next one tries again.
+func (d *dispatch) furnish(r *http.Request) {
+	info, ok := apirequest.RequestInfoFrom(r.Context())
+	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || isInner(r.Context()) {
+		return
+	}
+	if err := d.used(r.Context(), spaceOf(r.Context())); err != nil && r.Context().Err() == nil {
+		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", spaceOf(r.Context()), "err", err)
+	}
 }
 
 // servers returns the servers besides the built-in one that a space has.

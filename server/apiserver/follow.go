@@ -45,12 +45,12 @@ func follow(ctx context.Context, c *clientv3.Client, prefix string, f follower) 
 	return ctx.Err()
 }
 
-// listAll reads all keys below prefix as of one revision.
-func listAll(ctx context.Context, c *clientv3.Client, prefix string) (int64, []*mvccpb.KeyValue, error) {
+// listAll reads all keys below prefix as of one revision, with their values unless the options say otherwise.
+func listAll(ctx context.Context, c *clientv3.Client, prefix string, more ...clientv3.OpOption) (int64, []*mvccpb.KeyValue, error) {
 	var all []*mvccpb.KeyValue
 	from, end, rev := prefix, clientv3.GetPrefixRangeEnd(prefix), int64(0)
 	for {
-		resp, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(listPage), clientv3.WithRev(rev))
+		resp, err := c.Get(ctx, from, append(more, clientv3.WithRange(end), clientv3.WithLimit(listPage), clientv3.WithRev(rev))...)
 		if err != nil {
 			return 0, nil, fmt.Errorf("list %s: %w", prefix, err)
 		}

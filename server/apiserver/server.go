@@ -39,6 +39,9 @@ type Config struct {
 	Spaces Spaces
 	// Place decides where new objects go; nil decides nothing.
 	Place PlaceFunc
+	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
+	// made (package furnish); nil makes none.
+	Used func(ctx context.Context, space string) error
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.

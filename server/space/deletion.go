@@ -77,6 +77,14 @@ func usersOwn(keys []store.Key) []store.Key {
 			if k.Group == "" && slices.Contains(bootstrapNamespaces, k.Name) {
 				continue
 			}
+		case "serviceaccounts":
+			if k.Group == "" && k.Name == "default" {
+				continue
+			}
+		case "configmaps":
+			if k.Group == "" && k.Name == "kube-root-ca.crt" {
+				continue
+			}
 		}
 		out = append(out, k)
 	}
