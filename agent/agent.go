@@ -95,6 +95,9 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if !cfg.Relay {
+		defer small()()
+	}
 	for {
 		a, err := open(cfg)
 		if err != nil {

@@ -2,22 +2,34 @@ package agent
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"time"
+
+	"skerry.dev/skerry/store/compress"
 )
 
 // A site may be a small board, so an agent gives memory back when work is over: the heap that a burst needed, and the pages of
 // the binary that only starting or that burst touched (most of the binary is the center's code, which an agent never runs).
 const (
 	trimPeriod = 5 * time.Second
-	// gcPercent trades a little CPU for a smaller heap: the live heap of an agent is small, so a collection is cheap.
-	gcPercent = 50
+	// gcPercent trades a little CPU for a smaller heap: the live heap of an agent is small, so a collection costs some milliseconds.
+	gcPercent = 25
 )
 
-// trim gives memory back each time that work has come and is over: progress is a number that changes while there is any. It sets
-// the collector of the whole process, so it runs in a process that is an agent and nothing else.
+// small sets the process up for a small heap until the returned function is called: before the agent opens anything, because a burst
+// of garbage at the start would leave holes between what stays. It sets the whole process, so it is for one that is an agent and nothing else.
+func small() (undo func()) {
+	percent, rate := debug.SetGCPercent(gcPercent), runtime.MemProfileRate
+	runtime.MemProfileRate = 0 // nobody asks an agent for a heap profile, whose tables take some hundred KB
+	return func() {
+		debug.SetGCPercent(percent)
+		runtime.MemProfileRate = rate
+	}
+}
+
+// trim gives memory back each time that work has come and is over: progress is a number that changes while there is any.
 func trim(ctx context.Context, progress func() int64) {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	ticker := time.NewTicker(trimPeriod)
 	defer ticker.Stop()
 	trimmed, last := int64(-1), int64(-2)
@@ -29,7 +41,9 @@ func trim(ctx context.Context, progress func() int64) {
 		}
 		now := progress()
 		if now == last && now != trimmed {
-			debug.FreeOSMemory()
+			compress.Default().Rest()
+			runtime.GC()         // what pools keep they let go at the second collection
+			debug.FreeOSMemory() // collects again
 			dropText()
 			trimmed = now
 		}

@@ -1,12 +1,14 @@
 package compress
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -34,9 +36,20 @@ func DictionaryName() string {
 // Codec compresses and decompresses single frames. It may be used concurrently; it keeps one encoder and one decoder, so that
 // its memory does not grow with the number of users.
 type Codec struct {
+	making sync.Mutex
+	tools  atomic.Pointer[tools] // nil while the codec rests
+	// scratch has *[]byte that frames are made in: the encoder asks for some times the room that a small frame needs in the end.
+	scratch sync.Pool
+}
+
+// tools are what a Codec works with: about 1 MB.
+type tools struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
 }
+
+// maxScratch is the largest piece of scratch that is kept.
+const maxScratch = 64 << 10
 
 // Default returns the Codec of this process. It is made at first use and lives for ever. Tests in a testing/synctest bubble call it
 // once outside first: what is made in a bubble cannot be used in another.
@@ -46,13 +59,32 @@ func Default() *Codec { return shared() }
 var shared = sync.OnceValue(func() *Codec {
 	c, err := New()
 	if err != nil {
-		panic(fmt.Sprintf("compress: the embedded dictionary is broken: %v", err)) // held by a test
+		panic(broken(err))
 	}
 	return c
 })
 
+// broken is said when the embedded dictionary cannot be used, which a test rules out.
+func broken(err error) string {
+	return fmt.Sprintf("compress: the embedded dictionary is broken: %v", err)
+}
+
 // New returns a Codec of its own.
 func New() (*Codec, error) {
+	t, err := newTools()
+	if err != nil {
+		return nil, err
+	}
+	c := &Codec{scratch: sync.Pool{New: func() any { return new([]byte) }}}
+	c.tools.Store(t)
+	// Both make their tables at first use. Do it here, so that a broken dictionary is found and no user pays for it.
+	if _, err := c.Decode(nil, c.Encode(nil, []byte("{}")), 2); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newTools() (*tools, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(encoderWindow),
 		zstd.WithSingleSegment(true)) // so that every frame says its size
@@ -64,16 +96,43 @@ func New() (*Codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make decoder: %w", err)
 	}
-	c := &Codec{enc: enc, dec: dec}
-	// Both make their tables at first use. Do it here, so that a broken dictionary is found and no user pays for it.
-	if _, err := c.Decode(nil, c.Encode(nil, []byte("{}")), 2); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return &tools{enc, dec}, nil
 }
 
-// Encode appends the compressed form of src to dst.
-func (c *Codec) Encode(dst, src []byte) []byte { return c.enc.EncodeAll(src, dst) }
+// Rest lets go of the memory that the codec works with. The next use takes it again, which costs about a millisecond.
+func (c *Codec) Rest() { c.tools.Store(nil) }
+
+func (c *Codec) wake() *tools {
+	if t := c.tools.Load(); t != nil {
+		return t
+	}
+	c.making.Lock()
+	defer c.making.Unlock()
+	if t := c.tools.Load(); t != nil {
+		return t
+	}
+	t, err := newTools()
+	if err != nil {
+		panic(broken(err))
+	}
+	c.tools.Store(t)
+	return t
+}
+
+// Encode appends the compressed form of src to dst. Without dst it returns a slice that is hardly larger than the frame, to be kept.
+func (c *Codec) Encode(dst, src []byte) []byte {
+	enc := c.wake().enc
+	if cap(dst) > 0 || len(src) == 0 {
+		return enc.EncodeAll(src, dst)
+	}
+	scratch := c.scratch.Get().(*[]byte)
+	frame := enc.EncodeAll(src, (*scratch)[:0])
+	if cap(frame) <= maxScratch {
+		*scratch = frame
+		defer c.scratch.Put(scratch)
+	}
+	return bytes.Clone(frame)
+}
 
 // Decode appends the original of a frame to dst. A frame that would give more than limit bytes (and at most MaxDecoded) is
 // ErrFrame, and is refused before anything of that size is allocated.
@@ -89,7 +148,7 @@ func (c *Codec) Decode(dst, src []byte, limit int) ([]byte, error) {
 	if h.Skippable {
 		return dst, fmt.Errorf("%w: a skippable frame", ErrFrame)
 	}
-	out, err := c.dec.DecodeAll(src, dst)
+	out, err := c.wake().dec.DecodeAll(src, dst)
 	if err != nil {
 		return dst, fmt.Errorf("%w: %w", ErrFrame, err)
 	}

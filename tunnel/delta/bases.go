@@ -39,7 +39,7 @@ func (b *bases) put(k store.Key, body []byte) {
 		return
 	}
 	packed := b.codec.Encode(nil, body)
-	b.sent[k] = append(make([]byte, 0, len(packed)), packed...)
+	b.sent[k] = packed
 	b.bytes += len(packed)
 	for other := range b.sent {
 		if b.bytes <= b.limit {
