@@ -80,7 +80,7 @@ func (s *session) letIn() bool {
 // over notes the end of a session that nothing takes the place of.
 func (u *uplink) over(ctx context.Context, s *session) error {
 	if s.letIn() {
-		u.failures, u.explained, u.heard = 0, "", time.Now()
+		u.failures, u.explained, u.heard = 0, nil, time.Now()
 		if ctx.Err() == nil {
 			u.Log.Info("session with the parent ended", "err", s.err)
 		}

@@ -94,8 +94,8 @@ type uplink struct {
 	dialer      *dialer
 	memory      *memory
 	instance    string
-	joinAgain   bool   // there is a token that these credentials did not come from
-	explained   string // the last reason of a failed dial that was logged
+	joinAgain   bool       // there is a token that these credentials did not come from
+	explained   complaints // reasons of failed dials since the last session
 
 	failures int           // tries since the last session
 	patience time.Duration // with a silent parent; grows with false alarms
@@ -170,10 +170,9 @@ func (u *uplink) reason(ctx context.Context, err error) error {
 	return u.credentials.Explain(ctx, u.parents[0].url, err)
 }
 
-// explain logs why there is no session, once for each reason.
+// explain logs why there is no session, each reason now and then.
 func (u *uplink) explain(err error) {
-	if text := err.Error(); text != u.explained {
-		u.explained = text
-		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parents, "err", err)
+	if text, ok := u.explained.take(err, time.Now()); ok {
+		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parents, "err", text)
 	}
 }
