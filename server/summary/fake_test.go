@@ -20,8 +20,9 @@ import (
 
 // center is an API over a map whose writes come back as a store's do, with inboxes and decisions set by hand.
 type center struct {
-	t *testing.T
-	s *Summary
+	t    *testing.T
+	s    *Summary
+	stop func()
 
 	mu       sync.Mutex
 	revision int64
@@ -39,12 +40,13 @@ func newCenter(t *testing.T) *center {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
-	t.Cleanup(func() {
+	c.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(c.stop)
 	return c
 }
 

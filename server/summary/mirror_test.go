@@ -165,10 +165,9 @@ func TestMirrorsOfBeforeARestartAreKnown(t *testing.T) {
 	pod := key("", "pods", "web-0")
 	c.says("a", pod, podReport("Running"))
 	c.eventually("mirrored", func() bool { return c.from(pod) == "a" })
+	c.stop()
 	next := newCenter(t)
-	c.mu.Lock()
 	next.objects, next.placed, next.reports, next.revision = c.objects, c.placed, c.reports, c.revision
-	c.mu.Unlock()
 	next.s.Reset(next.revision, func(yield func(store.Write) bool) {
 		for k, o := range next.objects {
 			if !yield(store.Write{Key: k, APIVersion: "v1", Kind: "Pod", Revision: revisionOf(o), Object: o}) {
