@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
@@ -26,10 +25,12 @@ func newBootstrap() (*bootstrap, error) {
 	// Kinds of our own are part of what the well-known roles allow.
 	b.grant("view", readVerbs)
 	b.grant("edit", writeVerbs)
-	for name := range b.roles {
-		if err := b.aggregate(name, map[string]bool{}); err != nil {
-			return nil, err
-		}
+	sums, err := aggregate(b.roles)
+	if err != nil {
+		return nil, err
+	}
+	for name, rules := range sums {
+		b.roles[name].Rules = rules
 	}
 	bindings := bootstrappolicy.ClusterRoleBindings()
 	for i := range bindings {
@@ -50,33 +51,6 @@ func (b *bootstrap) grant(role string, verbs []string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs}},
 	}
-}
-
-// aggregate fills in the rules of a role that is the sum of others, as a controller would do in a cluster. The sum is transitive:
-// admin contains edit, which contains view.
-func (b *bootstrap) aggregate(name string, busy map[string]bool) error {
-	role := b.roles[name]
-	if role.AggregationRule == nil || busy[name] {
-		return nil
-	}
-	busy[name] = true
-	for i := range role.AggregationRule.ClusterRoleSelectors {
-		sel, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
-		if err != nil {
-			return err
-		}
-		for other, part := range b.roles {
-			if other == name || !sel.Matches(labels.Set(part.Labels)) {
-				continue
-			}
-			if err := b.aggregate(other, busy); err != nil {
-				return err
-			}
-			role.Rules = append(role.Rules, part.Rules...)
-		}
-	}
-	role.AggregationRule = nil
-	return nil
 }
 
 // role returns a well-known role.

@@ -57,6 +57,7 @@ func (s *Server) build() error {
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
+	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
@@ -117,7 +118,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 // install adds the API groups, and hands their storages to those parts that read through them.
 func (s *Server) install(g *genericapiserver.Config, factory serverstorage.StorageFactory, p parts) error {
 	var groups []*genericapiserver.APIGroupInfo
-	for _, provider := range providers(g, factory, p.tokens, s.storages) {
+	for _, provider := range providers(g, factory, p, s.storages) {
 		info, err := provider.NewRESTStorage(g.MergedResourceConfig, s.storages)
 		if err != nil {
 			return fmt.Errorf("storages of group %q: %w", provider.GroupName(), err)
@@ -131,8 +132,6 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 				return fmt.Errorf("install the core group: %w", err)
 			}
 			continue
-		case "rbac.authorization.k8s.io":
-			p.roles.use(v1)
 		}
 		groups = append(groups, &info)
 	}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
-	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	appsrest "k8s.io/kubernetes/pkg/registry/apps/rest"
 	authenticationrest "k8s.io/kubernetes/pkg/registry/authentication/rest"
@@ -20,7 +19,6 @@ import (
 	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
 	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
-	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
 )
@@ -74,13 +72,13 @@ func resourceConfig() *serverstorage.ResourceConfig {
 }
 
 // providers lists the groups in the order in which discovery shows them.
-func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, tokens serviceaccount.TokenGenerator, st *storages) []groupProvider {
+func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storages) []groupProvider {
 	authz := c.Authorization.Authorizer
 	core := &coreGroup{generic: corerest.GenericConfig{
 		StorageFactory:              sf,
 		EventTTL:                    eventTTL,
 		LoopbackClientConfig:        c.LoopbackClientConfig,
-		ServiceAccountIssuer:        tokens,
+		ServiceAccountIssuer:        p.tokens,
 		ServiceAccountMaxExpiration: 24 * time.Hour,
 		APIAudiences:                authenticator.Audiences{tokenAudience},
 	}, authz: authz}
@@ -95,7 +93,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, toke
 		eventsrest.RESTStorageProvider{TTL: eventTTL},
 		networkingrest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
-		rbacrest.RESTStorageProvider{Authorizer: authz},
+		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.born},
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		crdGroup{st},

@@ -60,5 +60,14 @@ func (l *namespaceLifecycle) get(ctx context.Context, name, revision string) (*a
 	return obj.(*api.Namespace), nil
 }
 
+// born tells when the space of a request was made: its first namespace is as old.
+func (l *namespaceLifecycle) born(ctx context.Context) metav1.Time {
+	ns, err := l.get(ctx, metav1.NamespaceDefault, "0")
+	if err != nil {
+		return metav1.Time{}
+	}
+	return ns.CreationTimestamp
+}
+
 // isBootstrapNamespace tells whether every space has this namespace.
 func isBootstrapNamespace(name string) bool { return name == "default" || name == "kube-system" }

@@ -27,9 +27,8 @@ type spaceRoles struct {
 
 func (r *spaceRoles) authorizer() *rbac.RBACAuthorizer { return rbac.New(r, r, r, r) }
 
-func (r *spaceRoles) use(m map[string]rest.Storage) {
-	r.roles, r.clusterRoles = m["roles"].(rest.Getter), m["clusterroles"].(rest.Getter)
-	r.bindings, r.clusterBindings = m["rolebindings"].(rest.Lister), m["clusterrolebindings"].(rest.Lister)
+func (r *spaceRoles) use(roles, clusterRoles rest.Getter, bindings, clusterBindings rest.Lister) {
+	r.roles, r.clusterRoles, r.bindings, r.clusterBindings = roles, clusterRoles, bindings, clusterBindings
 }
 
 // GetRole implements validation.RoleGetter.

@@ -59,6 +59,7 @@ type Server struct {
 	loopback *loopback
 	front    *front
 	crds     *crdServers
+	sums     *sums
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 }
@@ -118,6 +119,7 @@ func (s *Server) serve(ctx context.Context) error {
 		})
 	}
 	run("custom resources", s.crds.run)
+	run("aggregated roles", s.sums.run)
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)

@@ -1,0 +1,194 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// wellKnown is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
+// spaces. A stored object hides the well-known one of its name. A well-known object that somebody changes is stored first.
+type wellKnown struct {
+	stored
+	plain    rest.StandardStorage // below the rules about who may give away what
+	resource schema.GroupResource
+	known    map[string]knownObject
+	born     birth
+}
+
+// stored is what the generic API server uses of a storage of cluster-scoped objects.
+type stored interface {
+	rest.Storage
+	rest.StandardStorage
+	rest.Scoper
+	rest.SingularNameProvider
+	rest.StorageVersionProvider
+}
+
+type knownObject interface {
+	runtime.Object
+	metav1.Object
+}
+
+// birth tells when the space of a request was made.
+type birth func(ctx context.Context) metav1.Time
+
+// in returns a well-known object as this space shows it.
+func (s *wellKnown) in(ctx context.Context, name string) knownObject {
+	out := s.known[name].DeepCopyObject().(knownObject)
+	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(spaceOf(ctx)+"/"+s.resource.String()+"/"+name)).String()))
+	out.SetCreationTimestamp(s.born(ctx))
+	out.SetResourceVersion("1")
+	return out
+}
+
+// Get implements rest.Getter.
+func (s *wellKnown) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := s.stored.Get(ctx, name, o)
+	if apierrors.IsNotFound(err) && s.known[name] != nil && spaceOf(ctx) != anySpace {
+		return s.in(ctx, name), nil
+	}
+	return obj, err
+}
+
+// List implements rest.Lister. The first page has all well-known objects: they cost no read.
+func (s *wellKnown) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
+	list, err := s.stored.List(ctx, o)
+	if err != nil || spaceOf(ctx) == anySpace || o != nil && o.Continue != "" {
+		return list, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := s.shown(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range shown {
+		items = append(items, obj)
+	}
+	slices.SortFunc(items, func(a, b runtime.Object) int {
+		return compareNames(object(a), object(b))
+	})
+	return list, meta.SetList(list, items)
+}
+
+func compareNames(a, b metav1.Object) int {
+	switch {
+	case a.GetName() < b.GetName():
+		return -1
+	case a.GetName() > b.GetName():
+		return 1
+	}
+	return 0
+}
+
+// shown returns the well-known objects that the options select and that nothing stored hides.
+func (s *wellKnown) shown(ctx context.Context, o *internalversion.ListOptions) ([]knownObject, error) {
+	byLabel, byField := labels.Everything(), fields.Everything()
+	if o != nil && o.LabelSelector != nil {
+		byLabel = o.LabelSelector
+	}
+	if o != nil && o.FieldSelector != nil {
+		byField = o.FieldSelector
+	}
+	var out []knownObject
+	for _, name := range slices.Sorted(maps.Keys(s.known)) {
+		if !byLabel.Matches(labels.Set(s.known[name].GetLabels())) || !byField.Matches(fields.Set{"metadata.name": name}) {
+			continue
+		}
+		hidden, err := s.isStored(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !hidden {
+			out = append(out, s.in(ctx, name))
+		}
+	}
+	return out, nil
+}
+
+func (s *wellKnown) isStored(ctx context.Context, name string) (bool, error) {
+	_, err := s.plain.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Watch implements rest.Watcher.
+func (s *wellKnown) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
+	in, err := s.stored.Watch(ctx, o)
+	if err != nil || spaceOf(ctx) == anySpace {
+		return in, err
+	}
+	var first []knownObject
+	if o == nil || o.ResourceVersion == "" || o.ResourceVersion == "0" {
+		if first, err = s.shown(ctx, o); err != nil {
+			in.Stop()
+			return nil, err
+		}
+	}
+	return watchWithKnown(in, first, func(name string) knownObject {
+		if s.known[name] == nil {
+			return nil
+		}
+		return s.in(ctx, name)
+	}), nil
+}
+
+// Create implements rest.Creater.
+func (s *wellKnown) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+	if name := object(obj).GetName(); s.known[name] != nil && !isInner(ctx) {
+		return nil, apierrors.NewAlreadyExists(s.resource, name)
+	}
+	return s.stored.Create(ctx, obj, validate, o)
+}
+
+// Update implements rest.Updater.
+func (s *wellKnown) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	if s.known[name] != nil {
+		if err := s.store(ctx, name); err != nil {
+			return nil, false, err
+		}
+	}
+	return s.stored.Update(ctx, name, obj, create, update, force, o)
+}
+
+// store makes a well-known object a stored one, if it is not yet.
+func (s *wellKnown) store(ctx context.Context, name string) error {
+	if have, err := s.isStored(ctx, name); have || err != nil {
+		return err
+	}
+	obj := s.known[name].DeepCopyObject()
+	_, err := s.plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// Delete implements rest.GracefulDeleter.
+func (s *wellKnown) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	obj, now, err := s.stored.Delete(ctx, name, validate, o)
+	if apierrors.IsNotFound(err) && s.known[name] != nil {
+		return nil, false, apierrors.NewForbidden(s.resource, name, errors.New("every space has this object; it cannot be deleted"))
+	}
+	return obj, now, err
+}
