@@ -135,6 +135,7 @@ func deletingSpace(t *testing.T, c *center) {
 	if len(keys) != 0 {
 		t.Errorf("left in a deleted space: %v", keys)
 	}
+	nothingLeft(t, c, "gone")
 	if keys, _ = c.api.Keys(ctx, "team"); len(keys) == 0 {
 		t.Error("another space was emptied")
 	}

@@ -51,6 +51,7 @@ func TestCenter(t *testing.T) {
 	}{
 		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
+		{"creator", creator}, {"imported objects", importedObjects},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()

@@ -87,7 +87,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), native: map[string]schema.GroupResource{}}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -111,7 +111,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	rbac := p.roles.authorizer()
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), rbac)
 	g.RuleResolver = rbac
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, &marks{s.config.Place}, crdGuard{})
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, creators{}, imports{}, &marks{s.config.Place}, crdGuard{})
 	return g, factory, nil
 }
 

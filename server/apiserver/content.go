@@ -46,17 +46,27 @@ func (s *Server) Namespaces(ctx context.Context, space string) ([]string, error)
 	return names, nil
 }
 
-// Purge deletes everything that is stored in a space, finalizers or not. Watchers see each deletion.
-func (s *Server) Purge(ctx context.Context, space string) error {
+// Purge deletes everything that is stored in a space, finalizers or not, and tells after each object how many are left. Watchers see each
+// deletion.
+func (s *Server) Purge(ctx context.Context, space string, progress func(left int)) error {
 	if space == rootSpace || space == ownSpace || space == "" {
 		return fmt.Errorf("space %q cannot be purged", space)
 	}
-	return s.eachKey(ctx, space, func(kv *mvccpb.KeyValue, k store.Key) error {
-		if err := s.deleteKey(ctx, kv); err != nil {
-			return fmt.Errorf("delete %s: %w", k, err)
-		}
+	var all []*mvccpb.KeyValue
+	err := s.eachKey(ctx, space, func(kv *mvccpb.KeyValue, _ store.Key) error {
+		all = append(all, kv)
 		return nil
 	})
+	for i, kv := range all {
+		if err == nil {
+			err = s.deleteKey(ctx, kv)
+		}
+		if err != nil {
+			return fmt.Errorf("delete %s: %w", kv.Key, err)
+		}
+		progress(len(all) - i - 1)
+	}
+	return err
 }
 
 // deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is named.

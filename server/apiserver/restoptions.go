@@ -30,6 +30,7 @@ const registryPrefix = registrykey.Prefix
 type storages struct {
 	factory serverstorage.StorageFactory
 	client  *kubernetes.Client
+	exists  func(space string) bool
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -88,7 +89,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only}, raw.Close, nil
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists}, raw.Close, nil
 		}
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage: plainList{raw}, Versioner: versioner, GroupResource: config.GroupResource,
@@ -106,7 +107,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, only: only}, destroy, nil
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, only: only, exists: s.exists}, destroy, nil
 	}
 }
 

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // spaceStorage puts the space of the request's context between a resource's prefix and the rest of the key. It stands
@@ -19,6 +22,8 @@ type spaceStorage struct {
 	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
 	// a context of its own, which names no space.
 	only string
+	// exists tells whether there is such a space; nil is that there are all.
+	exists func(space string) bool
 }
 
 // scope gives the context its space.
@@ -75,7 +80,21 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err != nil {
 		return err
 	}
+	if err := s.mayCreate(spaceOf(ctx)); err != nil {
+		return err
+	}
+	if err := becomeImported(obj); err != nil {
+		return err
+	}
 	return to.Create(ctx, k, obj, out, ttl)
+}
+
+// mayCreate refuses what would be left behind in a space that is gone: a request that came in before, or a write of the center's own.
+func (s *spaceStorage) mayCreate(space string) error {
+	if s.exists == nil || space == ownSpace || s.exists(space) {
+		return nil
+	}
+	return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("spaces").GroupResource(), space)
 }
 
 func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,

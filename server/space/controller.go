@@ -28,8 +28,8 @@ var spaces = schema.GroupVersionResource{Group: v1alpha1.GroupVersion.Group, Ver
 type Content interface {
 	// Keys lists it all.
 	Keys(ctx context.Context, space string) ([]store.Key, error)
-	// Purge deletes it all, finalizers or not.
-	Purge(ctx context.Context, space string) error
+	// Purge deletes it all, finalizers or not, and tells how much is left.
+	Purge(ctx context.Context, space string, progress func(left int)) error
 }
 
 // Config of a Controller.

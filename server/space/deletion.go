@@ -32,7 +32,7 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 	}
 	// From here on the space answers 404, so that nothing new comes in.
 	c.config.Set.remove(s.Name)
-	if err := c.empty(ctx, s.Name); err != nil {
+	if err := c.empty(ctx, s.Name, c.progress(ctx, s)); err != nil {
 		return 0, err
 	}
 	s.Finalizers = slices.DeleteFunc(s.Finalizers, func(f string) bool { return f == finalizer })
@@ -43,10 +43,28 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 	return 0, nil
 }
 
+// progressPause is how often a deletion that takes long says how much is left.
+const progressPause = 2 * time.Second
+
+// progress says in the status how many objects of a space that is being deleted are left. That it cannot be said stops nothing.
+func (c *Controller) progress(ctx context.Context, s *v1alpha1.Space) func(left int) {
+	last := time.Now()
+	return func(left int) {
+		if left == 0 || time.Since(last) < progressPause {
+			return
+		}
+		last = time.Now()
+		c.setCondition(s, v1alpha1.ConditionDeleting, metav1.ConditionTrue, "Removing", fmt.Sprintf("%d objects are left to delete", left))
+		if err := c.update(ctx, s, "status"); err != nil && ctx.Err() == nil {
+			c.config.Log.Debug("progress of a deletion is not shown", "space", s.Name, "err", err)
+		}
+	}
+}
+
 // empty purges until nothing is left: a request that was in flight when the space left the set may still have written.
-func (c *Controller) empty(ctx context.Context, space string) error {
+func (c *Controller) empty(ctx context.Context, space string, progress func(left int)) error {
 	for {
-		if err := c.config.Content.Purge(ctx, space); err != nil {
+		if err := c.config.Content.Purge(ctx, space, progress); err != nil {
 			return err
 		}
 		keys, err := c.config.Content.Keys(ctx, space)

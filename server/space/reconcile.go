@@ -28,7 +28,7 @@ var bootstrapNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSyst
 func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
 	obj, err := c.client.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return 0, nil
+		return 0, c.sweep(ctx, name)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read space: %w", err)
@@ -64,6 +64,9 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 		}
 	}
 	if err := c.ensureNamespaces(ctx, s.Name); err != nil {
+		return err
+	}
+	if err := c.admitCreator(ctx, s); err != nil {
 		return err
 	}
 	s.Status.URL = url

@@ -81,6 +81,7 @@ func (c *Controller) watch(ctx context.Context) {
 		remove: func(obj any) {
 			if a, err := meta.Accessor(obj); err == nil {
 				c.config.Set.remove(a.GetName())
+				c.queue.AddAfter(a.GetName(), sweepDelay)
 			}
 		},
 	}

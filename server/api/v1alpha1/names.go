@@ -37,6 +37,11 @@ const (
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
 	// writes it; a relay's agent reports it to the parent.
 	AnnotationRefused = "skerry.dev/refused"
+	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never changes.
+	AnnotationCreator = "skerry.dev/creator"
+	// AnnotationImport comes with an object that is imported and is not stored: who the object was, an Identity as JSON. Only admins of the
+	// center may send it. On a Space it is the id of the export that is being imported, until that is done.
+	AnnotationImport = "skerry.dev/import"
 	// AnnotationReported is how the names of all marks of mirrors begin.
 	AnnotationReported = "skerry.dev/reported-"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported (Pods): the SyncTarget's
