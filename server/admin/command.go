@@ -72,7 +72,7 @@ func SpaceCommand() *cli.Command {
 			return do(c.Context, c.String("kubeconfig"), name, c.App.Writer)
 		}
 	}
-	return &cli.Command{Name: "space", Usage: "create, list and use spaces", Subcommands: []*cli.Command{
+	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
 			&cli.IntFlag{Name: "default-targets", Value: 1, Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere"},
 			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
@@ -81,6 +81,7 @@ func SpaceCommand() *cli.Command {
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
 		{Name: "use", Usage: "make a space the current context of the kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(UseSpace)},
 		{Name: "kubeconfig", Usage: "print a kubeconfig for a space", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(SpaceKubeconfig)},
+		exportCommand(), importCommand(),
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/kubernetes/pkg/apis/batch"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -84,11 +85,28 @@ func becomeImported(obj runtime.Object) error {
 	o.SetAnnotations(notes)
 	o.SetUID(types.UID(id.UID))
 	o.SetCreationTimestamp(metav1.NewTime(id.CreationTimestamp.Time))
-	if len(id.ManagedFields) > 0 {
+	if id.ManagedFields != nil {
 		o.SetManagedFields(id.ManagedFields)
+	}
+	if job, ok := obj.(*batch.Job); ok {
+		selectOwn(job)
 	}
 	if id.Generation > 0 && o.GetGeneration() > 0 {
 		o.SetGeneration(id.Generation)
 	}
 	return nil
+}
+
+// selectOwn makes a Job select its Pods by the UID that it has: upstream has written the one into it that this request was to give it.
+func selectOwn(job *batch.Job) {
+	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector || job.Spec.Selector == nil {
+		return
+	}
+	for _, labels := range []map[string]string{job.Spec.Selector.MatchLabels, job.Spec.Template.Labels} {
+		for _, name := range []string{batch.ControllerUidLabel, batch.LegacyControllerUidLabel} {
+			if _, has := labels[name]; has {
+				labels[name] = string(job.UID)
+			}
+		}
+	}
 }

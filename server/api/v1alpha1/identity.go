@@ -9,6 +9,6 @@ type Identity struct {
 	UID               string      `json:"uid"`
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	Generation        int64       `json:"generation,omitempty"`
-	// ManagedFields are who set which of its fields; without them all belong to who imports.
-	ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields,omitempty"`
+	// ManagedFields are who set which of its fields; with null all belong to who imports.
+	ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
 }

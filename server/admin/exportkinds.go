@@ -1,0 +1,163 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// exportKind is a kind of a space that is exported.
+type exportKind struct {
+	schema.GroupVersionResource
+	kind       string
+	namespaced bool
+	status     bool // has a status subresource
+}
+
+// leftOut are kinds that say what is, or was, and not what is wanted.
+var leftOut = map[schema.GroupResource]bool{
+	{Resource: "events"}: true, {Group: "events.k8s.io", Resource: "events"}: true,
+	{Group: "coordination.k8s.io", Resource: "leases"}:                 true,
+	{Group: "multicluster.x-k8s.io", Resource: "placementdecisions"}:   true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "combinedstatuses"}: true,
+	{Resource: "endpoints"}: true, {Group: "discovery.k8s.io", Resource: "endpointslices"}: true,
+}
+
+// stages are what has to be there before other kinds; what is not named comes between the first and the last ones. What decides where objects go
+// comes before them, so that they do not move; what refuses or limits comes last.
+var stages = map[schema.GroupResource]int{
+	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: -90,
+	{Resource: "namespaces"}:                                                               -80,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "placements"}:                           -70,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "customizers"}:                          -70,
+	{Group: "storage.k8s.io", Resource: "storageclasses"}:                                  -60,
+	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:                              -60,
+	{Resource: "serviceaccounts"}:                                                          -50,
+	{Resource: "secrets"}:                                                                  -40,
+	{Resource: "configmaps"}:                                                               -40,
+	{Resource: "persistentvolumeclaims"}:                                                   -30,
+	{Resource: "services"}:                                                                 -20,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:                         -12,
+	{Group: "rbac.authorization.k8s.io", Resource: "roles"}:                                -11,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}:                  -10,
+	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:                         -10,
+	{Group: "apps", Resource: "deployments"}:                                               10,
+	{Group: "apps", Resource: "statefulsets"}:                                              10,
+	{Group: "apps", Resource: "daemonsets"}:                                                10,
+	{Group: "apps", Resource: "replicasets"}:                                               20,
+	{Group: "batch", Resource: "cronjobs"}:                                                 10,
+	{Group: "batch", Resource: "jobs"}:                                                     20,
+	{Resource: "pods"}:                                                                     30,
+	{Resource: "limitranges"}:                                                              80,
+	{Resource: "resourcequotas"}:                                                           80,
+	{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}:       90,
+	{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicybindings"}: 91,
+	{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicies"}:         90,
+	{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicybindings"}:   91,
+	{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"}:   92,
+	{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}:     92,
+}
+
+// exportKinds lists what a space serves and can be created, in the order in which it is imported.
+func exportKinds(d discovery.DiscoveryInterface) ([]exportKind, error) {
+	lists, err := d.ServerPreferredResources()
+	if err != nil {
+		return nil, fmt.Errorf("ask which kinds the space has: %w", err)
+	}
+	statuses := map[string]bool{}
+	_, all, err := d.ServerGroupsAndResources()
+	if err != nil {
+		return nil, fmt.Errorf("ask which kinds the space has: %w", err)
+	}
+	for _, l := range all {
+		for _, r := range l.APIResources {
+			if name, ok := strings.CutSuffix(r.Name, "/status"); ok {
+				statuses[l.GroupVersion+"/"+name] = true
+			}
+		}
+	}
+	var out []exportKind
+	for _, l := range lists {
+		gv, err := schema.ParseGroupVersion(l.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range l.APIResources {
+			gvr := gv.WithResource(r.Name)
+			if leftOut[gvr.GroupResource()] || strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "create") {
+				continue
+			}
+			out = append(out, exportKind{gvr, r.Kind, r.Namespaced, statuses[l.GroupVersion+"/"+r.Name]})
+		}
+	}
+	slices.SortFunc(out, func(a, b exportKind) int {
+		return cmp.Or(cmp.Compare(stages[a.GroupResource()], stages[b.GroupResource()]), cmp.Compare(a.GroupResource().String(), b.GroupResource().String()))
+	})
+	return out, nil
+}
+
+// isExported leaves out what the center makes by itself, what only shows a site, and what is going.
+func isExported(gr schema.GroupResource, o *unstructured.Unstructured) bool {
+	_, mirror := o.GetAnnotations()[v1alpha1.AnnotationReportedFrom]
+	switch {
+	case mirror || o.GetDeletionTimestamp() != nil:
+		return false
+	case gr == schema.GroupResource{Resource: "configmaps"}:
+		return o.GetName() != "kube-root-ca.crt"
+	case gr == schema.GroupResource{Group: "batch", Resource: "jobs"}, gr == schema.GroupResource{Resource: "pods"}:
+		return !hasEnded(o)
+	case gr == schema.GroupResource{Resource: "secrets"}:
+		kind, _, _ := unstructured.NestedString(o.Object, "type")
+		return kind != "kubernetes.io/service-account-token" // worth nothing under another issuer
+	}
+	return true
+}
+
+// hasEnded tells whether a Job or a Pod has run to its end: elsewhere it would run again.
+func hasEnded(o *unstructured.Unstructured) bool {
+	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+	complete, _ := condition(o.Object, "Complete")
+	failed, _ := condition(o.Object, "Failed")
+	return phase == "Succeeded" || phase == "Failed" || complete == "True" || failed == "True"
+}
+
+// ownMarks are the annotations that say what this center decided about an object. Another center decides anew.
+var ownMarks = []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft, v1alpha1.AnnotationRefused}
+
+// strip takes off what belongs to the center and not to the object.
+func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
+	notes := o.GetAnnotations()
+	for _, name := range ownMarks {
+		delete(notes, name)
+	}
+	o.SetAnnotations(notes)
+	o.SetResourceVersion("")
+	o.SetSelfLink("")
+	if gr == (schema.GroupResource{Resource: "services"}) {
+		if ip, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); ip != "None" {
+			unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
+			unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+		}
+	}
+	if gr.Group == v1alpha1.GroupVersion.Group {
+		unstructured.RemoveNestedField(o.Object, "status") // decisions about sites that are not the other center's
+	}
+}
+
+// identity is who an object is, for the center that imports it.
+func identity(o *unstructured.Unstructured) v1alpha1.Identity {
+	fields := o.GetManagedFields()
+	if fields == nil {
+		fields = []metav1.ManagedFieldsEntry{}
+	}
+	return v1alpha1.Identity{UID: string(o.GetUID()), CreationTimestamp: metav1.NewTime(o.GetCreationTimestamp().UTC()), Generation: o.GetGeneration(),
+		ManagedFields: fields}
+}
