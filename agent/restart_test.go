@@ -104,6 +104,22 @@ func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 	eventually(t, "it stays when it is left in peace", func() bool { r := s.report(c.Key); return r.Error == nil && s.exists(c) })
 }
 
+func TestObjectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
+	s := newSite(t)
+	s.api.Pause(true)
+	s.desire(configMap("default", "first", "1"))
+	waited := func(n int) func() bool { return func() bool { return s.api.Waited("/api/v1/configmaps") == n } }
+	eventually(t, "it is asked where the kind is", waited(1))
+	s.api.Pass()
+	eventually(t, "the kind is being listed", waited(2))
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	s.api.Remove("", "configmaps", "default", "c")
+	s.api.Pause(false)
+	eventually(t, "it is written again", func() bool { return s.exists(c) })
+}
+
 func TestIdleAgentDoesNotWrite(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"), configMap("app", "c", "1"), deployment(1, "app", "d", 1))

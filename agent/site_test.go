@@ -184,7 +184,7 @@ func (s *site) report(k store.Key) *store.Report {
 // eventually waits for a condition; the limit is for broken code, not for slow machines.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if condition() {
 			return
 		}

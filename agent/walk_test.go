@@ -126,7 +126,7 @@ func TestWalk(t *testing.T) {
 				w.step()
 			}
 			for name, version := range w.desired {
-				for end := time.Now().Add(30 * time.Second); !w.right(name, version); time.Sleep(5 * time.Millisecond) {
+				for end := time.Now().Add(2 * time.Minute); !w.right(name, version); time.Sleep(5 * time.Millisecond) {
 					if time.Now().After(end) {
 						group, plural := w.place(name)
 						t.Fatalf("%s is not at %d but %v after %q; report %s", name, version, w.api.Object(group, plural, "default", name), w.log,

@@ -140,8 +140,8 @@ func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object)
 	o.publish(k)
 	o.follow(k, r)
 	o.claim(r, live)
-	if w := o.watchers[o.counted[k]]; w != nil && live != nil && live.Revision() <= w.listed { // the list may have been without it
-		o.fetch.add(place{w.key, k.Namespace, k.Name, r.UID})
+	if w := o.watchers[o.counted[k]]; w != nil && live != nil {
+		w.wrote(place{w.key, k.Namespace, k.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
 		o.Seen(k, rec.sight())

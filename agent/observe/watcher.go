@@ -21,7 +21,10 @@ type watcher struct {
 	listing target.Listing
 	stop    context.CancelFunc
 	nudged  chan struct{} // one slot
-	listed  uint64        // resourceVersion of the last list; guarded by o.mu
+
+	// Guarded by o.mu: the resourceVersion of the last list, and while it is being listed what was written meanwhile, by UID.
+	listed uint64
+	during map[string]place
 }
 
 // Times of a watcher: how long one watch lasts, and the limits of the wait after a failure.
@@ -116,22 +119,49 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 	if _, err := w.rewound(ctx, w.o.newest(w.key)); err != nil {
 		return "", err
 	}
+	w.begin()
 	missing := w.o.tracked(w.key)
 	from, err := w.client.List(ctx, w.listing, func(live *target.Object) error {
 		delete(missing, live.Metadata.UID)
 		w.o.seen(w.key, live)
 		return ctx.Err()
 	})
-	if err != nil || ctx.Err() != nil {
-		return "", errors.Join(err, ctx.Err())
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		w.end(w.listed)
+		return "", err
 	}
 	for uid := range missing {
 		w.o.gone(uid, false)
 	}
-	w.o.mu.Lock()
-	w.listed = revisionOf(from)
-	w.o.mu.Unlock()
+	w.end(revisionOf(from))
 	return from, nil
+}
+
+// begin and end enclose a list. What is written between them may be gone again before the list is made, which is then without it though it is
+// not known to be missing, so it is read again.
+func (w *watcher) begin() {
+	w.o.mu.Lock()
+	defer w.o.mu.Unlock()
+	w.during = map[string]place{}
+}
+
+func (w *watcher) end(listed uint64) {
+	w.o.mu.Lock()
+	defer w.o.mu.Unlock()
+	for _, p := range w.during {
+		w.o.fetch.add(p)
+	}
+	w.listed, w.during = listed, nil
+}
+
+// wrote takes over that an object of this resource was written. o.mu is held.
+func (w *watcher) wrote(p place, revision uint64) {
+	switch {
+	case w.during != nil:
+		w.during[p.uid] = p
+	case revision <= w.listed: // the list may have been without it
+		w.o.fetch.add(p)
+	}
 }
 
 func (w *watcher) watch(ctx context.Context, from string) (string, error) {

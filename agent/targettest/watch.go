@@ -70,14 +70,28 @@ func (s *Server) Pause(on bool) {
 func (s *Server) gate(r *http.Request) {
 	s.mu.Lock()
 	paused := s.paused
+	if paused != nil {
+		s.waited[r.URL.Path]++
+	}
 	s.mu.Unlock()
 	if paused == nil {
 		return
 	}
 	select {
 	case <-paused:
+	case <-s.pass:
 	case <-r.Context().Done():
 	}
+}
+
+// Pass lets one list or watch go on that waits because of Pause.
+func (s *Server) Pass() { s.pass <- struct{}{} }
+
+// Waited is how many lists and watches of a path had to wait because of Pause.
+func (s *Server) Waited(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waited[path]
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
