@@ -254,12 +254,43 @@ func TestReadyMeansComplete(t *testing.T) {
 	for i := range 60 {
 		s.api.Put("v1", "Pod", "default", fmt.Sprint("p", i), owned(s.uid("apps", "deployments", "default", "web")))
 	}
+	for i := range 150 { // whatever is listed first
+		set := s.api.Put("apps/v1", "ReplicaSet", "default", fmt.Sprint("web-", i), owned(s.uid("apps", "deployments", "default", "web")))
+		s.api.Put("v1", "Pod", "default", fmt.Sprint("of-set-", i), owned(set))
+	}
 	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 60})
-	eventually(t, "all is reported", func() bool { return s.observer.Feed().Len() == 61 && replicas(s.report(d.Key)).Replicas == 60 })
+	eventually(t, "all is reported", func() bool { return s.observer.Feed().Len() == 361 && replicas(s.report(d.Key)).Replicas == 60 })
 	before := s.observer.Feed().Root()
-	s.restart(false)
+	for range 3 {
+		s.restart(false)
+		<-s.observer.Ready()
+		if s.observer.Feed().Root() != before {
+			t.Errorf("the feed is not what it was: %d reports", s.observer.Feed().Len())
+		}
+	}
+}
+
+// A report that waits for more is sent as what the feed tells by then, never as what it does not tell yet: the parent would hold a value that
+// equals none of the feed's, and be sent it again at each comparison.
+func TestWhatIsSentIsWhatTheFeedTells(t *testing.T) {
+	s := newSite(t)
+	s.desire(deployment(1, "default", "web", 1))
+	s.settled()
 	<-s.observer.Ready()
-	if s.observer.Feed().Root() != before {
-		t.Errorf("the feed is not what it was: %d reports", s.observer.Feed().Len())
+	set := owned(s.uid("apps", "deployments", "default", "web"))
+	key := store.Key{Space: space, Group: "apps", Resource: "replicasets", Namespace: "default", Name: "web-1"}
+	s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", set)
+	eventually(t, "the ReplicaSet is reported", func() bool { return s.report(key) != nil })
+	feed := s.observer.Feed()
+	for i := range 50 {
+		s.api.SetStatus("apps", "replicasets", "default", "web-1", map[string]any{"replicas": i})
+		eventually(t, "it was seen", func() bool { return s.observer.Waiting() > 0 || replicas(s.report(key)).Replicas == int64(i) })
+		body, generation, err := feed.Body(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, _ := feed.Get(key); e.Hash != store.HashReport(generation, body) {
+			t.Fatalf("%s is sent, which is not what the feed tells", body)
+		}
 	}
 }

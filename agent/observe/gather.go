@@ -21,12 +21,27 @@ func newGathering() gathering {
 	return gathering{keys: map[store.Key]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
-// hold lets the reports of a key wait. o.mu is held.
+// hold lets the reports of a key wait. Nothing waits before the feed is complete: what it lacks then would be taken back at the parent. o.mu is
+// held.
 func (o *Observer) hold(k store.Key) {
+	select {
+	case <-o.ready:
+	default:
+		return
+	}
 	o.gather.keys[k] = struct{}{}
 	select {
 	case o.gather.wake <- struct{}{}:
 	default:
+	}
+}
+
+// letGo ends a key's waiting: its report is about to be sent, because it waits with an older state, and what is sent is always the state
+// that the feed tells. o.mu is held.
+func (o *Observer) letGo(k store.Key) {
+	if _, waits := o.gather.keys[k]; waits {
+		delete(o.gather.keys, k)
+		o.publish(k)
 	}
 }
 

@@ -103,10 +103,11 @@ func (o *Observer) Run(ctx context.Context) error {
 	return nil
 }
 
-// settled notes that a watcher's first list is complete, or cannot be had. o.mu is held.
+// settled notes that a watcher's first list is complete, or cannot be had. The feed is complete with the last, once what is read again for it
+// was read. o.mu is held.
 func (o *Observer) settled(w watchKey) {
 	delete(o.initial, w)
-	if len(o.initial) > 0 {
+	if len(o.initial) > 0 || o.fetch.busy() {
 		return
 	}
 	select {

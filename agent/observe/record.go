@@ -119,6 +119,7 @@ func (o *Observer) drop(k store.Key) {
 func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.letGo(k)
 	body, generation, err := o.render(k)
 	if err == nil {
 		o.records[k].told = o.records[k].news()

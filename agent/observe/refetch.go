@@ -13,6 +13,7 @@ type refetcher struct {
 
 	mu    sync.Mutex
 	queue []place
+	rest  int             // of what was taken off the queue, how much is still to be read
 	gone  map[string]bool // UIDs whose deletion was seen during a read; nil while there is no read
 	wake  chan struct{}   // one slot
 }
@@ -51,8 +52,22 @@ func (f *refetcher) take() []place {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := f.queue
-	f.queue = nil
+	f.queue, f.rest = nil, len(f.queue)
 	return out
+}
+
+// done notes that one of what was taken was read.
+func (f *refetcher) done() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rest--
+}
+
+// busy tells whether anything is still to be read.
+func (f *refetcher) busy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.queue) > 0 || f.rest > 0
 }
 
 func (f *refetcher) run(ctx context.Context) {
@@ -64,7 +79,13 @@ func (f *refetcher) run(ctx context.Context) {
 		}
 		for _, p := range f.take() {
 			f.read(ctx, p)
+			f.done()
 		}
+		f.o.mu.Lock()
+		if ctx.Err() == nil {
+			f.o.settled(watchKey{})
+		}
+		f.o.mu.Unlock()
 	}
 }
 
