@@ -189,11 +189,12 @@ func (a *agent) wire() (err error) {
 		return err
 	}
 	a.observer = observe.New(observe.Config{
-		Inventory: a.inventory, Clients: a.clients, Log: a.Log,
+		Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
 		Vanished: func(k store.Key, uid string, running bool) bool { return a.applier.Vanished(k, uid, running) },
 		Rewound:  func(keys []store.Key) { a.applier.Rewound(keys) },
 	})
+	a.observer.SetForm(a.self.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
 		Holds: a.brake.Holds, Deleting: a.deleting, Log: a.Log,

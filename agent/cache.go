@@ -34,7 +34,8 @@ func (a *agent) openCache() error {
 	changed := func(keys []store.Key) { a.applier.Changed(keys) }
 	// What a commit creates is applied while it becomes durable: a crash in between leaves an object that the sweep of the next start finds.
 	// What it changes waits, because a copy that has lost the change would set the object back.
-	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: changed, KeepRemoved: true,
+	arrived := func(keys []store.Key) { a.observer.Arrived(keys); changed(keys) }
+	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: arrived, KeepRemoved: true,
 		Holds: func(k store.Key) bool { _, known := a.inventory.Get(k); return known }}); err != nil {
 		return fmt.Errorf("open the desired copy: %w", err)
 	}
@@ -55,6 +56,18 @@ func (a *agent) openCache() error {
 		a.cache.health.refilled()
 	}
 	return a.claim()
+}
+
+// body is the body of an object in the desired copy, nil where there is none.
+func (a *agent) body(k store.Key) []byte {
+	e, ok, err := a.desired.Get(k)
+	if err != nil {
+		a.Log.Debug("desired object not read", "key", k, "err", err)
+	}
+	if !ok || e.Tombstone {
+		return nil
+	}
+	return e.Body
 }
 
 // claim puts what the inventory says to be on the target into the copy, if it is not there: a write that a full disk or a crash took from the
@@ -120,9 +133,10 @@ func (m marked) Commit(ctx context.Context, b store.Batch) error {
 // welcomed takes over what the parent calls this site.
 func (a *agent) welcomed(w tunnel.Welcome) {
 	if w.Site != "" {
-		a.self.welcomed(w.Site)
+		a.self.welcomed(w.Site, w.Reports)
 		a.clients.SetSite(w.Site)
 	}
+	a.observer.SetForm(w.Reports)
 	a.cache.name()
 }
 

@@ -293,7 +293,7 @@ func TestSelfSurvivesGarbage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, uid := range []string{"a", "b", "", "c", "d", "e", "b"} {
-		s.welcomed(uid)
+		s.welcomed(uid, 0)
 	}
 	at := store.Position{Incarnation: store.NewIncarnation(), Era: 7, Revision: 9}
 	s.follows(at)

@@ -34,6 +34,8 @@ type selfSaid struct {
 	Sites []string `json:"sites"`
 	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
 	Follows store.Position `json:"follows"`
+	// Reports is the form of reports that the parent said it reads: after a restart they are on their way before it says so again.
+	Reports int `json:"reports,omitempty"`
 }
 
 // openSelf reads what is known. A file that cannot be read is like none: the parent says its part again.
@@ -67,8 +69,20 @@ func (s *self) followed() store.Position {
 	return s.said.Follows
 }
 
-// welcomed takes over what the parent calls this site.
-func (s *self) welcomed(uid string) {
+// reads is the form of reports that the parent reads, as far as it has said.
+func (s *self) reads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Reports
+}
+
+// welcomed takes over what the parent calls this site, and what it reads.
+func (s *self) welcomed(uid string, reads int) {
+	s.change(func(now *selfSaid) bool {
+		other := now.Reports != reads
+		now.Reports = reads
+		return other
+	})
 	s.change(func(now *selfSaid) bool {
 		if uid == "" || len(now.Sites) > 0 && now.Sites[0] == uid {
 			return false

@@ -13,6 +13,9 @@ type Report struct {
 	Applied string `json:"applied,omitempty"`
 	// Status is the object's status. observedGeneration is in terms of the source's generation. Absent where the kind has none.
 	Status json.RawMessage `json:"status,omitempty"`
+	// Of, when not empty, names the kin.Source that Object has to be completed from: the desired version of the placed object, of which
+	// Object leaves out what it has from there.
+	Of string `json:"of,omitempty"`
 	// Object is an associated object without its status: metadata (with an owner reference to the placed object, by its
 	// name and OriginUID) and spec.
 	Object json.RawMessage `json:"object,omitempty"`
@@ -29,3 +32,11 @@ type ReportError struct {
 	// Message is for people: what the target said.
 	Message string `json:"message"`
 }
+
+// The forms of reports that a parent may read. A child uses the newest that its parent has said it reads.
+const (
+	// ReportsWhole is how every parent reads them: associated objects are whole.
+	ReportsWhole = 0
+	// ReportsShort leaves out of associated objects what they have from the placed object, see Report.Of.
+	ReportsShort = 1
+)

@@ -61,6 +61,8 @@ type Welcome struct {
 	CenterVersion string            `json:"centerVersion,omitempty"`
 	// Site is the UID of the child's SyncTarget at the parent. It stays when the site joins again.
 	Site string `json:"site,omitempty"`
+	// Reports is the newest form of reports that the parent reads: store.ReportsWhole, store.ReportsShort.
+	Reports int `json:"reports,omitempty"`
 	// Clock is the parent's time.
 	Clock time.Time `json:"clock"`
 	// Wake is what a datagram carries by which the parent calls this child after a restart, see quic.Listener.Wake.

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -30,7 +29,13 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
-	object, err := reportedObject(w.resource, live)
+	source, ok := o.Inventory.Get(owner)
+	if !ok {
+		return // removed at this moment, and what belongs to it with it
+	}
+	object, err := reportedObject(w.resource, live, target.Owner{
+		APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name, UID: source.OriginUID, Controller: true,
+	})
 	if err != nil {
 		o.Log.Error("object not reported", "key", k, "err", err)
 		return
@@ -39,8 +44,9 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		delete(o.associated, rec.uid) // a successor with the same name
 	}
 	o.associated[uid] = k
-	rec.uid, rec.revision, rec.at, rec.owner = uid, live.Revision(), time.Now().UnixMilli(), owner
+	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), owner, source.OriginUID
 	rec.object, rec.status = o.codec.Encode(nil, object), nil
+	o.shorten(k, rec, object)
 	if len(live.Status) > 0 {
 		rec.status = o.codec.Encode(nil, live.Status)
 	}
@@ -50,7 +56,7 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	o.publish(k)
 }
 
-// reported is an associated object as it is reported: its status travels beside it.
+// reported is an associated object as it is reported: its status travels beside it, and it belongs to the source of the placed object.
 type reported struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -60,12 +66,12 @@ type reported struct {
 	Revision   json.RawMessage `json:"revision,omitempty"` // of a ControllerRevision
 }
 
-func reportedObject(r resource, live *target.Object) ([]byte, error) {
+func reportedObject(r resource, live *target.Object, owner target.Owner) ([]byte, error) {
 	m := live.Metadata
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
 			Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: unmarked(m.Annotations),
-			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
 		},
 	}
 	switch r {
@@ -94,26 +100,6 @@ func unmarked(annotations map[string]string) map[string]string {
 		return nil
 	}
 	return out
-}
-
-// renderAssociated completes the report of an associated object by an owner reference to the source of the placed object. o.mu is held.
-func (o *Observer) renderAssociated(report *store.Report, rec *record) error {
-	raw, err := o.codec.Decode(nil, rec.object, maxReported)
-	if err != nil {
-		return fmt.Errorf("decompress object: %w", err)
-	}
-	object := reported{}
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return fmt.Errorf("decode object: %w", err)
-	}
-	if r, ok := o.Inventory.Get(rec.owner); ok {
-		report.OriginUID = r.OriginUID
-		object.Metadata.OwnerReferences = []target.Owner{
-			{APIVersion: r.APIVersion, Kind: r.Kind, Name: rec.owner.Name, UID: r.OriginUID, Controller: true},
-		}
-	}
-	report.Object, err = json.Marshal(object)
-	return err
 }
 
 // refetchAssociated reads again what belongs to a placed object. o.mu is held.

@@ -15,6 +15,8 @@ import (
 type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
+	// Desired is the body of an object in the desired copy, nil where there is none.
+	Desired func(k store.Key) []byte
 	// Seen is called with every sight of an object in the inventory. It must not wait.
 	Seen func(k store.Key, s inventory.Sight)
 	// Vanished is called when an object of the inventory is no longer on the target; running is true when it was seen to be no finished Job or
@@ -43,6 +45,7 @@ type Observer struct {
 	watchers   map[watchKey]*watcher  // running
 	initial    map[watchKey]bool      // watchers of the start whose first list is not complete
 	gather     gathering              // reports that wait a moment for more
+	short      bool                   // the parent completes what it has sent itself
 	start      func(w *watcher)       // set while Run runs
 	counts     map[watchKey]int       // how many inventory objects each watched resource has
 	counted    map[store.Key]watchKey // where an object is counted

@@ -26,7 +26,9 @@ type record struct {
 	failure          *store.ReportError
 	below            *store.ReportError // why a target of the target, which is a relay, refuses it
 	status           []byte
-	object           []byte    // of a Pod: without status and owner
+	object           []byte // of a Pod: without status
+	of               string // of a ReplicaSet: the name of the kin.Source that rest completes, empty when none does
+	rest             []byte
 	owner            store.Key // of a Pod: the placed object that it belongs to
 	at               int64     // Unix time in milliseconds
 	conditions       uint64    // see conditionsOf
@@ -147,7 +149,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 		}
 	}
 	if rec.object != nil {
-		if err := o.renderAssociated(&report, rec); err != nil {
+		if err := o.renderObject(&report, rec); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -100,6 +100,12 @@ func (d *Delivery) body(ctx context.Context, k store.Key) ([]byte, int64, error)
 	}
 }
 
+// Desired is the body of an object as it is sent now. It does not wait for an API that is behind.
+func (d *Delivery) Desired(ctx context.Context, k store.Key) ([]byte, error) {
+	b, _, err := d.bodyNow(ctx, k)
+	return b, err
+}
+
 // errBehind is returned while the API answers from before the write that the catalog has.
 var errBehind = errors.New("the API is behind the catalog")
 

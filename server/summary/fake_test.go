@@ -31,12 +31,13 @@ type center struct {
 	fail     []error // of the next writes
 	reports  map[string]map[store.Key]store.Entry
 	placed   map[store.Key]placement.Located
+	desired  map[store.Key][]byte
 }
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
-		placed: map[store.Key]placement.Located{}}
-	c.s = New(Config{API: c, Report: c.report, Located: c.located, Owner: c.owner, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}}
+	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
@@ -55,6 +56,12 @@ func (c *center) report(target string, k store.Key) (store.Entry, bool, error) {
 	defer c.mu.Unlock()
 	e, ok := c.reports[target][k]
 	return e, ok, nil
+}
+
+func (c *center) body(_ context.Context, k store.Key) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.desired[k], nil
 }
 
 func (c *center) located(k store.Key) (placement.Located, bool) {

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -164,15 +165,14 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 			delete(have, name)
 		}
 	}
+	var failed error
 	for name, w := range want {
-		if err := s.putMirror(ctx, k, name, w, have); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, s.putMirror(ctx, k, name, w, have))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mirrors[k] != m {
-		return nil
+		return failed
 	}
 	for _, t := range gone {
 		if m.targets[t] == counts[t] {
@@ -186,5 +186,5 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		s.disown(k, m)
 		delete(s.mirrors, k)
 	}
-	return nil
+	return failed
 }

@@ -3,6 +3,7 @@ package summary
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,10 +35,18 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
 	pk := k
 	pk.Name = name
-	if o, ok := have[name]; ok && o.hash != w.hash {
-		return s.changeMirror(ctx, k, pk, w, o)
-	} else if ok {
+	o, ok := have[name]
+	if ok && o.hash == w.hash {
 		return s.showMirror(ctx, pk, o.uid, w.status)
+	}
+	if err := s.complete(ctx, k, &w); err != nil {
+		if ok { // what the space has of it stays, and its status is known
+			err = errors.Join(err, s.showMirror(ctx, pk, o.uid, w.status))
+		}
+		return err
+	}
+	if ok {
+		return s.changeMirror(ctx, k, pk, w, o)
 	}
 	obj, err := s.cfg.API.Create(ctx, pk, mirroredVersion(pk), mirrorFor(k, name, w))
 	if apierrors.IsAlreadyExists(err) {
@@ -137,11 +146,15 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	}
 }
 
-// mirrorHash is two hashes: which Pod it is, and all that people see of it but its status.
-func mirrorHash(object map[string]any) string {
+// mirrorHash is two hashes: which Pod it is, and all that people see of it but its status. Of names what the object is completed from.
+func mirrorHash(of string, object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	born := hashOf(meta["creationTimestamp"])
-	seen := hashOf([]any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]})
+	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]}
+	if of != "" {
+		all = append(all, of)
+	}
+	seen := hashOf(all)
 	return born.String()[:8] + "." + seen.String()
 }
 

@@ -32,6 +32,8 @@ type Config struct {
 	API API
 	// Report reads the last report of a key from a target's inbox. It is false for what was never reported, and for tombstones.
 	Report func(target string, key store.Key) (store.Entry, bool, error)
+	// Desired is the body that targets are sent of an object, as it is now.
+	Desired func(ctx context.Context, key store.Key) ([]byte, error)
 	// Located tells where an object is, and Owner the same for one that an owner reference names.
 	Located func(key store.Key) (placement.Located, bool)
 	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)

@@ -110,6 +110,18 @@ func deploymentReport(body []byte) []byte {
 	return b
 }
 
+// replicaSetReport is the report of the ReplicaSet that a target makes of that Deployment, without what the parent knows.
+func replicaSetReport(of store.Key) (store.Key, []byte) {
+	k := of
+	k.Resource, k.Name = "replicasets", of.Name+"-7545f8db65"
+	b, err := json.Marshal(store.Report{OriginUID: "adf87688-b3aa-431f-8e81-2f54ba5fcba5", Status: json.RawMessage(`{"replicas":0,"terminatingReplicas":0,"observedGeneration":1}`),
+		Of: "8xaffGXS", Object: json.RawMessage(`{"metadata":{"creationTimestamp":"2026-11-21T12:30:56Z"},"spec":{"replicas":0}}`), At: 1795264256379})
+	if err != nil {
+		panic(err)
+	}
+	return k, b
+}
+
 // TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions, acknowledgements included.
 func TestBytes(t *testing.T) {
 	s := newSite(t)
@@ -171,10 +183,11 @@ func TestBytes(t *testing.T) {
 		}
 	})
 	placed, body := deployment(1000)
-	count("placed Deployment with the status that comes back", 700, 1, desired, copied, func() {
+	count("placed Deployment with the status and the ReplicaSet that come back", 700, 1, desired, copied, func() {
 		desired.set(placed, body)
 		time.Sleep(100 * time.Millisecond) // it is applied, and the target's controllers have answered
 		reported.set(placed, deploymentReport(body))
+		reported.set(replicaSetReport(placed))
 	})
 	time.Sleep(1100 * time.Millisecond)
 	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })

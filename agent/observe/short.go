@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"fmt"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/kin"
+)
+
+// shorten finds what of a ReplicaSet the parent can fill in from the Deployment that it has sent: the version in the desired copy, which is the one
+// that the parent has while there is a session, and any other version has another name. o.mu is held.
+func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
+	rec.of, rec.rest = "", nil
+	if owner, ok := kin.Owner(k); !ok || owner != rec.owner {
+		return
+	}
+	source, ok := kin.Of(o.Desired(rec.owner), rec.originUID, k)
+	if !ok {
+		return
+	}
+	if rest, ok := source.Rest(object); ok {
+		rec.of, rec.rest = source.Name, rest
+	}
+}
+
+// renderObject puts an associated object into its report. o.mu is held.
+func (o *Observer) renderObject(report *store.Report, rec *record) (err error) {
+	if o.short && rec.of != "" {
+		report.Of, report.Object = rec.of, rec.rest
+		return nil
+	}
+	if report.Object, err = o.codec.Decode(nil, rec.object, maxReported); err != nil {
+		return fmt.Errorf("decompress object: %w", err)
+	}
+	return nil
+}
+
+// Arrived takes over that the desired copy has other versions of some objects: what was told of their ReplicaSets is told against these.
+func (o *Observer) Arrived(keys []store.Key) {
+	changed := map[store.Key]bool{}
+	for _, k := range keys {
+		if k.Group == "apps" && k.Resource == "deployments" {
+			changed[k] = true
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.eachReplicaSet(func(k store.Key, rec *record) {
+		if !changed[rec.owner] {
+			return
+		}
+		object, err := o.codec.Decode(nil, rec.object, maxReported)
+		if err != nil {
+			o.Log.Error("report not made anew", "key", k, "err", err)
+			return
+		}
+		o.shorten(k, rec, object)
+		o.hold(k) // it is about to change with its Deployment
+		o.publish(k)
+	})
+}
+
+// SetForm says in which form the parent reads reports. What it cannot read is told in the form that every parent reads.
+func (o *Observer) SetForm(form int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if short := form >= store.ReportsShort; short != o.short {
+		o.short = short
+		o.eachReplicaSet(func(k store.Key, _ *record) { o.publish(k) })
+	}
+}
+
+// eachReplicaSet visits what is reported of ReplicaSets that belong to something placed. o.mu is held.
+func (o *Observer) eachReplicaSet(visit func(store.Key, *record)) {
+	for _, k := range o.associated {
+		if rec := o.records[k]; rec != nil && (resource{k.Group, k.Resource}) == replicaSetResource {
+			visit(k, rec)
+		}
+	}
+}
