@@ -2,6 +2,8 @@ package observe
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -61,13 +63,9 @@ func (o *Observer) release(ctx context.Context) {
 			return
 		}
 		o.mu.Lock()
-		waited := o.gather.keys
+		waited := slices.DeleteFunc(slices.Collect(maps.Keys(o.gather.keys)), func(k store.Key) bool { return o.records[k] == nil })
 		o.gather.keys = map[store.Key]struct{}{}
-		for k := range waited {
-			if o.records[k] != nil {
-				o.publish(k)
-			}
-		}
+		o.publish(waited...)
 		o.mu.Unlock()
 	}
 }

@@ -91,19 +91,25 @@ func refusedBelow(live *target.Object) *store.ReportError {
 	return &e
 }
 
-// publish puts the present state of a key into the feed. Equal content is no change. o.mu is held.
-func (o *Observer) publish(k store.Key) {
-	if _, waits := o.gather.keys[k]; waits {
-		return
+// publish puts the present state of keys into the feed as one step, but for those that wait. Equal content is no change. o.mu is held.
+func (o *Observer) publish(keys ...store.Key) {
+	var changes []store.Change
+	for _, k := range keys {
+		if _, waits := o.gather.keys[k]; waits {
+			continue
+		}
+		body, generation, err := o.render(k)
+		if err != nil {
+			o.Log.Error("report not rendered", "key", k, "err", err)
+			continue
+		}
+		changes = append(changes, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation,
+			Priority: o.records[k].priority()})
 	}
-	body, generation, err := o.render(k)
-	if err != nil {
-		o.Log.Error("report not rendered", "key", k, "err", err)
-		return
+	if len(changes) > 0 {
+		o.revision++
+		o.feed.Apply(o.revision, changes...)
 	}
-	o.revision++
-	o.feed.Apply(o.revision, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation,
-		Priority: o.records[k].priority()})
 }
 
 // drop takes a key out of the feed. o.mu is held.

@@ -35,15 +35,22 @@ func newObjects(report bool) *objects {
 	return o
 }
 
-func (o *objects) set(k store.Key, body []byte) {
+func (o *objects) set(k store.Key, body []byte) { o.setAll(map[store.Key][]byte{k: body}) }
+
+// setAll sets some bodies as one step.
+func (o *objects) setAll(bodies map[store.Key][]byte) {
 	o.lock <- struct{}{}
-	o.bodies[k] = body
-	o.revision++
-	h := store.HashBody(1, body)
-	if o.report {
-		h = store.HashReport(1, body)
+	var changes []store.Change
+	for k, body := range bodies {
+		o.bodies[k] = body
+		h := store.HashBody(1, body)
+		if o.report {
+			h = store.HashReport(1, body)
+		}
+		changes = append(changes, store.Change{Key: k, Hash: h, Generation: 1})
 	}
-	o.Apply(o.revision, store.Change{Key: k, Hash: h, Generation: 1})
+	o.revision++
+	o.Apply(o.revision, changes...)
 	<-o.lock
 }
 
@@ -182,12 +189,16 @@ func TestBytes(t *testing.T) {
 			desired.set(deployment(100 + i))
 		}
 	})
-	placed, body := deployment(1000)
-	count("placed Deployment with the status and the ReplicaSet that come back", 700, 1, desired, copied, func() {
-		desired.set(placed, body)
-		time.Sleep(100 * time.Millisecond) // it is applied, and the target's controllers have answered
-		reported.set(placed, deploymentReport(body))
-		reported.set(replicaSetReport(placed))
+	const placed = 5 // a busy machine acknowledges now and then in a packet more
+	count("placed Deployment with the status and the ReplicaSet that come back", 700, placed, desired, copied, func() {
+		for i := range placed {
+			k, body := deployment(1000 + i)
+			desired.set(k, body)
+			time.Sleep(100 * time.Millisecond) // it is applied, and the target's controllers have answered
+			set, report := replicaSetReport(k)
+			reported.setAll(map[store.Key][]byte{k: deploymentReport(body), set: report})
+			settle(t, child)
+		}
 	})
 	time.Sleep(1100 * time.Millisecond)
 	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })
