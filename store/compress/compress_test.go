@@ -19,14 +19,23 @@ const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"ann
 	`"schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`
 
 func TestRoundTrip(t *testing.T) {
-	c := compress.Default()
-	for _, s := range []string{"", "x", deployment, strings.Repeat("a", compress.MaxDecoded)} {
-		packed := c.Encode(nil, []byte(s))
-		got, err := c.Decode(nil, packed, compress.MaxDecoded)
-		if err != nil || string(got) != s {
-			t.Errorf("%d bytes became %d, %v", len(s), len(got), err)
+	for _, c := range []*compress.Codec{compress.Default(), compress.Thorough()} {
+		for _, s := range []string{"", "x", deployment, strings.Repeat("a", compress.MaxDecoded)} {
+			packed := c.Encode(nil, []byte(s))
+			got, err := compress.Default().Decode(nil, packed, compress.MaxDecoded)
+			if err != nil || string(got) != s {
+				t.Errorf("%d bytes became %d, %v", len(s), len(got), err)
+			}
 		}
 	}
+}
+
+func TestThoroughEarnsItsTime(t *testing.T) {
+	quick, thorough := len(compress.Default().Encode(nil, []byte(deployment))), len(compress.Thorough().Encode(nil, []byte(deployment)))
+	if thorough >= quick {
+		t.Errorf("%d bytes, %d without the effort", thorough, quick)
+	}
+	t.Logf("a Deployment of %d bytes takes %d, and %d with the effort", len(deployment), quick, thorough)
 }
 
 func TestDictionaryEarnsItsPlace(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	compress.Default() // outside of every bubble
+	compress.Thorough()
 	goleak.VerifyTestMain(m)
 }
 

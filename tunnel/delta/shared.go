@@ -40,7 +40,7 @@ type piece struct {
 
 // NewShared returns one that has nothing yet.
 func NewShared() *Shared {
-	return &Shared{codec: compress.Default(), bodies: map[store.Hash][]byte{}, pieces: map[step]*piece{}}
+	return &Shared{codec: compress.Thorough(), bodies: map[store.Hash][]byte{}, pieces: map[step]*piece{}}
 }
 
 // item makes what crosses of an entry to a receiver that has the body from; ok is false when the feed does not give the body of the entry.
