@@ -70,7 +70,7 @@ test: build testenv unit race-light scenarios ## run all tests
 
 .PHONY: unit
 unit: ## unit tests of the packages that link Kubernetes, and of testenv
-	go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)
+	SKERRY_ISOLATION=thorough go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)
 	cd testenv && go test -p $(JOBS) ./...
 
 # The race detector needs cgo, and cgo a C compiler.

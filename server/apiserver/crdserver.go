@@ -87,7 +87,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 		<-started
 	}
 	return &crdServer{
-		handler:   s.GenericAPIServer.UnprotectedHandler(),
+		handler:   refuseProtobuf(s.GenericAPIServer.UnprotectedHandler()),
 		discovery: resources,
 		stop:      func() { cancel(); s.GenericAPIServer.Destroy(); s.Informers.Shutdown() },
 	}, nil

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -11,12 +12,13 @@ import (
 type keylessWatch struct {
 	in   watch.Interface
 	out  chan watch.Event
+	gone <-chan struct{} // the request has ended, also where upstream forgets to stop the watch: for an answer in a format that there is not
 	done chan struct{}
 	once sync.Once
 }
 
-func stripKeys(in watch.Interface) watch.Interface {
-	w := &keylessWatch{in: in, out: make(chan watch.Event), done: make(chan struct{})}
+func stripKeys(ctx context.Context, in watch.Interface) watch.Interface {
+	w := &keylessWatch{in: in, out: make(chan watch.Event), gone: ctx.Done(), done: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -38,6 +40,8 @@ func (w *keylessWatch) run() {
 		select {
 		case w.out <- e:
 		case <-w.done:
+			return
+		case <-w.gone:
 			return
 		}
 	}

@@ -160,7 +160,7 @@ func (s *Server) serveListener(ctx context.Context) error {
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	server := &http.Server{
-		Handler:           s.front.outer(),
+		Handler:           s.Handler(),
 		TLSConfig:         s.TLSConfig(),
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
@@ -187,6 +187,9 @@ func (s *Server) serveListener(ctx context.Context) error {
 	<-failed
 	return nil
 }
+
+// Handler is what answers the requests of Listener's connections. It can be asked without a connection.
+func (s *Server) Handler() http.Handler { return s.front.outer() }
 
 // TLSConfig is what the handshakes of the connections of Listener are to be done with.
 func (s *Server) TLSConfig() *tls.Config {

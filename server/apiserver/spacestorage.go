@@ -162,7 +162,7 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if err != nil || spaceOf(ctx) == anySpace {
 		return w, err
 	}
-	return stripKeys(w), nil
+	return stripKeys(ctx, w), nil
 }
 
 // plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it

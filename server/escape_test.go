@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/server"
+	"skerry.dev/skerry/server/garbage"
+)
+
+// thorough is set where the tests of isolation have a minute each, as in CI; elsewhere they are samples of a few seconds.
+var thorough = os.Getenv("SKERRY_ISOLATION") == "thorough"
+
+// TestNoSpaceEscape puts generated requests to the API, each meant to get out of the space that its URL names, and holds three things against what
+// happens: an answer carries nothing of another space, no write lands in another space, and no watch shows anything of another space. Whoever
+// has no rights in the space gets nothing and writes nothing at all. It runs in memory, with the requests as bytes, as a client would send them.
+func TestNoSpaceEscape(t *testing.T) {
+	requests := 5_000
+	if thorough {
+		requests = 100_000
+	}
+	w := newWorld(t)
+	began := time.Now()
+	tried := w.attack(w.handler, w.phases(), requests, 20, 1)
+	t.Logf("requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d; answers to those with rights, by status: %v",
+		tried, len(w.escapes), time.Since(began).Round(time.Millisecond), w.ownReads.Load(), w.ownWrites.Load(), w.statuses())
+	for _, e := range w.escapes {
+		t.Error(e)
+	}
+	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) {
+		t.Error("too little was read or written for this to show anything")
+	}
+	for name, hole := range holes {
+		if !thorough && name != easyHole {
+			continue
+		}
+		t.Run("a hole is found: "+name, func(t *testing.T) {
+			w.escapes = nil
+			w.attack(hole(w, w.handler), w.phases(), 25_000, 1, 2)
+			if len(w.escapes) == 0 {
+				t.Error("nothing was found")
+			}
+		})
+	}
+}
+
+// phase is a time in which all requests name one space and come from one identity, so that every write in the store can be judged.
+type phase struct {
+	space *prey
+	who   identity
+}
+
+func (w *world) phases() []phase {
+	var out []phase
+	for _, s := range w.spaces {
+		for _, i := range w.identities {
+			out = append(out, phase{s, i})
+		}
+	}
+	return out
+}
+
+// escapeWorkers put requests side by side: those that watch mostly wait.
+const escapeWorkers = 16
+
+// attack spreads n requests over the phases and returns how many it made. It ends early when it has found enough.
+func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint64) int {
+	tried := 0
+	for i, p := range phases {
+		w.restore()
+		w.phase.Store(&p)
+		watching, endWatches := context.WithCancel(w.t.Context())
+		var watches sync.WaitGroup
+		for _, s := range w.spaces {
+			w.watch(watching, &watches, h, s)
+		}
+		var left atomic.Int64
+		left.Store(int64((n + len(phases) - 1) / len(phases)))
+		tried += int(left.Load())
+		var all sync.WaitGroup
+		for worker := range escapeWorkers {
+			g := &generator{w: w, phase: p, r: rand.New(rand.NewPCG(seed, uint64(i*escapeWorkers+worker)))}
+			all.Go(func() {
+				for left.Add(-1) >= 0 && w.found() < enough {
+					w.judge(p, w.put(h, p.who, g.request()))
+				}
+			})
+		}
+		all.Wait()
+		w.settle()
+		endWatches()
+		watches.Wait()
+		if w.found() >= enough {
+			break
+		}
+	}
+	w.phase.Store(nil)
+	return tried
+}
+
+// newWorld runs a center with a garbage collector and fills its spaces.
+func newWorld(t *testing.T) *world {
+	c := start(t, t.TempDir(), newAuthority(t), nil)
+	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}}
+	collector := garbage.New(garbage.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { c.api.Changes(ctx, collector) })
+	all.Go(func() { check(t, collector.Run(ctx)) })
+	all.Go(func() { w.followStore(ctx) })
+	t.Cleanup(func() { cancel(); all.Wait() }) // before the center's own cleanup
+	w.populate()
+	return w
+}
+
+func (w *world) escape(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.escapes = append(w.escapes, fmt.Sprintf(format, args...))
+}
+
+func (w *world) found() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.escapes)
+}
