@@ -34,7 +34,7 @@ func TestAdmission(t *testing.T) {
 		name string
 		test func(*testing.T, *center, string)
 	}{
-		{"furnished", furnished}, {"roles", roles},
+		{"furnished", furnished}, {"roles", roles}, {"policies", policies}, {"hooks", hooks},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.createSpace(part.name, "Delete")

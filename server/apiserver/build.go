@@ -111,7 +111,9 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	rbac := p.roles.authorizer()
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), rbac)
 	g.RuleResolver = rbac
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, creators{}, imports{}, &marks{s.config.Place}, crdGuard{})
+	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
+	// The marks come after what users' rules have changed, which may not touch them.
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, crdGuard{})
 	return g, factory, nil
 }
 

@@ -51,6 +51,7 @@ var (
 		{Group: "scheduling.k8s.io", Version: "v1"},
 		{Group: "storage.k8s.io", Version: "v1"},
 		{Group: "apiextensions.k8s.io", Version: "v1"},
+		{Group: "admissionregistration.k8s.io", Version: "v1"},
 	}
 	unserved = []schema.GroupVersionResource{
 		{Version: "v1", Resource: "resourcequotas"},
@@ -96,6 +97,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.born},
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
+		registrationGroup{authz},
 		crdGroup{st},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -60,6 +61,7 @@ type Server struct {
 	front    *front
 	crds     *crdServers
 	sums     *sums
+	rules    *policy.Plugin
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 }
@@ -120,6 +122,7 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 	run("custom resources", s.crds.run)
 	run("aggregated roles", s.sums.run)
+	run("admission policies", s.followRules)
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)

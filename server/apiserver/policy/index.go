@@ -1,0 +1,161 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/lru"
+)
+
+// The kinds, by the name of their resource.
+const (
+	ValidatingPolicies = "validatingadmissionpolicies"
+	ValidatingBindings = "validatingadmissionpolicybindings"
+	MutatingPolicies   = "mutatingadmissionpolicies"
+	MutatingBindings   = "mutatingadmissionpolicybindings"
+	ValidatingWebhooks = "validatingwebhookconfigurations"
+	MutatingWebhooks   = "mutatingwebhookconfigurations"
+)
+
+// Resources lists the kinds that an Index needs to be given.
+func Resources() []string {
+	return []string{ValidatingPolicies, ValidatingBindings, MutatingPolicies, MutatingBindings, ValidatingWebhooks, MutatingWebhooks}
+}
+
+const (
+	// MaxObjects is how many objects of these kinds, all together, a space may have: each is looked at for each write.
+	MaxObjects = 200
+	// maxBuilt is of how many spaces compiled rules are kept.
+	maxBuilt = 256
+)
+
+// Object is one object of these kinds.
+type Object interface {
+	runtime.Object
+	GetName() string
+}
+
+// index holds the objects of all spaces. What it gives away never changes.
+type index struct {
+	mu     sync.RWMutex
+	spaces map[string]*objects
+	synced map[string]bool
+	ready  chan struct{} // closed once all kinds have been given
+	built  *lru.Cache    // space -> *built
+}
+
+// objects are those of one space, by resource and name.
+type objects map[string]map[string]Object
+
+func newIndex() *index {
+	return &index{spaces: map[string]*objects{}, synced: map[string]bool{}, ready: make(chan struct{}), built: lru.New(maxBuilt)}
+}
+
+// Replace gives all objects of one kind: by space, then by name.
+func (p *Plugin) Replace(resource string, all map[string]map[string]Object) {
+	i := p.index
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for space := range i.spaces {
+		i.set(space, resource, all[space])
+	}
+	for space, of := range all {
+		if i.spaces[space] == nil {
+			i.set(space, resource, of)
+		}
+	}
+	i.synced[resource] = true
+	if len(i.synced) == len(Resources()) {
+		select {
+		case <-i.ready:
+		default:
+			close(i.ready)
+		}
+	}
+}
+
+// Put gives one object, or takes it away when it is nil.
+func (p *Plugin) Put(space, resource, name string, obj Object) {
+	i := p.index
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	of := map[string]Object{}
+	if have := i.spaces[space]; have != nil {
+		of = maps.Clone((*have)[resource])
+	}
+	if of == nil {
+		of = map[string]Object{}
+	}
+	if obj == nil {
+		delete(of, name)
+	} else {
+		of[name] = obj
+	}
+	i.set(space, resource, of)
+}
+
+func (i *index) set(space, resource string, of map[string]Object) {
+	next := objects{}
+	if have := i.spaces[space]; have != nil {
+		next = maps.Clone(*have)
+	}
+	if len(of) == 0 {
+		delete(next, resource)
+	} else {
+		next[resource] = of
+	}
+	if len(next) == 0 {
+		delete(i.spaces, space)
+		i.built.Remove(space)
+		return
+	}
+	i.spaces[space] = &next
+}
+
+// of returns the objects of a space, nil when it has none.
+func (i *index) of(ctx context.Context, space string) (*objects, error) {
+	select {
+	case <-i.ready:
+	case <-ctx.Done():
+		return nil, errors.New("the center is starting and does not know the admission policies yet")
+	}
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.spaces[space], nil
+}
+
+// count is how many objects a space has.
+func (i *index) count(space string) (n int) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if have := i.spaces[space]; have != nil {
+		for _, of := range *have {
+			n += len(of)
+		}
+	}
+	return n
+}
+
+// all returns the objects of one kind in the order of their names. An object of another version is a mistake in what was given: none of a
+// space's rules may be left out silently.
+func all[T Object](o *objects, resource string) ([]T, error) {
+	of := (*o)[resource]
+	out := make([]T, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		obj, ok := of[name].(T)
+		if !ok {
+			return nil, fmt.Errorf("%s %s is a %T", resource, name, of[name])
+		}
+		out = append(out, obj)
+	}
+	return out, nil
+}
+
+func errTooMany() error {
+	return fmt.Errorf("a space may have %d admission policies, bindings and webhook configurations; delete some first", MaxObjects)
+}

@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/rest"
+)
+
+// Config is what a Plugin needs of the API server.
+type Config struct {
+	// Space is the space of a request, "" when nothing of it is to be asked about.
+	Space func(ctx context.Context) string
+	// In puts a space into a context.
+	In func(ctx context.Context, space string) context.Context
+	// Namespace reads a namespace in the space of the context.
+	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers in the space of the context.
+	Authorizer authorizer.Authorizer
+	// Loopback is the center's own access to a space.
+	Loopback func(space string) *rest.Config
+}
+
+// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets anything pass.
+type Plugin struct {
+	cfg        Config
+	index      *index
+	converters *converters
+}
+
+// New returns a plugin that knows no objects yet.
+func New(c Config) *Plugin {
+	return &Plugin{cfg: c, index: newIndex(), converters: newConverters(c.Loopback)}
+}
+
+// Handles implements admission.Interface.
+func (*Plugin) Handles(admission.Operation) bool { return true }
+
+// Admit implements admission.MutationInterface. What may have to see the changes of others is called again, once.
+func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	b, err := p.rules(ctx, a)
+	if b == nil || err != nil {
+		return err
+	}
+	if err := p.admit(ctx, b, a, o); err != nil {
+		return err
+	}
+	if again := a.GetReinvocationContext(); again.ShouldReinvoke() {
+		again.SetIsReinvoke()
+		return p.admit(ctx, b, a, o)
+	}
+	return nil
+}
+
+func (p *Plugin) admit(ctx context.Context, b *built, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if len(b.mutating) > 0 && a.GetOperation() != admission.Delete && isAsked(a) {
+		d := mutating.NewDispatcher(p.authorizer(ctx), p.matcher(ctx), p.converters.in(ctx, b.space))
+		if err := d.Dispatch(ctx, a, o, withParams(ctx, b, b.mutating)); err != nil {
+			return err
+		}
+	}
+	if b.hooks == nil || !b.hooks.mutating.Handles(a.GetOperation()) {
+		return nil
+	}
+	return b.hooks.mutating.Admit(ctx, a, o)
+}
+
+// Validate implements admission.ValidationInterface.
+func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if err := p.guard(ctx, a); err != nil {
+		return err
+	}
+	b, err := p.rules(ctx, a)
+	if b == nil || err != nil {
+		return err
+	}
+	if len(b.validating) > 0 && isAsked(a) {
+		d := validating.NewDispatcher(p.authorizer(ctx), generic.NewPolicyMatcher(p.matcher(ctx)))
+		if err := d.Dispatch(ctx, a, o, withParams(ctx, b, b.validating)); err != nil {
+			return err
+		}
+	}
+	if b.hooks == nil || !b.hooks.validating.Handles(a.GetOperation()) {
+		return nil
+	}
+	return b.hooks.validating.Validate(ctx, a, o)
+}
+
+// rules returns what is to be asked about a request, nil when nothing is.
+func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, error) {
+	space := p.cfg.Space(ctx)
+	if space == "" {
+		return nil, nil
+	}
+	of, err := p.index.of(ctx, space)
+	if err != nil {
+		return nil, admission.NewForbidden(a, err)
+	}
+	if of == nil {
+		return nil, nil
+	}
+	b, err := p.build(space, of)
+	if err != nil {
+		return nil, admission.NewForbidden(a, fmt.Errorf("prepare the admission policies of space %s: %w", space, err))
+	}
+	return b, nil
+}
+
+// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a wrong one can be repaired, and questions
+// that are not stored.
+var notAsked = map[schema.GroupResource]bool{
+	{Group: "admissionregistration.k8s.io", Resource: ValidatingPolicies}:  true,
+	{Group: "admissionregistration.k8s.io", Resource: ValidatingBindings}:  true,
+	{Group: "admissionregistration.k8s.io", Resource: MutatingPolicies}:    true,
+	{Group: "admissionregistration.k8s.io", Resource: MutatingBindings}:    true,
+	{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}:       true,
+	{Group: "authentication.k8s.io", Resource: "tokenreviews"}:             true,
+	{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}: true,
+	{Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}:  true,
+	{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"}:   true,
+	{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}:      true,
+}
+
+func isAsked(a admission.Attributes) bool { return !notAsked[a.GetResource().GroupResource()] }
+
+// authorizer answers in the space of the request: CEL asks with a context of its own.
+func (p *Plugin) authorizer(request context.Context) authorizer.Authorizer {
+	return authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		return p.cfg.Authorizer.Authorize(request, a)
+	})
+}
+
+func (p *Plugin) matcher(ctx context.Context) *matching.Matcher {
+	n := namespaces{ctx: ctx, get: p.cfg.Namespace}
+	return matching.NewMatcher(n, n.client())
+}

@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	v1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// webhooks are upstream's plugins over the webhook configurations that a space had when they were made. They have no goroutines.
+type webhooks struct {
+	validating *validatingwebhook.Plugin
+	mutating   *mutatingwebhook.Plugin
+}
+
+func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
+	vc, err1 := all[*v1.ValidatingWebhookConfiguration](of, ValidatingWebhooks)
+	mc, err2 := all[*v1.MutatingWebhookConfiguration](of, MutatingWebhooks)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	v, err := validatingwebhook.NewValidatingAdmissionWebhook(nil)
+	if err != nil {
+		return nil, err
+	}
+	m, err := mutatingwebhook.NewMutatingWebhook(nil)
+	if err != nil {
+		return nil, err
+	}
+	ctx := p.cfg.In(context.Background(), space)
+	n := namespaces{ctx: ctx, get: p.cfg.Namespace}
+	from := snapshot{namespaces: n, validating: indexer(vc), mutating: indexer(mc)}
+	for _, w := range []*generic.Webhook{v.Webhook, m.Webhook} {
+		w.SetExternalKubeClientSet(n.client())
+		w.SetExternalKubeInformerFactory(from)
+		w.SetAuthorizer(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			return p.cfg.Authorizer.Authorize(ctx, a)
+		}))
+		w.SetServiceResolver(noServices{})
+		if err := w.ValidateInitialization(); err != nil {
+			return nil, err
+		}
+	}
+	return &webhooks{v, m}, nil
+}
+
+// noServices refuses webhooks by Service, which guard has refused before.
+type noServices struct{}
+
+func (noServices) ResolveEndpoint(string, string, int32) (*url.URL, error) {
+	return nil, errors.New(whyNoService)
+}
