@@ -37,6 +37,8 @@ type ChildConfig struct {
 	OnAccept func(Accept) (again bool, err error)
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
+	// Probe asks the parent for a sign of life each time that something comes; nil never does.
+	Probe <-chan struct{}
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger

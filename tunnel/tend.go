@@ -19,7 +19,7 @@ const (
 	waitingInterval = 20 * time.Second
 )
 
-// tend keeps the credentials fresh, and says what waits.
+// tend keeps the credentials fresh, says what waits, and asks for signs of life.
 func (c *child) tend(ctx context.Context) error {
 	renew := time.NewTimer(0)
 	defer renew.Stop()
@@ -32,6 +32,13 @@ func (c *child) tend(ctx context.Context) error {
 		case <-look.C:
 			if now := c.terms.Waiting(); now != waiting {
 				waiting, err = now, c.control.sendBytes(typeWaiting, waitingPayload(now))
+			}
+		case <-c.Probe:
+			if p, ok := c.conn.(pinger); ok {
+				err = p.Ping()
+			} else {
+				waiting = c.terms.Waiting()
+				err = c.control.sendBytes(typeWaiting, waitingPayload(waiting))
 			}
 		case w := <-c.welcomed:
 			if w.RenewOnly {

@@ -14,9 +14,14 @@ import (
 // ALPN is the protocol name of the tunnel on QUIC and on TLS.
 const ALPN = "skerry/1"
 
-// KeepAlive is how long a child hears nothing of its parent before its transport asks for a sign of life. It is less than what NAT tables
-// and load balancers forget an idle connection after, and lets a child find another way within ten seconds when one dies.
-const KeepAlive = 7 * time.Second
+// How long a child hears nothing of its parent before it asks for a sign of life.
+const (
+	// KeepAlive is that of a link that was in use lately: a child finds another way within ten seconds when one dies.
+	KeepAlive = 7 * time.Second
+	// IdleKeepAlive is that of any link, by its transport. It is less than what NAT tables and load balancers forget an idle connection
+	// after: 30 s of UDP is common.
+	IdleKeepAlive = 25 * time.Second
+)
 
 // Identity is who the peer proved to be: the subject of its verified certificate. It is compared whole, never by prefix.
 type Identity struct {
@@ -61,6 +66,9 @@ type Conn interface {
 	// Close ends the connection and tells the peer the reason. It may be called more than once.
 	Close(reason error) error
 }
+
+// pinger is a Conn that can ask the other side for a sign of life. Others are written to: their transport acknowledges that.
+type pinger interface{ Ping() error }
 
 // Stats are byte counts of a Conn: payload of UDP datagrams for QUIC.
 type Stats struct {

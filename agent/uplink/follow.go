@@ -70,6 +70,17 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		results = other.result
 	}
 	finish := func() { other, results = nil, nil }
+	used := u.uses()
+	isSilent := func() bool {
+		silent, ask := pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC, used())
+		if ask {
+			select {
+			case s.probe <- struct{}{}:
+			default: // it has not asked yet
+			}
+		}
+		return silent
+	}
 	for {
 		select {
 		case <-s.done:
@@ -90,7 +101,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 				s.end()
 			}
 		case <-look.C:
-			silent := s.letIn() && pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC)
+			silent := s.letIn() && isSilent()
 			switch {
 			case silent && other == nil:
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
@@ -113,7 +124,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case r := <-results:
 			why := other.why
 			finish()
-			if why == becauseSilent && r.err == nil && !pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC) {
+			if why == becauseSilent && r.err == nil && !isSilent() {
 				r.conn.Close(nil) // it was heard again meanwhile
 				pulse.wrong()
 				continue
@@ -127,6 +138,16 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 				return next, nil
 			}
 		}
+	}
+}
+
+// uses returns a function that tells whether the desired or the reported state has changed since its last call.
+func (u *uplink) uses() func() bool {
+	down, up := u.Desired.Position(), u.Reported.Head()
+	return func() bool {
+		wasDown, wasUp := down, up
+		down, up = u.Desired.Position(), u.Reported.Head()
+		return down != wasDown || up != wasUp
 	}
 }
 

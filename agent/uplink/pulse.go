@@ -12,43 +12,57 @@ const (
 	shortPatience  = 1500 * time.Millisecond
 	longPatience   = 10 * time.Second
 	repeatedSounds = 2
+	// attention is how long after its last use a link is asked for signs of life often: who has just changed something is waiting for
+	// more, and a link that nobody has used for longer costs a fourth.
+	attention = 2 * time.Minute
 )
 
-// pulse tells from a connection's counts whether the other side has fallen silent although it should have answered. An answer is due to the
-// transport's keep-alive, and over QUIC to what is sent again because nobody acknowledges it.
+// pulse tells from a connection's counts whether the other side has fallen silent although it should have answered, and when to ask it. An
+// answer is due to the transport's keep-alive, to what this side asks, and over QUIC to what is sent again because nobody acknowledges it.
 type pulse struct {
 	patience time.Duration // grows when silence was a false alarm
 	looked   time.Time
 	last     tunnel.Stats
+	used     time.Time // when the link was in use the last time
 	heard    time.Time // when something came the last time
+	probed   time.Time // when this side asked the last time
 	asked    time.Time // when something was sent first since then
 	sounds   int       // at how many looks something had been sent since then
 }
 
 func newPulse(now time.Time, patience time.Duration) *pulse {
-	return &pulse{patience: max(patience, shortPatience), looked: now, heard: now}
+	return &pulse{patience: max(patience, shortPatience), looked: now, used: now, heard: now}
 }
 
-// look tells whether the other side is silent now.
-func (p *pulse) look(now time.Time, s tunnel.Stats, quic bool) bool {
+// look tells whether the other side is silent now, and whether it is to be asked. used tells that something was to cross since the last look.
+func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, ask bool) {
 	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
-		p.heard, p.asked = p.heard.Add(late), p.asked.Add(late)
+		p.heard, p.probed, p.asked = p.heard.Add(late), p.probed.Add(late), p.asked.Add(late)
 	}
 	p.looked = now
+	if used {
+		p.used = now
+	}
+	patience := max(p.patience, 4*s.RTT)
 	switch {
 	case s.ReceivedBytes != p.last.ReceivedBytes:
 		p.heard, p.sounds = now, 0
 	case s.SentBytes != p.last.SentBytes:
+		if p.sounds == 1 && now.Sub(p.asked) > patience { // it needed no answer: what is lost is sent again sooner
+			p.sounds = 0
+		}
 		if p.sounds++; p.sounds == 1 {
 			p.asked = now
 		}
 	}
 	p.last = s
-	patience := max(p.patience, 4*s.RTT)
-	if now.Sub(p.heard) > tunnel.KeepAlive+patience {
-		return true
+	unanswered := p.probed.After(p.heard)
+	if ask = !unanswered && now.Sub(p.used) < attention && now.Sub(p.heard) >= tunnel.KeepAlive; ask {
+		p.probed = now
 	}
-	return quic && p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
+	silent = unanswered && now.Sub(p.probed) > patience || now.Sub(p.heard) > tunnel.IdleKeepAlive+patience ||
+		quic && p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
+	return silent, ask
 }
 
 // wrong is called when a silent side was heard again.

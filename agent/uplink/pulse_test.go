@@ -7,41 +7,101 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
+// A simulated link: its transport asks for itself when it has heard nothing for tunnel.IdleKeepAlive, and over QUIC sends again what nobody
+// acknowledges. From cut on nothing comes any more.
+type simulated struct {
+	quic bool
+	rtt  time.Duration
+	cut  time.Duration
+	used func(d time.Duration) bool // nil: at the beginning only
+	data func(d time.Duration) bool // this side sends something; nil: never
+	mute bool                       // what is sent is not answered, though the link is alive: data over TCP, acknowledgements over QUIC
+}
+
+// run returns when the silence is noticed, -1 for never, and how often the other side was asked, by the transport or the pulse.
+func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) {
+	began := time.Now()
+	p := newPulse(began, 0)
+	var stats tunnel.Stats
+	stats.RTT = l.rtt
+	var heard, transport time.Duration
+	answers := map[time.Duration]bool{} // when something comes
+	again := false                      // something is sent again and again
+	ask := func(d time.Duration) {
+		stats.SentBytes++
+		asked++
+		if d < l.cut {
+			answers[max(d+lookEvery, d+l.rtt)/lookEvery] = true
+		} else {
+			again = l.quic
+		}
+	}
+	for d := time.Duration(0); d < length; d += lookEvery {
+		if answers[d/lookEvery] {
+			stats.ReceivedBytes++
+			heard = d
+		}
+		if d-max(heard, transport) >= tunnel.IdleKeepAlive {
+			transport = d
+			ask(d)
+		}
+		if l.data != nil && l.data(d) {
+			stats.SentBytes++
+			again = again || l.quic && !l.mute && d >= l.cut
+		}
+		if again {
+			stats.SentBytes++
+		}
+		silent, now := p.look(began.Add(d), stats, l.quic, l.used != nil && l.used(d))
+		if silent {
+			return d, asked
+		}
+		if now {
+			ask(d)
+		}
+	}
+	return -1, asked
+}
+
 func TestPulse(t *testing.T) {
-	type counts struct{ sent, received uint64 }
-	never := time.Duration(-1)
+	never := time.Hour
+	always := func(time.Duration) bool { return true }
+	at := func(when time.Duration) func(time.Duration) bool {
+		return func(d time.Duration) bool { return d == when }
+	}
 	for name, c := range map[string]struct {
-		quic   bool
-		rtt    time.Duration
-		at     func(d time.Duration) counts
-		silent time.Duration // when it is noticed
+		simulated
+		within time.Duration // of the cut; 0 is never
 	}{
-		"an idle link with keep-alives": {true, 50 * time.Millisecond, func(d time.Duration) counts {
-			n := uint64(d / tunnel.KeepAlive)
-			return counts{n, n}
-		}, never},
-		"keep-alives that nobody answers": {false, 50 * time.Millisecond, func(d time.Duration) counts { return counts{uint64(d / tunnel.KeepAlive), 0} },
-			tunnel.KeepAlive + shortPatience},
-		"data that nobody acknowledges": {true, 50 * time.Millisecond, func(d time.Duration) counts { return counts{uint64(d / (300 * time.Millisecond)), 0} },
-			shortPatience + 500*time.Millisecond},
-		"the same over TCP says nothing": {false, 0, func(d time.Duration) counts { return counts{uint64(d / (300 * time.Millisecond)), 0} },
-			tunnel.KeepAlive + shortPatience},
-		"a last acknowledgement needs no answer": {true, 0, func(d time.Duration) counts { return counts{min(uint64(d/time.Second), 1), 0} }, tunnel.KeepAlive + shortPatience},
-		"a slow path has time": {true, 2 * time.Second, func(d time.Duration) counts {
-			return counts{uint64(d / (300 * time.Millisecond)), uint64(d / (5 * time.Second))}
-		}, never},
+		"an idle link":                           {simulated{quic: true, rtt: 50 * time.Millisecond, cut: never}, 0},
+		"an idle link over TCP":                  {simulated{rtt: 50 * time.Millisecond, cut: never}, 0},
+		"a link in use":                          {simulated{quic: true, rtt: 50 * time.Millisecond, cut: never, used: always}, 0},
+		"a link that was used lately":            {simulated{quic: true, cut: time.Minute}, 9 * time.Second},
+		"over TCP":                               {simulated{cut: time.Minute}, 9 * time.Second},
+		"a link that was not used for long":      {simulated{quic: true, cut: 10 * time.Minute}, 28 * time.Second},
+		"the same over TCP":                      {simulated{cut: 10 * time.Minute}, 28 * time.Second},
+		"and is used now":                        {simulated{quic: true, cut: 10 * time.Minute, used: at(10*time.Minute + time.Second), data: at(10*time.Minute + time.Second)}, 4 * time.Second},
+		"and is used now, over TCP":              {simulated{cut: 10 * time.Minute, used: at(10*time.Minute + time.Second), data: at(10*time.Minute + time.Second)}, 9 * time.Second},
+		"use after a long silence is no alarm":   {simulated{cut: never, used: at(10*time.Minute + 20*time.Second)}, 0},
+		"an acknowledgement needs no answer":     {simulated{quic: true, cut: never, mute: true, data: at(10*time.Minute + time.Second)}, 0},
+		"data over TCP says nothing of its fate": {simulated{cut: never, mute: true, data: always}, 0},
+		"a slow path has time":                   {simulated{quic: true, rtt: 2 * time.Second, cut: never, used: always}, 0},
 	} {
-		began := time.Now()
-		p, noticed := newPulse(began, 0), never
-		for d := time.Duration(0); d < time.Minute && noticed == never; d += lookEvery {
-			n := c.at(d)
-			if p.look(began.Add(d), tunnel.Stats{SentBytes: n.sent, ReceivedBytes: n.received, RTT: c.rtt}, c.quic) {
-				noticed = d
-			}
+		noticed, _ := c.run(15 * time.Minute)
+		switch {
+		case c.within == 0 && noticed >= 0:
+			t.Errorf("%s: silent after %s", name, noticed)
+		case c.within != 0 && (noticed < c.cut || noticed > c.cut+c.within):
+			t.Errorf("%s: silence from %s on was noticed at %s, want within %s", name, c.cut, noticed, c.within)
 		}
-		if noticed == never != (c.silent == never) || (noticed-c.silent).Abs() > 2*lookEvery {
-			t.Errorf("%s: silent after %s, want %s", name, noticed, c.silent)
-		}
+	}
+}
+
+// What an idle site costs its parent: a question in 25 s, after it was asked more often for two minutes.
+func TestPulseOfAnIdleLink(t *testing.T) {
+	_, asked := simulated{quic: true, cut: time.Hour}.run(30 * time.Minute)
+	if least := int(28 * time.Minute / tunnel.IdleKeepAlive); asked < least-2 || asked > least+18 {
+		t.Errorf("asked %d times in half an hour", asked)
 	}
 }
 
@@ -51,7 +111,7 @@ func TestPulseOfABusyMachine(t *testing.T) {
 	p := newPulse(now, 0)
 	for range 10 {
 		now = now.Add(tunnel.KeepAlive)
-		if p.look(now, tunnel.Stats{}, true) {
+		if silent, _ := p.look(now, tunnel.Stats{}, true, true); silent {
 			t.Fatal("silent after looks that came late")
 		}
 	}

@@ -18,6 +18,7 @@ type session struct {
 	way      Way
 	began    time.Time
 	welcomed chan struct{} // closed when the parent has let it in
+	probe    chan struct{} // asks the parent for a sign of life; one slot
 	done     chan struct{} // closed when nothing of it runs any more; err is why
 	err      error
 	end      context.CancelFunc
@@ -26,12 +27,12 @@ type session struct {
 // start serves a session. One that takes over from another ends that once the parent has let it in.
 func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *session) *session {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), probe: make(chan struct{}, 1), done: make(chan struct{}), end: cancel}
 	hello := u.Hello(ctx)
 	hello.Instance = u.instance
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Meter: u.Meter, Log: u.Log,
+		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)
 			u.sayClock()

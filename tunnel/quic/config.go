@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Times of a connection. A dead one ends after idle; a child asks for a sign of life much earlier, see tunnel.KeepAlive. A child says itself
+// Times of a connection. A dead one ends after idle; a child asks for a sign of life much earlier, see tunnel.IdleKeepAlive. A child says itself
 // how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little memory.
 const (
 	handshakeIdle = 5 * time.Second
@@ -50,7 +50,7 @@ func childConfig(handshakeIdle time.Duration) *quicgo.Config {
 	if handshakeIdle > 0 {
 		c.HandshakeIdleTimeout = handshakeIdle
 	}
-	c.KeepAlivePeriod = tunnel.KeepAlive
+	c.KeepAlivePeriod = tunnel.IdleKeepAlive
 	c.MaxIncomingStreams = maxStreamsOfParent
 	return c
 }

@@ -24,7 +24,7 @@ const (
 // backlog is how many times the streams that a child may have open wait to be accepted: those that came and went count, too.
 const backlog = 4
 
-// Times of a connection. A child asks whether its parent is still there when it has heard nothing for tunnel.KeepAlive; a connection
+// Times of a connection. A child asks whether its parent is still there when it has heard nothing for tunnel.IdleKeepAlive; a connection
 // on which nothing comes for idle is dead, and so is one that takes nothing for writeTime.
 const (
 	idle       = 70 * time.Second
@@ -73,7 +73,7 @@ func newConn(t *tls.Conn, meter *Meter, peer tunnel.Identity, child bool, rtt ti
 	c.next, c.peers, c.accept = 2, 1, make(chan *stream, backlog*maxStreams)
 	if child {
 		c.next, c.peers, c.accept = 1, 2, make(chan *stream, maxStreamsOfParent)
-		c.alive = time.AfterFunc(tunnel.KeepAlive, c.keepAlive)
+		c.alive = time.AfterFunc(tunnel.IdleKeepAlive, c.keepAlive)
 	}
 	go c.receive(bufio.NewReaderSize(t, readBuffer))
 	return c

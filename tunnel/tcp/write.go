@@ -89,14 +89,19 @@ func (c *conn) keepAlive() {
 		c.mu.Unlock()
 		return
 	}
-	left := tunnel.KeepAlive - time.Since(c.heard)
-	ask := left <= 0 && time.Since(c.pinged) >= tunnel.KeepAlive
-	if ask {
-		c.pinged = time.Now()
-	}
-	c.alive.Reset(max(left, tunnel.KeepAlive/8))
+	left := tunnel.IdleKeepAlive - time.Since(c.heard)
+	ask := left <= 0 && time.Since(c.pinged) >= tunnel.IdleKeepAlive
+	c.alive.Reset(max(left, tunnel.IdleKeepAlive/8))
 	c.mu.Unlock()
 	if ask {
-		_ = c.write(frame{kind: framePing}, nil)
+		_ = c.Ping()
 	}
+}
+
+// Ping asks the other side for a sign of life.
+func (c *conn) Ping() error {
+	c.mu.Lock()
+	c.pinged = time.Now()
+	c.mu.Unlock()
+	return c.write(frame{kind: framePing}, nil)
 }
