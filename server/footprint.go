@@ -11,27 +11,34 @@ import (
 )
 
 // footprint gives the heap that a burst of writes needed back to the kernel once the burst is over. It is a change handler: the number of
-// writes is how it knows. Collecting costs some tens of milliseconds, so it is done once for each burst and never while writes come.
+// writes is how it knows. Collecting costs some tens of milliseconds, so it is done once for each burst and never while many writes come.
 type footprint struct{ writes atomic.Int64 }
 
-// quietTime is how long no write must have come.
-const quietTime = 5 * time.Second
+const (
+	// quietTime is how long few writes must have come.
+	quietTime = 5 * time.Second
+	// fewWrites in a quietTime are no burst, such as the signs of life of targets, which never end. What they leave can wait for calmTime.
+	fewWrites = 25
+	calmTime  = 5 * time.Minute
+)
 
 // Run gives memory back until ctx ends.
 func (f *footprint) Run(ctx context.Context) error {
 	tick := time.NewTicker(quietTime)
 	defer tick.Stop()
-	last, freed := int64(-1), int64(-1)
-	for {
+	last, freed, at := int64(0), int64(-1), time.Now()
+	for due := true; ; { // starting is a burst
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil
 		}
 		now := f.writes.Load()
-		if now == last && now != freed {
+		if now-last > fewWrites {
+			due = true
+		} else if due || now != freed && time.Since(at) >= calmTime {
 			debug.FreeOSMemory()
-			freed = now
+			due, freed, at = false, now, time.Now()
 		}
 		last = now
 	}

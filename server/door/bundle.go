@@ -21,13 +21,15 @@ type offer struct {
 
 // offerAll sends the authorities of the moment to all agents that have others, or a certificate that is about to count no more.
 func (d *Door) offerAll() {
+	is := d.cfg.Authorities.Authorities()
 	for _, s := range d.current() {
-		d.offer(s)
+		d.offerNow(s, is)
 	}
 }
 
-func (d *Door) offer(s *session) {
-	is := d.cfg.Authorities.Authorities()
+func (d *Door) offer(s *session) { d.offerNow(s, d.cfg.Authorities.Authorities()) }
+
+func (d *Door) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holds == nil {

@@ -46,6 +46,13 @@ type PKI struct {
 	mu      sync.Mutex
 	state   state
 	trusted trusted
+	told    told // of trusted
+}
+
+// told is what everybody is told of the authorities. It is asked for at every session and every status of a target, so it is made once.
+type told struct {
+	bundle          []byte
+	name, authority string
 }
 
 // trusted are the generations that count. Next and old may be nil, and one of them is.
@@ -97,6 +104,7 @@ func (p *PKI) read() (err error) {
 			return err
 		}
 	}
+	p.told = p.trusted.tell()
 	if p.serviceAccount, err = keyfile.ReadKey(filepath.Join(p.dir, serviceAccountFile)); err != nil {
 		return err
 	}
@@ -169,13 +177,20 @@ func (p *PKI) pool(of func(*generation) *authority) *x509.CertPool {
 	return pool
 }
 
-// Bundle is the PEM of what a client of this center is to trust, the authority that signs first.
+// Bundle is the PEM of what a client of this center is to trust, the authority that signs first. It is shared: nobody changes it.
 func (p *PKI) Bundle() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told.bundle
+}
+
+func (t trusted) tell() told {
 	var certs []*x509.Certificate
-	for _, g := range p.trusts().all() {
+	for _, g := range t.all() {
 		certs = append(certs, g.server.cert)
 	}
-	return keyfile.EncodeCertificates(certs...)
+	bundle := keyfile.EncodeCertificates(certs...)
+	return told{slices.Clip(bundle), enroll.BundleName(bundle), enroll.AuthorityName(t.current.agent.cert)}
 }
 
 // Pin is the SHA-256, in hex, of the server CA's public key (SubjectPublicKeyInfo). It stands in every join token.

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
@@ -67,12 +66,11 @@ func (s state) phase() v1alpha1.AuthoritiesPhase {
 
 // Authorities tells how far a rotation is.
 func (p *PKI) Authorities() v1alpha1.AuthoritiesStatus {
-	bundle := p.Bundle()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return v1alpha1.AuthoritiesStatus{
 		Phase: p.state.phase(), Generation: p.state.Current, Since: metav1.NewTime(p.state.Since), Until: metav1.NewTime(p.trusted.current.server.cert.NotAfter),
-		Bundle: enroll.BundleName(bundle), Authority: enroll.AuthorityName(p.trusted.current.agent.cert),
+		Bundle: p.told.name, Authority: p.told.authority,
 	}
 }
 
@@ -122,7 +120,7 @@ func (p *PKI) step(from v1alpha1.AuthoritiesPhase, do func(*state, *trusted) err
 	if err != nil {
 		return fmt.Errorf("rotate the center's authorities: %w", err)
 	}
-	p.state, p.trusted = s, t
+	p.state, p.trusted, p.told = s, t, t.tell()
 	return nil
 }
 
