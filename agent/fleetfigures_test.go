@@ -81,7 +81,7 @@ func (f *fleet) join() {
 				secret.Object["stringData"] = map[string]any{"hash": token.Hash()}
 				_, err := tokens.Create(f.t.Context(), secret, metav1.CreateOptions{})
 				if err == nil {
-					_, err = enroll.Join(f.t.Context(), enroll.JoinConfig{Dir: a.dir, Parent: f.center.url, Token: token.String(), Name: a.name, Log: discard()})
+					err = f.redeem(a, token)
 				}
 				if err != nil {
 					f.t.Errorf("join %s: %v", a.name, err)
@@ -98,6 +98,17 @@ func (f *fleet) join() {
 		f.t.FailNow()
 	}
 	say("fleet-join", float64(len(f.agents))/time.Since(began).Seconds(), "sites/s", 0, len(f.agents), "a token made and used for each")
+}
+
+// redeem joins one agent, and comes back as long as the center has no time for it.
+func (f *fleet) redeem(a *fleetAgent, token enroll.Token) error {
+	for tries := 0; ; tries++ {
+		_, err := enroll.Join(f.t.Context(), enroll.JoinConfig{Dir: a.dir, Parent: f.center.url, Token: token.String(), Name: a.name, Log: discard()})
+		if err == nil || enroll.Refused(err) || tries == 100 {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
 
 // memory says what an agent costs the center: all in, and of that the session alone, beside a QUIC connection with nothing on it.
