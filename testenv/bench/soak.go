@@ -13,6 +13,8 @@ const (
 	soakObjects  = 1000
 	soakApps     = 300
 	soakReplicas = 10
+	// soakHistory is small, so that the number of ReplicaSets is steady after five minutes of churn.
+	soakHistory = 1
 )
 
 // Each round of churn changes some ConfigMaps, rolls one Deployment, and makes and deletes one object.
@@ -35,7 +37,9 @@ func (b *bench) soak(ctx context.Context) error {
 		}
 	}
 	for i := range soakApps {
-		if err := b.ours.Create(ctx, deployments(ourNS), deployment(soakName(i), soakReplicas)); err != nil {
+		app := deployment(soakName(i), soakReplicas)
+		app["spec"].(object)["revisionHistoryLimit"] = soakHistory
+		if err := b.ours.Create(ctx, deployments(ourNS), app); err != nil {
 			return err
 		}
 	}
