@@ -2,7 +2,6 @@ package delta
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"sync"
 
@@ -14,88 +13,72 @@ type frame struct {
 	payload []byte
 }
 
-// inbound reads ahead of the receiver while it waits for its disk, up to a number of bytes: then the stream's own flow control holds the sender.
+// inbound reads ahead of the receiver while it waits for its disk, up to a number of bytes: then the stream's own flow control holds the
+// sender. The goroutine that does what came is there only while there is something to do: a center has thousands of streams that say nothing.
 type inbound struct {
 	limit int
-	ready chan struct{} // one slot: there are frames, or an error
-	space chan struct{} // one slot: frames were taken
 
-	mu     sync.Mutex
-	frames []frame
-	bytes  int
-	err    error
+	mu      sync.Mutex
+	moved   *sync.Cond // frames were taken, or the work is over
+	frames  []frame
+	bytes   int
+	working bool
+	failed  bool
 }
 
 func newInbound(limit int) *inbound {
-	return &inbound{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}, 1)}
+	q := &inbound{limit: limit}
+	q.moved = sync.NewCond(&q.mu)
+	return q
 }
 
-// fill reads frames until the stream ends.
-func (q *inbound) fill(ctx context.Context, in *bufio.Reader) {
+// fill reads frames until the stream ends, and returns why when all that came before is done. work is called when there are frames and it
+// does not run; it takes them until there are none.
+func (q *inbound) fill(in *bufio.Reader, work func()) error {
+	defer q.rest()
 	for {
 		kind, payload, err := wire.ReadFrame(in, wire.MaxFrame)
-		full := q.put(frame{kind, payload}, err)
 		if err != nil {
-			return
+			return fmt.Errorf("read from the sender: %w", err)
 		}
-		if full {
-			select {
-			case <-q.space:
-			case <-ctx.Done():
-				return
-			}
-		}
+		q.put(frame{kind, payload}, work)
 	}
 }
 
-func (q *inbound) put(f frame, err error) (full bool) {
+// put hands a frame over, and returns when there is room for the next one.
+func (q *inbound) put(f frame, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err != nil {
-		q.err = fmt.Errorf("read from the sender: %w", err)
-	} else {
-		q.frames = append(q.frames, f)
-		q.bytes += len(f.payload)
+	if q.failed {
+		return
 	}
-	wake(q.ready)
-	if q.bytes < q.limit {
-		return false
+	q.frames = append(q.frames, f)
+	q.bytes += len(f.payload)
+	if !q.working {
+		q.working = true
+		go work()
 	}
-	select { // an old signal must not count for this wait
-	case <-q.space:
-	default:
-	}
-	return true
-}
-
-// take returns all frames that have arrived, waiting for the first. Frames that came before an error are returned before it.
-func (q *inbound) take(ctx context.Context) ([]frame, error) {
-	for {
-		select {
-		case <-q.ready:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		q.mu.Lock()
-		frames, err := q.frames, q.err
-		q.frames, q.bytes = nil, 0
-		q.mu.Unlock()
-		wake(q.space)
-		switch {
-		case len(frames) > 0:
-			if err != nil {
-				wake(q.ready)
-			}
-			return frames, nil
-		case err != nil:
-			return nil, err
-		}
+	for q.bytes >= q.limit && !q.failed {
+		q.moved.Wait()
 	}
 }
 
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+// take returns all frames that have arrived. When there are none, or the one who asks has failed, the work is over.
+func (q *inbound) take(failed bool) []frame {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	frames := q.frames
+	q.frames, q.bytes, q.failed = nil, 0, failed
+	q.working = len(frames) > 0 && !failed
+	q.moved.Broadcast()
+	return frames
+}
+
+// rest returns when nothing works any more.
+func (q *inbound) rest() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.working {
+		q.moved.Wait()
 	}
 }

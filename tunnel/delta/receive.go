@@ -48,22 +48,20 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	if o.OnAdmit != nil {
 		o.OnAdmit()
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		r.frames.fill(ctx, in)
-	}()
-	err := r.run(ctx)
-	cancel(err)
+	err := r.frames.fill(in, func() {
+		if err := r.work(ctx); err != nil {
+			cancel(err) // which ends the stream, and so the reading
+			r.frames.take(true)
+		}
+	})
 	stream.Cancel()
-	<-read
 	return because(ctx, err)
 }
 
 // readAhead is small: a center holds one for each stream of each session, and what is larger is read past it.
 const readAhead = 2 << 10
 
-// receiver is one Receive. Its fields belong to the main goroutine.
+// receiver is one Receive. Its fields belong to the main goroutine, from the first frame on to the one that works.
 type receiver struct {
 	stream  Stream
 	sink    store.Sink
@@ -105,10 +103,14 @@ func (r *receiver) start(in *bufio.Reader) error {
 	return r.hold(in, err)
 }
 
-func (r *receiver) run(ctx context.Context) error {
+// work does all that has arrived: what came while the disk was awaited is stored in one transaction.
+func (r *receiver) work(ctx context.Context) error {
 	for {
-		frames, err := r.frames.take(ctx)
-		if err != nil {
+		frames := r.frames.take(false)
+		if len(frames) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for _, f := range frames {
