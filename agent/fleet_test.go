@@ -36,9 +36,11 @@ func TestFleet(t *testing.T) {
 	joined := c.settled()
 	f.start()
 	took := f.allBack(time.Now(), 2*time.Minute)
+	calm := time.After(2*time.Minute + 20*time.Second) // until a link counts as not in use
 	say("fleet-first-sessions", took.Seconds(), "s", 0, n, "all agents start at once; their SyncTargets exist")
 
 	f.memory(empty, joined)
+	<-calm
 	f.idleCPU(base)
 	f.oneChange()
 	f.restart("fleet-back-after-kill", time.Second)

@@ -28,8 +28,9 @@ func small() (undo func()) {
 	}
 }
 
-// trim gives memory back each time that work has come and is over: progress is a number that changes while there is any.
-func trim(ctx context.Context, progress func() int64) {
+// trim gives memory back each time that work has come and is over: progress is a number that changes while there is any. rest gives back what is
+// no heap.
+func trim(ctx context.Context, progress func() int64, rest func()) {
 	ticker := time.NewTicker(trimPeriod)
 	defer ticker.Stop()
 	trimmed, last := int64(-1), int64(-2)
@@ -44,6 +45,7 @@ func trim(ctx context.Context, progress func() int64) {
 			compress.Default().Rest()
 			runtime.GC()         // what pools keep they let go at the second collection
 			debug.FreeOSMemory() // collects again
+			rest()
 			dropText()
 			trimmed = now
 		}

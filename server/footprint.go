@@ -12,7 +12,10 @@ import (
 
 // footprint gives the heap that a burst of writes needed back to the kernel once the burst is over. It is a change handler: the number of
 // writes is how it knows. Collecting costs some tens of milliseconds, so it is done once for each burst and never while many writes come.
-type footprint struct{ writes atomic.Int64 }
+type footprint struct {
+	writes atomic.Int64
+	rest   func() // gives back what is no heap
+}
 
 const (
 	// quietTime is how long few writes must have come.
@@ -37,6 +40,7 @@ func (f *footprint) Run(ctx context.Context) error {
 		if now-last > fewWrites {
 			due = true
 		} else if due || now != freed && time.Since(at) >= calmTime {
+			f.rest()
 			debug.FreeOSMemory()
 			due, freed, at = false, now, time.Now()
 		}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -150,6 +152,16 @@ func (i *inboxes) Replay(member func(target string) bool) {
 			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
 		}
 		i.reported(target, keys)
+	}
+}
+
+// Rest gives back the memory that reading the files took.
+func (i *inboxes) Rest() {
+	i.mu.Lock()
+	open := slices.Collect(maps.Values(i.open))
+	i.mu.Unlock()
+	for _, box := range open {
+		box.file.Rest() // of one that was closed meanwhile nothing is left
 	}
 }
 

@@ -199,7 +199,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			return false
 		}
 	}
-	caughtUp, memory := make(chan struct{}), &footprint{}
+	caughtUp, memory := make(chan struct{}), &footprint{rest: s.inboxes.Rest}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
