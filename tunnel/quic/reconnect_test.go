@@ -41,7 +41,7 @@ func (a *apart) session(t *testing.T) cost {
 	same := func() bool {
 		return a.copied.Position() == a.desired.Head() && a.inbox.Position() == a.reported.Head() && a.copied.Root() == a.desired.Root() && a.inbox.Root() == a.reported.Root()
 	}
-	for end := time.Now().Add(time.Minute); !same(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !same(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the copies are at %s and %s, the feeds at %s and %s", a.copied.Position(), a.inbox.Position(), a.desired.Head(), a.reported.Head())
 		}
