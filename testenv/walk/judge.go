@@ -29,6 +29,7 @@ type view struct {
 type seen struct {
 	uid     string
 	version int
+	raw     json.RawMessage
 }
 
 // verdict counts what must not happen.
@@ -111,10 +112,10 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	case version < v.highest[key]:
 		j.accuse(&j.found.WentBack, key, "%s at %s went back from version %d to %d", key, site, v.highest[key], version)
 	case present && have.uid == o.Metadata.UID && have.version == version:
-		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s", version, key, site)
+		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s: %s", version, key, site, differing(have.raw, raw))
 	}
 	v.highest[key] = max(version, v.highest[key])
-	v.present[key] = seen{uid: o.Metadata.UID, version: version}
+	v.present[key] = seen{uid: o.Metadata.UID, version: version, raw: raw}
 }
 
 // accuse counts what must not happen. The caller holds the lock.

@@ -115,3 +115,11 @@ func TestPlan(t *testing.T) {
 		t.Error("another seed plans the same")
 	}
 }
+
+func TestDiffering(t *testing.T) {
+	got := differing([]byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"x"},"name":"n"},"data":{"v":"1"}}`),
+		[]byte(`{"metadata":{"resourceVersion":"2","labels":{"a":"y","b":"z"},"name":"n"},"data":{"v":"1"}}`))
+	if want := ".metadata.labels.a was x, is y; .metadata.labels.b was <nil>, is z"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
