@@ -19,6 +19,8 @@ type Report struct {
 	// Object is an associated object without its status: metadata (with an owner reference to the placed object, by its
 	// name and OriginUID) and spec.
 	Object json.RawMessage `json:"object,omitempty"`
+	// Event is what the target says about a placed object or what belongs to it; the key is that of an Event then. At is when it was last said.
+	Event *ReportEvent `json:"event,omitempty"`
 	// Error says why the object is not as desired on the target. Nil when it is.
 	Error *ReportError `json:"error,omitempty"`
 	// At is when this was observed at the target, Unix time in milliseconds.

@@ -54,6 +54,7 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		o.hold(k)
 	}
 	o.publish(k)
+	o.appeared(uid)
 }
 
 // reported is an associated object as it is reported: its status travels beside it, and it belongs to the source of the placed object.

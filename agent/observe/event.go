@@ -23,6 +23,10 @@ func (o *Observer) takeRead(w watchKey, live *target.Object) {
 }
 
 func (o *Observer) take(w watchKey, live *target.Object) {
+	if w.resource == eventResource {
+		o.happened(live)
+		return
+	}
 	uid := live.Metadata.UID
 	if k, ok := o.Inventory.ByUID(uid); ok {
 		rec := o.record(k)
@@ -70,7 +74,11 @@ func (o *Observer) gone(uid string, running bool) {
 	delete(o.strays, uid)
 	delete(o.family.parents, uid)
 	o.family.unwait(uid)
+	o.unhappened(uid)
 	if k, ok := o.associated[uid]; ok {
+		if rec := o.records[k]; rec != nil {
+			o.forgetEventsOf(rec.owner, uid)
+		}
 		delete(o.associated, uid)
 		o.drop(k)
 	}
@@ -112,6 +120,11 @@ func (o *Observer) tracked(w watchKey) map[string]bool {
 	}
 	for uid, above := range o.family.waits {
 		if o.family.waiting[above][uid].watch == w {
+			out[uid] = true
+		}
+	}
+	for uid, k := range o.happenings.keys {
+		if at, ok := o.counted[o.records[k].owner]; ok && w.resource == eventResource && at.view == w.view {
 			out[uid] = true
 		}
 	}

@@ -93,6 +93,7 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 
 // claim reads again what was seen of an object, or below it, before its record came. o.mu is held.
 func (o *Observer) claim(r inventory.Record, live *target.Object) {
+	o.appeared(r.UID)
 	if s, ok := o.strays[r.UID]; ok {
 		delete(o.strays, r.UID)
 		if live == nil || s.revision > live.Revision() {

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"slices"
+
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -21,6 +23,7 @@ var (
 	replicaSetResource = resource{"apps", "replicasets"}
 	jobResource        = resource{"batch", "jobs"}
 	revisionResource   = resource{"apps", "controllerrevisions"}
+	eventResource      = resource{"", "events"}
 )
 
 // followed are the resources that are watched for the sake of an object: its Pods, what leads to them, and its history. All are served at
@@ -83,6 +86,9 @@ func (o *Observer) follow(k store.Key, r inventory.Record) {
 	}
 	o.counted[k] = w
 	o.count(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
+	if !withoutStatus(own) {
+		o.count(watchKey{w.view, eventResource}, k, "v1", false)
+	}
 	if !ownsPods(k) {
 		return
 	}
@@ -113,6 +119,13 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 		},
 	}
 	o.watchers[key] = w
+	if key.resource == eventResource {
+		w.listing.FieldSelector = "type=Warning"
+		if !o.complete() {
+			o.afterwards = append(o.afterwards, w)
+			return
+		}
+	}
 	o.start(w)
 }
 
@@ -124,6 +137,9 @@ func (o *Observer) unfollow(k store.Key) {
 	}
 	delete(o.counted, k)
 	o.discount(w)
+	if !withoutStatus(w.resource) {
+		o.discount(watchKey{w.view, eventResource})
+	}
 	if !ownsPods(k) {
 		return
 	}
@@ -140,7 +156,10 @@ func (o *Observer) discount(key watchKey) {
 	}
 	delete(o.counts, key)
 	if w := o.watchers[key]; w != nil {
-		w.stop()
+		o.afterwards = slices.DeleteFunc(o.afterwards, func(other *watcher) bool { return other == w })
+		if w.stop != nil {
+			w.stop()
+		}
 		delete(o.watchers, key)
 		o.settled(key)
 	}

@@ -23,12 +23,20 @@ func newGathering() gathering {
 	return gathering{keys: map[store.Key]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
+// complete tells whether the feed has everything that the target had at the start.
+func (o *Observer) complete() bool {
+	select {
+	case <-o.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // hold lets the reports of a key wait. Nothing waits before the feed is complete: what it lacks then would be taken back at the parent. o.mu is
 // held.
 func (o *Observer) hold(k store.Key) {
-	select {
-	case <-o.ready:
-	default:
+	if !o.complete() {
 		return
 	}
 	o.gather.keys[k] = struct{}{}

@@ -45,6 +45,8 @@ type Observer struct {
 	watchers   map[watchKey]*watcher  // running
 	initial    map[watchKey]bool      // watchers of the start whose first list is not complete
 	gather     gathering              // reports that wait a moment for more
+	happenings happenings             // what the target says about all of this
+	afterwards []*watcher             // those of Events, until the first lists of all others are complete
 	short      bool                   // the parent completes what it has sent itself
 	start      func(w *watcher)       // set while Run runs
 	counts     map[watchKey]int       // how many inventory objects each watched resource has
@@ -57,7 +59,7 @@ func New(c Config) *Observer {
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: map[store.Key]*record{},
 		associated: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
 		initial: map[watchKey]bool{}, counts: map[watchKey]int{}, counted: map[store.Key]watchKey{},
-		gather: newGathering(),
+		gather: newGathering(), happenings: newHappenings(),
 	}
 	o.fetch = newRefetcher(o)
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body)
@@ -91,13 +93,16 @@ func (o *Observer) Run(ctx context.Context) error {
 		o.follow(k, r)
 	})
 	for w := range o.watchers {
-		o.initial[w] = true
+		if w.resource != eventResource {
+			o.initial[w] = true
+		}
 	}
 	o.settled(watchKey{})
 	o.mu.Unlock()
 
 	all.Go(func() { o.fetch.run(ctx) })
 	all.Go(func() { o.release(ctx) })
+	all.Go(func() { o.tellEvents(ctx) })
 	<-ctx.Done()
 	o.mu.Lock()
 	o.start = nil
@@ -111,6 +116,14 @@ func (o *Observer) Run(ctx context.Context) error {
 func (o *Observer) settled(w watchKey) {
 	delete(o.initial, w)
 	if len(o.initial) > 0 || o.fetch.busy() {
+		return
+	}
+	if later := o.afterwards; len(later) > 0 && o.start != nil {
+		o.afterwards = nil
+		for _, w := range later { // it is known by now what they are about
+			o.initial[w.key] = true
+			o.start(w)
+		}
 		return
 	}
 	select {
@@ -184,6 +197,7 @@ func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.unfollow(k)
+	o.forgetEventsOf(k, "")
 	for uid, below := range o.associated {
 		if rec := o.records[below]; rec != nil && rec.owner == k {
 			delete(o.associated, uid)

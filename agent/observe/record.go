@@ -29,10 +29,12 @@ type record struct {
 	object           []byte // of a Pod: without status
 	of               string // of a ReplicaSet: the name of the kin.Source that rest completes, empty when none does
 	rest             []byte
-	owner            store.Key // of a Pod: the placed object that it belongs to
-	at               int64     // Unix time in milliseconds
-	conditions       uint64    // see conditionsOf
-	told             news      // what was urgent in the report that was sent last
+	owner            store.Key          // of a Pod: the placed object that it belongs to
+	event            *store.ReportEvent // of an Event of the target
+	about            string             // of an Event: the UID of what it is about
+	at               int64              // Unix time in milliseconds
+	conditions       uint64             // see conditionsOf
+	told             news               // what was urgent in the report that was sent last
 }
 
 // maxReported bounds what is decompressed of one status or object.
@@ -154,6 +156,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 			return nil, 0, err
 		}
 	}
+	report.Event = rec.event
 	if rec.object != nil {
 		if err := o.renderObject(&report, rec); err != nil {
 			return nil, 0, err

@@ -22,6 +22,8 @@ func (rec *record) news() news { return news{rec.error() != nil, rec.conditions}
 func (rec *record) priority() store.Priority {
 	now := rec.news()
 	switch {
+	case rec.event != nil:
+		return store.PriorityEvent
 	case now.failed || rec.told.failed:
 		return store.PriorityError
 	case rec.object != nil:

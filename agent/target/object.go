@@ -36,6 +36,7 @@ type Object struct {
 	// Data and Ordinal are what a ControllerRevision has instead of a spec. In a custom resource these fields may be anything.
 	Data    json.RawMessage `json:"data,omitempty"`
 	Ordinal json.RawMessage `json:"revision,omitempty"`
+	Happening
 }
 
 // Metadata is the part of an object's metadata that an agent looks at.

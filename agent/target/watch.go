@@ -27,6 +27,8 @@ type Listing struct {
 	Namespace string
 	// LabelSelector limits a list to objects with these labels; empty means all.
 	LabelSelector string
+	// FieldSelector limits a list to objects with these fields; empty means all.
+	FieldSelector string
 	// MetadataOnly leaves spec and status out, for kinds whose content the agent does not report.
 	MetadataOnly bool
 }
@@ -88,6 +90,9 @@ func (c *Client) page(ctx context.Context, l Listing, next string, size int) (*l
 	if l.LabelSelector != "" {
 		query.Set("labelSelector", l.LabelSelector)
 	}
+	if l.FieldSelector != "" {
+		query.Set("fieldSelector", l.FieldSelector)
+	}
 	path := l.Resource.path(l.Namespace, "")
 	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(metaOnlyList), nil)
 	if err != nil {
@@ -132,6 +137,9 @@ func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.D
 	query := url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},
 		"timeoutSeconds": {strconv.Itoa(int(limit.Seconds()))},
+	}
+	if l.FieldSelector != "" {
+		query.Set("fieldSelector", l.FieldSelector)
 	}
 	// A server that forgets its own limit is left a little later by ours.
 	ctx, cancel := context.WithTimeout(ctx, limit+requestTimeout)

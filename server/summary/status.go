@@ -41,6 +41,9 @@ func (s *Summary) report(target string, k store.Key) (store.Report, bool, error)
 
 // write brings one object of a space up to date with what is reported of it.
 func (s *Summary) write(ctx context.Context, k store.Key) error {
+	if isEvent(k) {
+		return s.happen(ctx, k)
+	}
 	if isMirrored(k) {
 		if err := s.mirror(ctx, k); err != nil {
 			return err

@@ -23,7 +23,7 @@ type API interface {
 	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge patch, an array is a JSON Patch.
 	// It returns the object as it is then.
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Delete removes an object at once, if it still has this UID.
+	// Delete removes an object at once, if it still has this UID; whatever it has where that is empty.
 	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
 }
 
@@ -55,6 +55,8 @@ type Summary struct {
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
 	marked  map[store.Key]refusalMark          // objects that say so in an annotation
+
+	happenings happenings
 }
 
 // New returns a Summary that does nothing before Run.
@@ -70,6 +72,8 @@ func New(cfg Config) *Summary {
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
 		marked:  map[store.Key]refusalMark{},
+
+		happenings: newHappenings(),
 	}
 }
 
@@ -135,8 +139,11 @@ func isMirrored(k store.Key) bool { return mirroredVersion(k) != "" }
 // Reported tells that a target has reported something new about some keys.
 func (s *Summary) Reported(target string, keys []store.Key) {
 	for _, k := range keys {
-		if isMirrored(k) {
+		switch {
+		case isMirrored(k):
 			s.mirrorReported(target, k)
+		case isEvent(k):
+			s.eventReported(target, k)
 		}
 		s.queue.Add(k)
 	}

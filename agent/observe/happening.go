@@ -1,0 +1,166 @@
+package observe
+
+import (
+	"math/bits"
+	"reflect"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// Bounds of what is reported of the target's Events. Only warnings are: a Pod's ordinary start is five Events that say no more than its status does,
+// and would cost twice as much (about 190 bytes each on the link).
+const (
+	eventsOfOne = 10  // of one placed object and what belongs to it; the latest
+	eventsOfAll = 500 // of the site
+	maxMessage  = 512
+	// eventSlot is for how long a repetition is no news, unless it has become twice as frequent.
+	eventSlot = 30 * time.Minute
+)
+
+// happenings are the Events of the target that are reported, and those whose object is not known yet.
+type happenings struct {
+	keys  map[string]store.Key             // UID of an Event -> key
+	owned map[store.Key]map[store.Key]bool // placed object -> keys
+	early map[string][]*target.Object      // UID of what they are about -> Events
+	pace  pace
+}
+
+func newHappenings() happenings {
+	return happenings{keys: map[string]store.Key{}, owned: map[store.Key]map[store.Key]bool{}, early: map[string][]*target.Object{}, pace: newPace()}
+}
+
+// maxEarly bounds the Events that wait for their object to be seen.
+const maxEarly = 200
+
+// happened takes over an Event. o.mu is held.
+func (o *Observer) happened(live *target.Object) {
+	e, ok := live.Event()
+	if !ok || e.Type != "Warning" || e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
+		return
+	}
+	owner, ok := o.ownerOf(e.About.UID)
+	if !ok {
+		for uid := range o.happenings.early {
+			if len(o.happenings.early) < maxEarly {
+				break
+			}
+			delete(o.happenings.early, uid) // any: most are about what is not ours
+		}
+		waits := o.happenings.early[e.About.UID]
+		o.happenings.early[e.About.UID] = append(waits[:min(len(waits), eventsOfOne-1)], live)
+		return
+	}
+	source, ok := o.Inventory.Get(owner)
+	if !ok {
+		return
+	}
+	said := &store.ReportEvent{
+		Owner: store.EventObject{APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name}, Type: e.Type, Reason: e.Reason,
+		Message: cut(e.Message), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
+		During: e.Last.Unix() / int64(eventSlot/time.Second),
+	}
+	if e.About.UID != source.UID {
+		said.About = &store.EventObject{APIVersion: e.About.APIVersion, Kind: e.About.Kind, Name: e.About.Name}
+	}
+	k := store.Key{Space: owner.Space, Resource: eventResource.plural, Namespace: owner.Namespace, Name: live.Metadata.Name}
+	rec := o.record(k)
+	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
+		return
+	}
+	news := !reflect.DeepEqual(rec.event, said)
+	delete(o.happenings.keys, rec.uid)
+	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), e.Last.UnixMilli()
+	rec.event, rec.about, rec.owner, rec.originUID = said, e.About.UID, owner, source.OriginUID
+	o.happenings.keys[rec.uid] = k
+	if o.happenings.owned[owner] == nil {
+		o.happenings.owned[owner] = map[store.Key]bool{}
+	}
+	o.happenings.owned[owner][k] = true
+	o.boundEvents(owner)
+	if news && o.records[k] != nil {
+		o.publishEvent(k)
+	}
+}
+
+// ownerOf is the placed object that a UID on the target is, or belongs to. o.mu is held.
+func (o *Observer) ownerOf(uid string) (store.Key, bool) {
+	if rec := o.records[o.associated[uid]]; rec != nil {
+		return rec.owner, true
+	}
+	owner, _, ok := o.placedAbove(uid)
+	return owner, ok
+}
+
+func cut(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "")
+}
+
+// boundEvents forgets the oldest Events of a placed object, and of the site, where there are too many. o.mu is held.
+func (o *Observer) boundEvents(owner store.Key) {
+	if of := o.happenings.owned[owner]; len(of) > eventsOfOne {
+		o.forgetEvent(o.oldest(of))
+	}
+	if len(o.happenings.keys) > eventsOfAll {
+		all := map[store.Key]bool{}
+		for _, k := range o.happenings.keys {
+			all[k] = true
+		}
+		o.forgetEvent(o.oldest(all))
+	}
+}
+
+func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
+	at := int64(0)
+	for k := range keys {
+		if rec := o.records[k]; at == 0 || rec.at < at {
+			oldest, at = k, rec.at
+		}
+	}
+	return oldest
+}
+
+// unhappened takes over that the target has forgotten an Event. o.mu is held.
+func (o *Observer) unhappened(uid string) {
+	if k, ok := o.happenings.keys[uid]; ok {
+		o.forgetEvent(k)
+	}
+}
+
+// forgetEvent takes an Event out of the feed. o.mu is held.
+func (o *Observer) forgetEvent(k store.Key) {
+	rec := o.records[k]
+	if rec == nil {
+		return
+	}
+	delete(o.happenings.keys, rec.uid)
+	if delete(o.happenings.owned[rec.owner], k); len(o.happenings.owned[rec.owner]) == 0 {
+		delete(o.happenings.owned, rec.owner)
+	}
+	o.happenings.pace.forget(k)
+	o.drop(k)
+}
+
+// forgetEventsOf takes what was said of an object out of the feed: it is gone. o.mu is held.
+func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
+	delete(o.happenings.early, uid)
+	for k := range o.happenings.owned[owner] {
+		if uid == "" || o.records[k].about == uid {
+			o.forgetEvent(k)
+		}
+	}
+}
+
+// appeared looks again at the Events that came before it was known what they are about. o.mu is held.
+func (o *Observer) appeared(uid string) {
+	waited := o.happenings.early[uid]
+	delete(o.happenings.early, uid)
+	for _, live := range waited {
+		o.happened(live)
+	}
+}
