@@ -87,7 +87,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, native: map[string]schema.GroupResource{}}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version

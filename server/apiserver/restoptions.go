@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/store/kine"
 )
 
 // registryPrefix stands before every key of an API object.
@@ -31,6 +32,7 @@ type storages struct {
 	factory serverstorage.StorageFactory
 	client  *kubernetes.Client
 	exists  func(space string) bool
+	newest  func(prefix string) *kine.Watermark // the newest write below a prefix of keys
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -91,6 +93,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		if !cached {
 			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists}, raw.Close, nil
 		}
+		newest := s.newest(config.Prefix + prefix) // before the cache reads anything
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage: plainList{raw}, Versioner: versioner, GroupResource: config.GroupResource,
 			EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: prefix,
@@ -107,7 +110,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, only: only, exists: s.exists}, destroy, nil
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.exists}, destroy, nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store/kine"
 )
 
 // spaceStorage puts the space of the request's context between a resource's prefix and the rest of the key. It stands
@@ -19,6 +20,8 @@ type spaceStorage struct {
 	storage.Interface                   // the cache of all spaces, or the raw storage where there is none
 	raw               storage.Interface // readers across spaces go past the cache, so that it may strip keys
 	prefix            string            // "/deployments"
+	// newest is the newest write of the resource, nil where there is no cache.
+	newest *kine.Watermark
 	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
 	// a context of its own, which names no space.
 	only string
@@ -127,7 +130,7 @@ func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOp
 	if err != nil {
 		return err
 	}
-	if err := to.GetList(ctx, k, o, out); err != nil {
+	if err := s.list(ctx, to, k, o, out); err != nil {
 		return err
 	}
 	if spaceOf(ctx) != anySpace {

@@ -91,7 +91,7 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return k.Name == "default"
 	case "/secrets":
 		t, _ := obj["type"].(string)
-		return t == "kubernetes.io/service-account-token" || strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
+		return t == "kubernetes.io/service-account-token" || t == helmRelease || strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
 			strings.HasPrefix(t, "skerry.dev/")
 	case "scheduling.k8s.io/priorityclasses":
 		return strings.HasPrefix(k.Name, "system-")
@@ -100,6 +100,9 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	}
 	return false
 }
+
+// helmRelease is the type of the Secrets in which helm remembers what it has installed, in the space that it was pointed at.
+const helmRelease = "helm.sh/release.v1"
 
 // BuiltIn tells whether a group is one of Kubernetes itself, so that its kinds' statuses are known.
 func BuiltIn(group string) bool {

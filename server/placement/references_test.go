@@ -62,6 +62,8 @@ func TestExcluded(t *testing.T) {
 		"the CA bundle": {store.Key{Space: "s", Resource: "configmaps", Namespace: "x", Name: "kube-root-ca.crt"}, nil, true},
 		"a token": {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"},
 			map[string]any{"type": "kubernetes.io/service-account-token"}, true},
+		"a record of helm's": {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "sh.helm.release.v1.web.v1"},
+			map[string]any{"type": "helm.sh/release.v1"}, true},
 		"a secret":         {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "Opaque"}, false},
 		"a mirrored pod":   {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, mirrored, true},
 		"a pod":            {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, nil, false},

@@ -51,6 +51,7 @@ type Store struct {
 	incarnation store.Incarnation
 	eras        store.Eras
 	backend     *serialBackend
+	marking     *markingBackend
 	grpc        *grpc.Server
 	cancel      context.CancelFunc
 	drivers     sync.WaitGroup
@@ -101,7 +102,8 @@ func (s *Store) start(ctx context.Context, path string, compact time.Duration) e
 	if err := backend.Start(ctx); err != nil {
 		return fmt.Errorf("start store on %s: %w", path, err)
 	}
-	s.backend = &serialBackend{Backend: backend}
+	s.marking = &markingBackend{Backend: backend}
+	s.backend = &serialBackend{Backend: s.marking}
 	return nil
 }
 

@@ -1,0 +1,113 @@
+package kine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/k3s-io/kine/pkg/server"
+)
+
+// A Watermark is the revision of the newest write below one prefix of keys. Who has seen the changes up to it has seen every write below the prefix
+// that was acknowledged, and can answer as of now without asking the database. It works because this process is the only one that writes.
+type Watermark struct {
+	prefix string
+
+	mu       sync.Mutex
+	revision int64
+	// unsure is set while it is not known whether a write took place: its context ended, or the database failed.
+	unsure bool
+}
+
+// Revision returns the watermark, 0 when nothing was written since it was asked for. It is not ok when it cannot be told.
+func (w *Watermark) Revision() (revision int64, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.revision, !w.unsure
+}
+
+// note takes the outcome of a write. Writes come one after another, so a later one that took place settles what an earlier one left open.
+func (w *Watermark) note(o outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case o.written:
+		w.revision, w.unsure = max(w.revision, o.revision), false
+	case o.unsure:
+		w.unsure = true
+	}
+}
+
+// outcome is what is known of a write when it returns.
+type outcome struct {
+	revision        int64
+	written, unsure bool
+}
+
+// outcomeOf tells what a write has done. Where its context has ended the driver takes whatever happened for a conflict.
+func outcomeOf(ctx context.Context, revision int64, written bool, err error) outcome {
+	written = written && err == nil
+	return outcome{revision, written, !written && (ctx.Err() != nil || err != nil && !errors.Is(err, server.ErrKeyExists))}
+}
+
+// watermarks are those that were asked for, by prefix.
+type watermarks struct {
+	mu  sync.RWMutex
+	all map[string]*Watermark
+}
+
+// get returns the watermark of a prefix, which ends with a slash.
+func (m *watermarks) get(prefix string) *Watermark {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all == nil {
+		m.all = map[string]*Watermark{}
+	}
+	if m.all[prefix] == nil {
+		m.all[prefix] = &Watermark{prefix: prefix}
+	}
+	return m.all[prefix]
+}
+
+// note tells every watermark above a key what became of a write.
+func (m *watermarks) note(key string, o outcome) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for i := range key {
+		if key[i] == '/' {
+			if w := m.all[key[:i+1]]; w != nil {
+				w.note(o)
+			}
+		}
+	}
+}
+
+// markingBackend notes every write before it is acknowledged. It stands behind serialBackend, so one write comes after another.
+type markingBackend struct {
+	server.Backend
+	marks watermarks
+}
+
+func (b *markingBackend) Create(ctx context.Context, key string, value []byte, lease int64) (int64, error) {
+	revision, err := b.Backend.Create(ctx, key, value, lease)
+	b.marks.note(key, outcomeOf(ctx, revision, true, err))
+	return revision, err
+}
+
+func (b *markingBackend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64, *server.KeyValue, bool, error) {
+	revision, kv, written, err := b.Backend.Update(ctx, key, value, old, lease)
+	b.marks.note(key, outcomeOf(ctx, revision, written, err))
+	return revision, kv, written, err
+}
+
+func (b *markingBackend) Delete(ctx context.Context, key string, old int64) (int64, *server.KeyValue, bool, error) {
+	revision, kv, written, err := b.Backend.Delete(ctx, key, old)
+	b.marks.note(key, outcomeOf(ctx, revision, written && kv != nil, err)) // to delete nothing succeeds, too
+	return revision, kv, written, err
+}
+
+// Watermark follows the writes below a prefix of keys from now on.
+func (s *Store) Watermark(prefix string) *Watermark {
+	return s.marking.marks.get(strings.TrimSuffix(prefix, "/") + "/")
+}
