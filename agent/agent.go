@@ -103,8 +103,10 @@ func Run(ctx context.Context, cfg Config) error {
 		if err != nil {
 			return err
 		}
-		err = a.run(ctx)
-		if err == nil {
+		if err = a.admit(); err == nil {
+			err = a.run(ctx)
+		}
+		if err == nil || errors.Is(err, tunnel.ErrRemoved) {
 			a.settle()
 		}
 		err = errors.Join(err, a.close())
@@ -264,7 +266,7 @@ func (a *agent) uplink(ctx context.Context) error {
 		compare := context.Cause(session) == errCompare
 		again(nil)
 		if !compare {
-			return err
+			return a.over(ctx, err)
 		}
 	}
 	return nil

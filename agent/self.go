@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
@@ -34,6 +35,8 @@ type selfSaid struct {
 	Sites []string `json:"sites"`
 	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
 	Follows store.Position `json:"follows"`
+	// Removed is when the parent said that it has removed this site, Unix time; 0 as long as it is wanted.
+	Removed int64 `json:"removed,omitempty"`
 	// Reports is the form of reports that the parent said it reads: after a restart they are on their way before it says so again.
 	Reports int `json:"reports,omitempty"`
 }
@@ -69,6 +72,24 @@ func (s *self) followed() store.Position {
 	return s.said.Follows
 }
 
+// removedAt is when the parent removed this site; zero when it did not.
+func (s *self) removedAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said.Removed == 0 {
+		return time.Time{}
+	}
+	return time.Unix(s.said.Removed, 0)
+}
+
+// removed notes that the parent has removed this site.
+func (s *self) removed(at time.Time) {
+	s.change(func(now *selfSaid) bool {
+		now.Removed = at.Unix()
+		return true
+	})
+}
+
 // reads is the form of reports that the parent reads, as far as it has said.
 func (s *self) reads() int {
 	s.mu.Lock()
@@ -79,8 +100,8 @@ func (s *self) reads() int {
 // welcomed takes over what the parent calls this site, and what it reads.
 func (s *self) welcomed(uid string, reads int) {
 	s.change(func(now *selfSaid) bool {
-		other := now.Reports != reads
-		now.Reports = reads
+		other := now.Reports != reads || now.Removed != 0
+		now.Reports, now.Removed = reads, 0
 		return other
 	})
 	s.change(func(now *selfSaid) bool {

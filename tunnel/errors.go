@@ -18,12 +18,14 @@ var (
 	ErrRenewed = errors.New("the certificate was renewed, dial again")
 	// ErrAgain is returned by ServeChild when another session must begin: the parent that was held is followed from now on.
 	ErrAgain = errors.New("the parent is followed again, dial anew")
+	// ErrRemoved is the reason when the parent has removed the child for good.
+	ErrRemoved = errors.New("this site was removed at its parent")
 	// ErrProtocol is the reason when the other side broke the protocol.
 	ErrProtocol = errors.New("the other side broke the protocol")
 )
 
 // The codes of the reasons on the wire. 0 is a close without a reason.
-var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain}
+var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved}
 
 // CodeOf is the code that a transport sends for a reason.
 func CodeOf(reason error) uint64 {

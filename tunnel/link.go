@@ -24,6 +24,8 @@ func endOf(err error) string {
 		return "draining"
 	case errors.Is(err, ErrReplaced):
 		return "replaced"
+	case errors.Is(err, ErrRemoved):
+		return "removed"
 	case errors.As(err, &refused), errors.Is(err, ErrRefused):
 		return "refused"
 	case errors.Is(err, ErrRenewed):

@@ -19,6 +19,10 @@ const (
 	longestWait = 30 * time.Second // at most, when the parent answers and does not let this site in, or was not heard for long
 	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
 	longSilence = 5 * time.Minute
+	// longestStranger is how seldom in the end a parent is asked that does not know this site: a person has removed it there, or has restored a
+	// backup from before it joined and may notice.
+	longestStranger = time.Hour
+	strangerReason  = "TargetUnknown"
 )
 
 // fullJitter returns a random time up to firstWait*2^(failures-1), at most longest: many sites that lost their parent at the same moment come
@@ -38,8 +42,12 @@ func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	case errors.Is(err, tunnel.ErrRenewed), errors.Is(err, tunnel.ErrAgain):
 		return 0
 	case errors.As(err, &refused):
-		if refused.RetryAfter > 0 {
-			return refused.RetryAfter + rand.N(refused.RetryAfter/2+1)
+		after := refused.RetryAfter
+		if refused.Reason == strangerReason {
+			after = min(longestStranger, after<<min(failures-1, 10))
+		}
+		if after > 0 {
+			return after + rand.N(after/2+1)
 		}
 		return longestWait/2 + fullJitter(failures, longestWait)
 	case errors.Is(err, tunnel.ErrReplaced):

@@ -33,6 +33,9 @@ func TestWaitAfter(t *testing.T) {
 		{fmt.Errorf("session: %w", tunnel.ErrRenewed), 5, 0, 0, 0},
 		{&tunnel.Refused{Reason: "Busy", RetryAfter: 10 * time.Second}, 1, 0, 10 * time.Second, 15 * time.Second},
 		{&tunnel.Refused{Reason: "Unknown"}, 1000, 0, longestWait / 2, longestWait * 3 / 2},
+		{&tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute}, 1, 0, time.Minute, 90 * time.Second},
+		{&tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute}, 4, 0, 8 * time.Minute, 12 * time.Minute},
+		{&tunnel.Refused{Reason: "TargetUnknown", RetryAfter: time.Minute}, 1000, 0, time.Hour, 90 * time.Minute},
 		{tunnel.ErrReplaced, 1, 0, longestWait, 2 * longestWait},
 	}
 	for _, c := range cases {

@@ -2,6 +2,7 @@ package uplink
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
@@ -86,7 +87,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case <-s.done:
 			u.better.lasted(time.Since(s.began))
 			err := u.over(ctx, s)
-			if other == nil || ctx.Err() != nil {
+			if other == nil || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) {
 				if other != nil {
 					other.drop()
 				}

@@ -142,6 +142,8 @@ type site struct {
 	desired  *storetest.Memory
 	reported *store.Feed
 	keep     keeper
+	ended    chan struct{} // closed when Run has returned err
+	err      error
 }
 
 // keeper keeps values in memory.
@@ -180,13 +182,43 @@ func (c *center) site(t *testing.T, adjust ...func(*Config)) *site {
 		f(&cfg)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- Run(ctx, cfg) }()
+	s.ended = make(chan struct{})
+	go func() {
+		s.err = Run(ctx, cfg)
+		close(s.ended)
+	}()
 	t.Cleanup(func() {
 		cancel()
-		must(t, <-done)
+		if <-s.ended; !errors.Is(s.err, tunnel.ErrRemoved) {
+			must(t, s.err)
+		}
 	})
 	return s
+}
+
+// What a parent says in a session that it has removed the site ends the uplink; nothing else does.
+func TestAParentThatHasRemovedTheSite(t *testing.T) {
+	t.Parallel()
+	c := newCenter(t)
+	s := c.site(t)
+	end := func(why error) {
+		within(t, 20*time.Second, "a session", func() bool { return c.transport() != "" })
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.current(why)
+	}
+	c.place(t, s, 20*time.Second)
+	end(tunnel.ErrDraining)
+	within(t, 20*time.Second, "another session", func() bool { return c.count() > 1 })
+	end(tunnel.ErrRemoved)
+	select {
+	case <-s.ended:
+		if !errors.Is(s.err, tunnel.ErrRemoved) {
+			t.Errorf("ended with %v", s.err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("goes on")
+	}
 }
 
 func must(t testing.TB, err error) {

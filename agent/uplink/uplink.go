@@ -65,7 +65,7 @@ const (
 	joinLimit   = time.Minute
 )
 
-// Run keeps the session until ctx ends. Before the site has joined it returns ErrRefused for what a person has to mend.
+// Run keeps the session until ctx ends, or the parent says in one that it has removed this site: tunnel.ErrRemoved. Before the site has joined it returns ErrRefused for what a person has to mend.
 func Run(ctx context.Context, cfg Config) error {
 	parents, err := parseParents(cfg.Parents)
 	if err != nil {
@@ -81,10 +81,11 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	u.dialer = &dialer{tls: func() *tls.Config { return u.credentials.TLS() }, proxy: cfg.Proxy, wake: u.wake, on: cfg.OnDial, log: cfg.Log}
 	var watching sync.WaitGroup
-	watching.Go(func() { u.watchClock(ctx) })
 	defer watching.Wait()
-	u.sessions(ctx)
-	return nil
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watching.Go(func() { u.watchClock(ctx) })
+	return u.sessions(ctx)
 }
 
 type uplink struct {
@@ -108,8 +109,8 @@ type uplink struct {
 	told told
 }
 
-// sessions serves one session after the other.
-func (u *uplink) sessions(ctx context.Context) {
+// sessions serves one session after the other, until the parent ends one because it has removed this site.
+func (u *uplink) sessions(ctx context.Context) error {
 	var s *session
 	for ctx.Err() == nil {
 		var err error
@@ -122,9 +123,13 @@ func (u *uplink) sessions(ctx context.Context) {
 		if s != nil || ctx.Err() != nil {
 			continue
 		}
+		if errors.Is(err, tunnel.ErrRemoved) {
+			return err
+		}
 		u.failures++
 		pause(ctx, waitAfter(err, u.failures, time.Since(u.heard)))
 	}
+	return nil
 }
 
 // begin dials and starts a session where there is none.

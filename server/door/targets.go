@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -13,10 +12,8 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 )
-
-// errRemoved ends the session of a target whose SyncTarget was deleted.
-var errRemoved = errors.New("the SyncTarget was removed")
 
 // target is what the door knows of a SyncTarget.
 type target struct {
@@ -208,7 +205,7 @@ func (d *Door) removed(name string) {
 	s := d.sessions[name]
 	d.mu.Unlock()
 	if s != nil {
-		s.cancel(errRemoved)
+		s.cancel(tunnel.ErrRemoved)
 	}
 	if d.cfg.Forget != nil {
 		d.cfg.Forget(name)

@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// What a person is told when the parent has removed this site.
+const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token; " +
+	"else stop its service and delete its data directory"
+
+// admit refuses to begin what has been let go: a site that its parent has removed does nothing before it is given a new token.
+func (a *agent) admit() error {
+	at := a.self.removedAt()
+	if at.IsZero() || a.Token != "" && !enroll.JoinedWith(a.DataDir, a.Token) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w (%s); %s", ErrRefused, tunnel.ErrRemoved, at.UTC().Format(time.RFC3339), letGo)
+}
+
+// over takes over why the uplink has ended. A site that is removed ends, so that it does not go on setting back what people change; a relay's own
+// sites still need it.
+func (a *agent) over(ctx context.Context, err error) error {
+	if !errors.Is(err, tunnel.ErrRemoved) {
+		return err
+	}
+	if a.Config.Relay {
+		a.Log.Error("the parent has removed this relay; its own sites go on. To join again start it with a new --token", "err", err)
+		<-ctx.Done()
+		return nil
+	}
+	a.self.removed(time.Now())
+	return fmt.Errorf("%w: %w; %s", ErrRefused, err, letGo)
+}
