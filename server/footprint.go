@@ -11,7 +11,7 @@ import (
 )
 
 // footprint gives the heap that a burst of writes needed back to the kernel once the burst is over. It is a change handler: the number of
-// writes is how it knows. Collecting costs some tens of milliseconds, so it is done once for each burst and never while many writes come.
+// writes is how it knows. Collecting costs some tens of milliseconds, so it is done after a burst and never while many writes come.
 type footprint struct {
 	writes atomic.Int64
 	rest   func() // gives back what is no heap
@@ -23,6 +23,9 @@ const (
 	// fewWrites in a quietTime are no burst, such as the signs of life of targets, which never end. What they leave can wait for calmTime.
 	fewWrites = 25
 	calmTime  = 5 * time.Minute
+	// collections follow a burst, a quietTime after each other: each takes back half of what is too much of a stack, and a center has
+	// thousands of goroutines that stood deep when their sessions began.
+	collections = 3
 )
 
 // Run gives memory back until ctx ends.
@@ -30,7 +33,7 @@ func (f *footprint) Run(ctx context.Context) error {
 	tick := time.NewTicker(quietTime)
 	defer tick.Stop()
 	last, freed, at := int64(0), int64(-1), time.Now()
-	for due := true; ; { // starting is a burst
+	for due := collections; ; { // starting is a burst
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -38,11 +41,11 @@ func (f *footprint) Run(ctx context.Context) error {
 		}
 		now := f.writes.Load()
 		if now-last > fewWrites {
-			due = true
-		} else if due || now != freed && time.Since(at) >= calmTime {
+			due = collections
+		} else if due > 0 || now != freed && time.Since(at) >= calmTime {
 			f.rest()
 			debug.FreeOSMemory()
-			due, freed, at = false, now, time.Now()
+			due, freed, at = max(0, due-1), now, time.Now()
 		}
 		last = now
 	}
