@@ -71,6 +71,12 @@ func (s *session) standing(objects int) standing {
 	return out
 }
 
+// urgent tells whether a status that says shown is to be written at once: it says something about the target that is not so. How far the
+// target has got, and how many objects it has, changes at all targets with one object that is placed on all.
+func (is standing) urgent(shown standing) bool {
+	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || is.said != shown.said || is.held != shown.held
+}
+
 // show notes what the status says.
 func (s *session) show(is standing) {
 	s.mu.Lock()
@@ -111,8 +117,11 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 		OnAck: func(p store.Position) {
 			s.mu.Lock()
 			s.acked = p
+			waited := !s.shown.done
 			s.mu.Unlock()
-			d.targets.touch(s.target)
+			if waited {
+				d.targets.touch(s.target)
+			}
 		},
 		OnSaid: func(said tunnel.Said, dropped int) {
 			s.say(said, dropped, log)

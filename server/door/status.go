@@ -22,7 +22,8 @@ const (
 	// settle is how long changes of a target's status are gathered into one write.
 	settle = 200 * time.Millisecond
 	// heartbeat is how often lastSeen of a connected target is written when nothing else changes, beats how many are written in a glance at
-	// most: each is a write to disk, and thousands at once would be in the way of what people do.
+	// most, with those of which nothing has changed but how far they have got: each is a write to disk, and thousands at once would be in
+	// the way of what people do.
 	heartbeat = time.Minute
 	beats     = 3
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
@@ -83,9 +84,10 @@ func (d *Door) look() {
 		s.glance()
 		d.account(s, time.Now())
 		shown, at := s.lastShown()
-		if s.standing(d.cfg.Objects(name)) != shown || d.detaching(name) {
+		switch is := s.standing(d.cfg.Objects(name)); {
+		case is.urgent(shown) || d.detaching(name):
 			d.targets.touch(name)
-		} else if time.Since(at) >= heartbeat {
+		case is != shown || time.Since(at) >= heartbeat:
 			due = append(due, s)
 		}
 	}

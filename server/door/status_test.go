@@ -250,6 +250,23 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 				t.Errorf("site-%d was last seen %s, it is %s", i, seen, time.Now())
 			}
 		}
+		before, _ = api.count()
+		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		for _, s := range door.current() { // all have stored it before anybody looks
+			s.mu.Lock()
+			s.acked = feed.Head()
+			s.mu.Unlock()
+		}
+		time.Sleep(5 * glance)
+		if now, _ := api.count(); now-before > 5*beats || now == before {
+			t.Errorf("%d writes in %s after a change for all, at most %d a glance", now-before, 5*glance, beats)
+		}
+		time.Sleep(heartbeat)
+		for i := range n {
+			if at := api.status(t, fmt.Sprintf("site-%d", i)).AppliedRevision; at != 2 {
+				t.Errorf("site-%d has applied revision %d, it says", i, at)
+			}
+		}
 		cancel()
 		<-done
 	})
