@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -33,6 +35,10 @@ type parts struct {
 	tokens    *spaceTokens
 	lifecycle *namespaceLifecycle
 }
+
+// A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
+// does. Upstream does so every five minutes, and has no other way to say how often than this variable.
+func init() { cacher.ConsistencyCheckPeriod = time.Hour }
 
 // build wires the generic API server. Nothing runs yet but the caches.
 func (s *Server) build() error {
