@@ -36,7 +36,9 @@ func (l *namespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 	ns, err := l.get(ctx, a.GetNamespace(), "0")
 	if err != nil || ns.Status.Phase == api.NamespaceTerminating {
 		// The cache may be behind: it has not seen a new namespace yet, or still has the last one of this name.
-		if ns, err = l.get(ctx, a.GetNamespace(), ""); err != nil {
+		if ns, err = l.get(ctx, a.GetNamespace(), ""); apierrors.IsNotFound(err) {
+			return apierrors.NewNotFound(api.Resource("namespaces"), a.GetNamespace()) // the store names what the request is about
+		} else if err != nil {
 			return err
 		}
 	}
