@@ -129,3 +129,42 @@ func TestJobMadeAnewRunsAnew(t *testing.T) {
 		t.Errorf("%d deletions", deletions)
 	}
 }
+
+// withMark is the entry of a Job that has run to its end, as the parent sends it.
+func withMark(e store.Entry) store.Entry {
+	e.Body = []byte(strings.Replace(string(e.Body), `"annotations":{`, `"annotations":{"skerry.dev/ended":"true",`, 1))
+	e.Hash = store.HashBody(e.Generation, e.Body)
+	return e
+}
+
+// A site that has lost its file gets its Jobs from the parent, which knows which of them have ended.
+func TestAJobThatEndedBeforeTheFileWasLost(t *testing.T) {
+	s := newSite(t)
+	spec := map[string]any{"parallelism": 1}
+	done, there, running := withMark(job("done", spec)), withMark(job("there", spec)), job("running", spec)
+	uid := s.api.Put("batch/v1", "Job", "default", "there", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		"skerry.dev/origin": "shop/", "skerry.dev/origin-uid": "source-jobs-there"}}})
+	s.desire(done, there, running)
+	s.settled()
+	<-s.observer.Ready()
+	for range 2 {
+		if s.exists(done) || s.writesTo("done") != 0 {
+			t.Error("it was run again")
+		}
+		s.healthy(done)
+		if s.report(done.Key).Applied != done.Hash.String() {
+			t.Errorf("reported as %s", dump(s.report(done.Key)))
+		}
+		if s.uid("batch", "jobs", "default", "there") != uid || !s.exists(running) {
+			t.Error("one that is there was replaced, or one that has not ended was not made")
+		}
+		s.restart(true)
+		<-s.observer.Ready()
+		s.settled()
+	}
+	s.desire(anew(job("done", spec)))
+	s.settled()
+	if !s.exists(done) {
+		t.Error("made anew in the space it does not run anew")
+	}
+}

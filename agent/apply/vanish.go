@@ -21,6 +21,12 @@ func (a *Applier) stayAway(t *task) error {
 	return nil
 }
 
+// ended records an object that ran to its end before this site knew of it.
+func (a *Applier) ended(t *task) error {
+	t.record = inventory.Record{APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Finished: true, Gone: true}
+	return a.stayAway(t)
+}
+
 // Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at
 // once the first time and ever slower when somebody keeps deleting it; the answer tells whether the target is without what is desired.
 // What ran to its end is not run again; running is true when it was seen to be not at its end when it went.

@@ -93,8 +93,19 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	return a.written(ctx, t, live, t.record.Created)
 }
 
-// create makes the object, or meets the one that is there.
+// create makes the object, or meets the one that is there. What has run to its end by the parent's word is not made: this site has lost the memory
+// of it.
 func (a *Applier) create(ctx context.Context, t *task) error {
+	if runsOnce(t.Key) && t.head.Metadata.Annotations[target.AnnotationEnded] != "" {
+		found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return a.ended(t)
+		}
+		return a.meet(ctx, t)
+	}
 	live, _, err := t.put(ctx, t.Body, target.Applying{})
 	if apierrors.IsConflict(err) {
 		return a.meet(ctx, t)

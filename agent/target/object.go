@@ -16,6 +16,8 @@ const (
 	AnnotationOriginUID = "skerry.dev/origin-uid"
 	// AnnotationSync is how the object is kept: compact JSON with what differs from the default.
 	AnnotationSync = "skerry.dev/sync"
+	// AnnotationEnded stands on a Job or a Pod that has run to its end, as far as the parent knows.
+	AnnotationEnded = "skerry.dev/ended"
 	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it writes, so that it can list what is its own.
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
 )
 
 // Origin is where an object comes from; it is written on what is delivered.
@@ -25,12 +27,16 @@ type Origin struct {
 func Render(obj map[string]any, o Origin) ([]byte, error) {
 	out := maps.Clone(obj)
 	delete(out, "status")
-	out["metadata"] = metadata(obj, o)
+	meta := metadata(obj, o)
+	out["metadata"] = meta
 	kind, _ := obj["kind"].(string)
 	apiVersion, _ := obj["apiVersion"].(string)
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
 		group = ""
+	}
+	if placement.Finished(runs(group, kind), obj) {
+		sub(meta, "annotations")[v1alpha1.AnnotationEnded] = "true"
 	}
 	if clean, ok := cleaners[group+"/"+kind]; ok {
 		clean(out)
@@ -42,6 +48,17 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 		return nil, fmt.Errorf("render %s: %w", kind, err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// runs is a key of the kinds that run to their end, as placement knows them.
+func runs(group, kind string) store.Key {
+	switch group + "/" + kind {
+	case "batch/Job":
+		return store.Key{Group: group, Resource: "jobs"}
+	case "/Pod":
+		return store.Key{Resource: "pods"}
+	}
+	return store.Key{}
 }
 
 // metadata keeps what the user said and nothing that an API server or the center wrote.

@@ -29,6 +29,8 @@ const (
 	FinalizerDetach = "skerry.dev/detach"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the value of status.held.accept.
 	AnnotationAccept = "skerry.dev/accept"
+	// AnnotationEnded stands on a Job or a Pod that has run to its end, as it is delivered: a site that has lost its memory does not run it again.
+	AnnotationEnded = "skerry.dev/ended"
 	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What an object's own mark says of them is old.
 	AnnotationLeft = "skerry.dev/left"
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
