@@ -30,7 +30,6 @@ func compareFields(a, b map[string]any, path string, out *[]string) {
 		x, isMap := a[name].(map[string]any)
 		y, both := b[name].(map[string]any)
 		switch at := path + "." + name; {
-		case at == ".metadata.resourceVersion":
 		case isMap && both:
 			compareFields(x, y, at, out)
 		case !reflect.DeepEqual(a[name], b[name]):

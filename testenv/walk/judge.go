@@ -27,15 +27,18 @@ type view struct {
 
 // seen is an object on a site.
 type seen struct {
-	uid     string
-	version int
-	raw     json.RawMessage
+	uid      string
+	version  int
+	revision string
+	raw      json.RawMessage
 }
 
 // verdict counts what must not happen.
 type verdict struct {
 	Lost, Resurrected, WronglyDeleted, WrittenTwice, WentBack int
 	Events                                                    int
+	// Repeated events tell of a write that an event has told of before.
+	Repeated int
 	// Said are the first of them, in words.
 	Said []string
 	keys []string
@@ -81,7 +84,7 @@ func (j *judge) rest() {
 // configMap is what is read of an event's object.
 type configMap struct {
 	Metadata struct {
-		Namespace, Name, UID string
+		Namespace, Name, UID, ResourceVersion string
 	}
 	Data map[string]string
 }
@@ -111,11 +114,13 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 		j.accuse(&j.found.Resurrected, key, "%s came back at %s with version %d", key, site, version)
 	case version < v.highest[key]:
 		j.accuse(&j.found.WentBack, key, "%s at %s went back from version %d to %d", key, site, v.highest[key], version)
+	case present && have.revision == o.Metadata.ResourceVersion:
+		j.found.Repeated++ // an API server may tell of one write twice
 	case present && have.uid == o.Metadata.UID && have.version == version:
 		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s: %s", version, key, site, differing(have.raw, raw))
 	}
 	v.highest[key] = max(version, v.highest[key])
-	v.present[key] = seen{uid: o.Metadata.UID, version: version, raw: raw}
+	v.present[key] = seen{uid: o.Metadata.UID, version: version, revision: o.Metadata.ResourceVersion, raw: raw}
 }
 
 // accuse counts what must not happen. The caller holds the lock.

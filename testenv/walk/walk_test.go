@@ -47,8 +47,12 @@ func TestJudge(t *testing.T) {
 			j.event("a", "DELETED", time.Now(), event("u1", 2))
 			j.event("a", "ADDED", time.Now(), event("u2", 2))
 		}, verdict{}},
-		"deleted":        {func(j *judge) { j.event("a", "DELETED", time.Now(), event("u1", 2)) }, verdict{WronglyDeleted: 1}},
-		"written again":  {func(j *judge) { j.event("a", "MODIFIED", time.Now(), event("u1", 2)) }, verdict{WrittenTwice: 1}},
+		"deleted":       {func(j *judge) { j.event("a", "DELETED", time.Now(), event("u1", 2)) }, verdict{WronglyDeleted: 1}},
+		"written again": {func(j *judge) { j.event("a", "MODIFIED", time.Now(), event("u1", 2)) }, verdict{WrittenTwice: 1}},
+		"told twice": {func(j *judge) {
+			j.event("a", "MODIFIED", time.Now(), eventAt("u1", 3, 9999))
+			j.event("a", "MODIFIED", time.Now(), eventAt("u1", 3, 9999))
+		}, verdict{Repeated: 1}},
 		"an old version": {func(j *judge) { j.event("a", "MODIFIED", time.Now(), event("u1", 1)) }, verdict{WentBack: 1}},
 		"back without being asked for": {func(j *judge) {
 			j.expect("walk-0/o-1", ways{leave: []string{"a"}})
@@ -69,8 +73,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// written counts resourceVersions.
+var written int
+
 func event(uid string, version int) []byte {
-	return fmt.Appendf(nil, `{"metadata":{"namespace":"walk-0","name":"o-1","uid":%q},"data":{"v":"%d"}}`, uid, version)
+	written++
+	return eventAt(uid, version, written)
+}
+
+func eventAt(uid string, version, revision int) []byte {
+	return fmt.Appendf(nil, `{"metadata":{"namespace":"walk-0","name":"o-1","uid":%q,"resourceVersion":"%d"},"data":{"v":"%d"}}`, uid, revision, version)
 }
 
 // TestWays: as long as a write has no answer, an object may be where it was and where it was to go.
@@ -119,7 +131,7 @@ func TestPlan(t *testing.T) {
 func TestDiffering(t *testing.T) {
 	got := differing([]byte(`{"metadata":{"resourceVersion":"1","labels":{"a":"x"},"name":"n"},"data":{"v":"1"}}`),
 		[]byte(`{"metadata":{"resourceVersion":"2","labels":{"a":"y","b":"z"},"name":"n"},"data":{"v":"1"}}`))
-	if want := ".metadata.labels.a was x, is y; .metadata.labels.b was <nil>, is z"; got != want {
+	if want := ".metadata.labels.a was x, is y; .metadata.labels.b was <nil>, is z; .metadata.resourceVersion was 1, is 2"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
