@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/policy"
 )
 
 // crdGuard refuses CustomResourceDefinitions that a space cannot honour.
@@ -29,8 +30,15 @@ func (crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admissio
 	if crd.Spec.Group == own || strings.HasSuffix(crd.Spec.Group, "."+own) {
 		return admission.NewForbidden(a, errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"))
 	}
-	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
-		return admission.NewForbidden(a, errors.New("spec.conversion.strategy: Webhook cannot work here, since a space runs no pods; use None"))
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter && c.WebhookClientConfig != nil {
+		const at = "spec.conversion.webhook.clientConfig."
+		switch hook := c.WebhookClientConfig; {
+		case hook.Service != nil:
+			return admission.NewForbidden(a, errors.New(at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
+				"center reaches it and give url"))
+		case hook.URL != nil && policy.WhyNotURL(*hook.URL) != "":
+			return admission.NewForbidden(a, errors.New(at+"url: "+policy.WhyNotURL(*hook.URL)))
+		}
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"net"
+	"net/url"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +13,23 @@ import (
 )
 
 const whyNoService = "a space runs no pods, so nothing answers behind a Service; serve the webhook where the center reaches it and give clientConfig.url"
+
+// WhyNotURL tells why a webhook's URL cannot be used, "" when it can: at the name that a cluster gives to its own API upstream's client would show the
+// credentials of the pod that the center runs in, so that a space could act as the center there.
+func WhyNotURL(hook string) string {
+	u, err := url.Parse(hook)
+	if err != nil {
+		return "" // Kubernetes' own validation says so
+	}
+	host := u.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if host == "kubernetes.default.svc" {
+		return "the API of the cluster that the center runs in is not for spaces; serve the webhook at a name of its own"
+	}
+	return ""
+}
 
 // guard refuses what cannot work: webhooks by Service, and more objects than can be asked about each write.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
@@ -24,6 +43,9 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	by := func(i int, c admissionregistration.WebhookClientConfig) {
 		if c.Service != nil {
 			wrong = append(wrong, field.Forbidden(field.NewPath("webhooks").Index(i).Child("clientConfig", "service"), whyNoService))
+		}
+		if c.URL != nil && WhyNotURL(*c.URL) != "" {
+			wrong = append(wrong, field.Forbidden(field.NewPath("webhooks").Index(i).Child("clientConfig", "url"), WhyNotURL(*c.URL)))
 		}
 	}
 	switch obj := a.GetObject().(type) {
