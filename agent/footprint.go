@@ -13,6 +13,8 @@ import (
 // the binary that only starting or that burst touched (most of the binary is the center's code, which an agent never runs).
 const (
 	trimPeriod = 5 * time.Second
+	// dropPeriods is after how many of them pages of files are given back while work goes on without a pause: what is in use comes back at once.
+	dropPeriods = 12
 	// gcPercent trades a little CPU for a smaller heap: the live heap of an agent is small, so a collection costs some milliseconds.
 	gcPercent = 25
 )
@@ -29,25 +31,29 @@ func small() (undo func()) {
 }
 
 // trim gives memory back each time that work has come and is over: progress is a number that changes while there is any. rest gives back what is
-// no heap.
+// no heap; that is done now and then while work goes on, too.
 func trim(ctx context.Context, progress func() int64, rest func()) {
 	ticker := time.NewTicker(trimPeriod)
 	defer ticker.Stop()
 	trimmed, last := int64(-1), int64(-2)
-	for {
+	for since := 1; ; since++ { // files were given back
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		now := progress()
-		if now == last && now != trimmed {
+		over := now == last && now != trimmed
+		if over {
 			compress.Default().Rest()
 			runtime.GC()         // what pools keep they let go at the second collection
 			debug.FreeOSMemory() // collects again
+			trimmed = now
+		}
+		if over || now != last && since >= dropPeriods {
 			rest()
 			dropText()
-			trimmed = now
+			since = 0
 		}
 		last = now
 	}
