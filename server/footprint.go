@@ -23,9 +23,8 @@ const (
 	// fewWrites in a quietTime are no burst, such as the signs of life of targets, which never end. What they leave can wait for calmTime.
 	fewWrites = 25
 	calmTime  = 5 * time.Minute
-	// collections follow a burst, a quietTime after each other: each takes back half of what is too much of a stack, and a center has
-	// thousands of goroutines that stood deep when their sessions began.
-	collections = 3
+	// collections follow a burst, a quietTime after each other: what pools keep they let go at the second.
+	collections = 2
 )
 
 // Run gives memory back until ctx ends.
