@@ -22,10 +22,11 @@ const (
 	// settle is how long changes of a target's status are gathered into one write.
 	settle = 200 * time.Millisecond
 	// heartbeat is how often lastSeen of a connected target is written when nothing else changes, beats how many are written in a glance at
-	// most, with those of which nothing has changed but how far they have got: each is a write to disk, and thousands at once would be in
-	// the way of what people do.
+	// most, and steps how many of which nothing has changed but how far they have got: each is a write to disk and about 10 ms of work, and
+	// thousands at once would be in the way of what people do.
 	heartbeat = time.Minute
-	beats     = 3
+	beats     = 1
+	steps     = 3
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
@@ -79,7 +80,7 @@ func (d *Door) keep(ctx context.Context, name string, waited bool) {
 
 // look finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed.
 func (d *Door) look() {
-	var due []*session
+	var beating, stepped []*session
 	for name, s := range d.current() {
 		s.glance()
 		d.account(s, time.Now())
@@ -87,15 +88,23 @@ func (d *Door) look() {
 		switch is := s.standing(d.cfg.Objects(name)); {
 		case is.urgent(shown) || d.detaching(name):
 			d.targets.touch(name)
-		case is != shown || time.Since(at) >= heartbeat:
-			due = append(due, s)
+		case is != shown:
+			stepped = append(stepped, s)
+		case time.Since(at) >= heartbeat:
+			beating = append(beating, s)
 		}
 	}
-	slices.SortFunc(due, func(a, b *session) int { return a.shownAt.Compare(b.shownAt) })
-	for _, s := range due[:min(beats, len(due))] {
+	d.touchOldest(beating, beats)
+	d.touchOldest(stepped, steps)
+	d.targets.retry()
+}
+
+// touchOldest touches the n targets whose status was written longest ago.
+func (d *Door) touchOldest(of []*session, n int) {
+	slices.SortFunc(of, func(a, b *session) int { return a.shownAt.Compare(b.shownAt) })
+	for _, s := range of[:min(n, len(of))] {
 		d.targets.touch(s.target)
 	}
-	d.targets.retry()
 }
 
 func (d *Door) current() map[string]*session {

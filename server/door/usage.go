@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// usage counts what crosses the link of each target in a UTC day. It is begun from what the status says, so that a restart of the center
-// forgets a minute at most.
+// usage counts what crosses the link of each target in a UTC day. It is begun from what the status says, so that a center that is
+// killed forgets a minute at most, or as many seconds as there are targets.
 type usage struct {
 	mu sync.Mutex
 	of map[string]*v1alpha1.BytesToday
