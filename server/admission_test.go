@@ -24,17 +24,19 @@ func TestAdmission(t *testing.T) {
 		Has:        func(string) bool { return true },
 		API:        server.FurnishAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) }})
-	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Used = f.Use })
+	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Used, config.Seats = f.Use, 8 })
 	ctx, cancel := context.WithCancel(t.Context())
 	var controllers sync.WaitGroup
 	controllers.Go(func() { f.Run(ctx) })
-	controllers.Go(func() { c.api.Changes(ctx, f) })
+	for _, handler := range append(c.api.Counters(), f) {
+		controllers.Go(func() { c.api.Changes(ctx, handler) })
+	}
 	defer func() { cancel(); controllers.Wait(); c.stop() }()
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, *center, string)
 	}{
-		{"furnished", furnished}, {"roles", roles}, {"policies", policies}, {"hooks", hooks},
+		{"furnished", furnished}, {"roles", roles}, {"policies", policies}, {"hooks", hooks}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.createSpace(part.name, "Delete")

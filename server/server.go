@@ -209,7 +209,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
 			start("changes", func(ctx context.Context) error {
-				return s.api.Changes(ctx, &fanOut{to: []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, s.furnish, memory}, first: caughtUp})
+				return s.api.Changes(ctx, &fanOut{to: append(s.api.Counters(), s.delivery, s.summary, s.door, s.garbage, s.furnish, memory), first: caughtUp})
 			})
 		}
 	}

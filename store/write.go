@@ -7,6 +7,8 @@ type Write struct {
 	APIVersion, Kind string
 	// Revision of the store; greater than that of every Write before it, except within a snapshot.
 	Revision int64
+	// Size is how many bytes are stored of it, with its key; 0 when it is not known.
+	Size int
 	// Object is the object as decoded JSON. It is nil when the object was deleted. It is shared: never change it.
 	Object map[string]any
 }

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,6 +28,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
+
+	"skerry.dev/skerry/server/apiserver/fair"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -34,6 +37,8 @@ type parts struct {
 	roles     *spaceRoles
 	tokens    *spaceTokens
 	lifecycle *namespaceLifecycle
+	ranges    *limitRanges
+	quotas    *quotas
 }
 
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
@@ -55,7 +60,13 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: &namespaceLifecycle{}}
+	charged, err := newQuotas()
+	if err != nil {
+		return err
+	}
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: &namespaceLifecycle{}, ranges: &limitRanges{}, quotas: charged}
+	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
+	s.usage = newSpaceUsage()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
@@ -64,9 +75,11 @@ func (s *Server) build() error {
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
+	seats := cmp.Or(s.config.Seats, defaultSeats)
+	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
 	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
-		return genericapiserver.DefaultBuildHandlerChain(d.wrap(h), c)
+		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}
 	s.generic, err = g.Complete(nil).New("skerry", genericapiserver.NewEmptyDelegateWithCustomHandler(d.custom()))
 	if err != nil {
@@ -93,7 +106,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -119,7 +132,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, crdGuard{})
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{}, p.quotas)
 	return g, factory, nil
 }
 
@@ -132,10 +145,13 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			return fmt.Errorf("storages of group %q: %w", provider.GroupName(), err)
 		}
 		v1 := info.VersionedResourcesStorageMap["v1"]
+		s.counts.use(provider.GroupName(), v1)
 		switch provider.GroupName() {
 		case "":
 			p.tokens.use(v1)
 			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
+			p.ranges.ranges = v1["limitranges"].(rest.Lister)
+			p.quotas.use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}

@@ -109,7 +109,7 @@ func (c *changes) write(kv *mvccpb.KeyValue) (store.Write, bool, error) {
 	}
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
-	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Object: obj}, true, nil
+	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: len(kv.Key) + len(kv.Value), Object: obj}, true, nil
 }
 
 // storedMap returns a stored object as decoded JSON: custom resources are stored so, built-in kinds as protobuf.

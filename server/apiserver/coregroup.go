@@ -6,6 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
 	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
@@ -29,7 +30,7 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 		return info, err
 	}
 	m := info.VersionedResourcesStorageMap["v1"]
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addVolumes} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addVolumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}
@@ -55,6 +56,15 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	}
 	m["replicationcontrollers"], m["replicationcontrollers/status"] = rcs.Controller, rcs.Status
 	m["replicationcontrollers/scale"] = rcs.Scale
+	return nil
+}
+
+func addLimitRanges(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+	ranges, err := limitrangestore.NewREST(og)
+	if err != nil {
+		return err
+	}
+	m["limitranges"] = ranges
 	return nil
 }
 

@@ -54,7 +54,6 @@ var (
 		{Group: "admissionregistration.k8s.io", Version: "v1"},
 	}
 	unserved = []schema.GroupVersionResource{
-		{Version: "v1", Resource: "resourcequotas"},
 		{Group: "networking.k8s.io", Version: "v1", Resource: "ipaddresses"},
 		{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -33,6 +34,7 @@ type storages struct {
 	client  *kubernetes.Client
 	exists  func(space string) bool
 	newest  func(prefix string) *kine.Watermark // the newest write below a prefix of keys
+	usage   *spaceUsage
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -60,6 +62,13 @@ func (s *storages) noteNative(prefix string, gr schema.GroupResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.native[strings.Trim(prefix, "/")] = gr
+}
+
+// parse tells what a storage key is, given without the prefix of all keys.
+func (s *storages) parse(key string) (store.Key, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return registrykey.Parse(s.native, registryPrefix+key)
 }
 
 // withCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and their objects. They
@@ -91,7 +100,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists}, raw.Close, nil
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists, all: s}, raw.Close, nil
 		}
 		newest := s.newest(config.Prefix + prefix) // before the cache reads anything
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
@@ -110,7 +119,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.exists}, destroy, nil
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.exists, all: s}, destroy, nil
 	}
 }
 

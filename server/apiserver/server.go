@@ -43,6 +43,8 @@ type Config struct {
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
 	// made (package furnish); nil makes none.
 	Used func(ctx context.Context, space string) error
+	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
+	Seats int
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -62,6 +64,8 @@ type Server struct {
 	crds     *crdServers
 	sums     *sums
 	rules    *policy.Plugin
+	counts   *quotaUsage
+	usage    *spaceUsage
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 }
@@ -81,6 +85,9 @@ func New(c Config) (*Server, error) {
 	}
 	return s, nil
 }
+
+// Counters are those parts of the server that count what spaces hold: they have to be given the writes of all spaces.
+func (s *Server) Counters() []ChangeHandler { return []ChangeHandler{s.usage, s.counts} }
 
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
@@ -123,6 +130,8 @@ func (s *Server) serve(ctx context.Context) error {
 	run("custom resources", s.crds.run)
 	run("aggregated roles", s.sums.run)
 	run("admission policies", s.followRules)
+	run("quotas", s.counts.run)
+	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(rootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)

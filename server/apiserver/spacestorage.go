@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,7 @@ type spaceStorage struct {
 	only string
 	// exists tells whether there is such a space; nil is that there are all.
 	exists func(space string) bool
+	all    *storages
 }
 
 // scope gives the context its space.
@@ -89,7 +91,27 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err := becomeImported(obj); err != nil {
 		return err
 	}
-	return to.Create(ctx, k, obj, out, ttl)
+	parsed, known := s.all.parse(k)
+	if !known {
+		return to.Create(ctx, k, obj, out, ttl)
+	}
+	written, err := s.all.usage.reserve(ctx, parsed)
+	if err != nil {
+		return err
+	}
+	err = to.Create(ctx, k, obj, out, ttl)
+	written(revisionOf(out, err))
+	return err
+}
+
+// revisionOf is that of an object that has been written, 0 if it was not.
+func revisionOf(out runtime.Object, err error) int64 {
+	o := object(out)
+	if err != nil || o == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	return n
 }
 
 // mayCreate refuses what would be left behind in a space that is gone: a request that came in before, or a write of the center's own.
@@ -147,7 +169,11 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 	}
 	stripped := func(in runtime.Object, m storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		clearKey(in)
-		return update(in, m)
+		next, ttl, err := update(in, m)
+		if parsed, known := s.all.parse(k); err == nil && known {
+			err = s.all.usage.grows(ctx, parsed, in, next)
+		}
+		return next, ttl, err
 	}
 	if err := to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached); err != nil {
 		return err

@@ -55,11 +55,12 @@ const (
 
 // Condition types that the center writes.
 const (
-	ConditionReady     = "Ready"
-	ConditionDeleting  = "Deleting"
-	ConditionDetaching = "Detaching"
-	ConditionConnected = "Connected"
-	ConditionSynced    = "Synced"
+	ConditionReady       = "Ready"
+	ConditionDeleting    = "Deleting"
+	ConditionWithinQuota = "WithinQuota"
+	ConditionDetaching   = "Detaching"
+	ConditionConnected   = "Connected"
+	ConditionSynced      = "Synced"
 	// ConditionUnique is False while two agents with the identity of a SyncTarget take turns.
 	ConditionUnique = "Unique"
 	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.

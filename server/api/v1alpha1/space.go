@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Space is one logical cluster in a center: it has namespaces, CustomResourceDefinitions, RBAC and tokens of its own and is
 // served under /clusters/<name>.
@@ -24,6 +27,9 @@ type Space struct {
 
 // SpaceSpec is what the admin wants of a space.
 type SpaceSpec struct {
+	// Quota limits what the space may hold and how much it may ask. Empty means no limits.
+	// +optional
+	Quota *SpaceQuota `json:"quota,omitempty"`
 	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels are offered to it.
 	// Empty means all.
 	// +optional
@@ -36,6 +42,36 @@ type SpaceSpec struct {
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// SpaceQuota limits a space. What is not given is not limited. What the center itself writes (mirrored Pods, Events) counts, and is never
+// refused.
+type SpaceQuota struct {
+	// Objects of all kinds that are stored.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Objects int64 `json:"objects,omitempty"`
+	// Bytes that are stored of them. When they are used up, nothing more can be made and no object can grow.
+	// +optional
+	Bytes *resource.Quantity `json:"bytes,omitempty"`
+	// CRDs that are defined.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	CRDs int64 `json:"crds,omitempty"`
+	// RequestsPerSecond from outside, watches counted when they begin. Twice as many may come at once.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
+}
+
+// SpaceUsage is what a space holds.
+type SpaceUsage struct {
+	// Objects of all kinds.
+	Objects int64 `json:"objects"`
+	// Bytes of them.
+	Bytes resource.Quantity `json:"bytes"`
+	// CRDs that are defined.
+	CRDs int64 `json:"crds"`
 }
 
 // DeletionPolicy says what becomes of a space's objects.
@@ -62,7 +98,10 @@ type DefaultTargets struct {
 type SpaceStatus struct {
 	// URL of the space's kube API.
 	URL string `json:"url,omitempty"`
-	// Conditions: Ready, Deleting.
+	// Usage of a space that has a quota, some seconds old.
+	// +optional
+	Usage *SpaceUsage `json:"usage,omitempty"`
+	// Conditions: Ready, WithinQuota, Deleting.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

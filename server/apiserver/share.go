@@ -1,0 +1,72 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/apiserver/fair"
+)
+
+const (
+	// defaultSeats is how many requests from outside are answered side by side, watches left out: most of them wait for the disk.
+	defaultSeats = 200
+	// maxWait is how long a request waits for a seat.
+	maxWait = 15 * time.Second
+)
+
+// share keeps a space from taking the server away from others: the rate of Space.spec.quota, and a seat for each request.
+type share struct {
+	usage *spaceUsage
+	seats *fair.Scheduler
+}
+
+func (s *share) wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isInner(r.Context()) || isProbe(r.URL.Path) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		space := spaceOf(r.Context())
+		if refused := s.usage.admit(space); refused != nil {
+			writeTooMany(w, refused)
+			return
+		}
+		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Verb == "watch" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		wait, cancel := context.WithTimeout(r.Context(), maxWait)
+		leave, err := s.seats.Take(wait, space)
+		cancel()
+		if err != nil {
+			why := "the center is busy: the request has waited too long for its turn"
+			if errors.Is(err, fair.ErrFull) {
+				why = "space " + space + " has too many requests waiting; make fewer side by side"
+			}
+			writeTooMany(w, errTooManyRequests(why))
+			return
+		}
+		defer leave()
+		h.ServeHTTP(w, r)
+	})
+}
+
+func isProbe(path string) bool {
+	for _, p := range []string{"/livez", "/readyz", "/healthz", "/version"} {
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func writeTooMany(w http.ResponseWriter, s *metav1.Status) {
+	w.Header().Set("Retry-After", "1")
+	writeStatus(w, s)
+}
