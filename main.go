@@ -165,6 +165,9 @@ func centerCommand() *cli.Command {
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
 				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may still be renewed"},
+			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of people; empty means none"),
+			text("audit-policy-file", "", "file with a Kubernetes audit policy; needs --audit-log-path"),
+			text("audit-log-path", "", "file for the audit log, one JSON line an event, with its space; begun anew at 100 MB, 10 old ones are kept"),
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
@@ -178,7 +181,9 @@ func centerCommand() *cli.Command {
 				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Listen: c.String("listen"),
-				Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log})
+				Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
+				AuthenticationConfig: c.String("authentication-config"), AuditPolicyFile: c.String("audit-policy-file"), AuditLogPath: c.String("audit-log-path"),
+				Version: version, Log: log})
 			if err != nil {
 				return err
 			}

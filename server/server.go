@@ -46,8 +46,10 @@ type Config struct {
 	CertificateLife time.Duration
 	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its admins. Empty means none.
 	MetricsListen string
-	Version       string
-	Log           *slog.Logger
+	// AuthenticationConfig, AuditPolicyFile and AuditLogPath are files of the forms that kube-apiserver's options of these names have.
+	AuthenticationConfig, AuditPolicyFile, AuditLogPath string
+	Version                                             string
+	Log                                                 *slog.Logger
 }
 
 // DefaultCertificateLife is how long agents' certificates live.
@@ -164,6 +166,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
+		AuthenticationConfig: s.cfg.AuthenticationConfig, AuditPolicyFile: s.cfg.AuditPolicyFile, AuditLogPath: s.cfg.AuditLogPath,
 		Used:        s.furnish.Use,
 		Routes:      map[string]http.Handler{enroll.Path: s.door.Handler()},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),

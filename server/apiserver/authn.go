@@ -1,24 +1,33 @@
 package apiserver
 
 import (
+	"context"
 	"crypto/x509"
 	"net/http"
+	"strings"
 
+	apiserverapi "k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
 // loopbackUser is who the center's own parts are.
 const loopbackUser = "system:skerry:center"
 
 // newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the moment, a ServiceAccount token of the
-// request's space. Whoever shows nothing is anonymous; whoever shows something wrong is refused.
-func newAuthenticator(clientCAs func() *x509.CertPool, tokens authenticator.Token) authenticator.Request {
+// request's space, a token of a provider of people, nil for none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something
+// wrong is refused.
+func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authenticator.Token, nobody *apiserverapi.AnonymousAuthConfig) authenticator.Request {
+	if people != nil {
+		tokens = tokenunion.New(tokens, people)
+	}
 	known := []authenticator.Request{bearertoken.New(tokens)}
 	if clientCAs != nil {
 		options := func() (x509.VerifyOptions, bool) {
@@ -28,7 +37,13 @@ func newAuthenticator(clientCAs func() *x509.CertPool, tokens authenticator.Toke
 		}
 		known = append([]authenticator.Request{x509request.NewDynamic(options, x509request.CommonNameUserConversion)}, known...)
 	}
-	outer := union.NewFailOnError(group.NewAuthenticatedGroupAdder(union.New(known...)), anonymous.NewAuthenticator(nil))
+	outer := group.NewAuthenticatedGroupAdder(union.New(known...))
+	switch {
+	case nobody == nil:
+		outer = union.NewFailOnError(outer, anonymous.NewAuthenticator(nil))
+	case nobody.Enabled:
+		outer = union.NewFailOnError(outer, anonymous.NewAuthenticator(nobody.Conditions))
+	}
 	inner := &authenticator.Response{User: &user.DefaultInfo{
 		Name: loopbackUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
@@ -37,4 +52,12 @@ func newAuthenticator(clientCAs func() *x509.CertPool, tokens authenticator.Toke
 		}
 		return outer.AuthenticateRequest(r)
 	})
+}
+
+// onlyOwnMasters keeps an admin of a space from becoming one of the center by impersonation: only who is in that group may act as it.
+func onlyOwnMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if strings.HasPrefix(a.GetVerb(), "impersonate") && a.GetResource() == "groups" && a.GetName() == user.SystemPrivilegedGroup {
+		return authorizer.DecisionDeny, "only an admin of the center may act as " + user.SystemPrivilegedGroup, nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }

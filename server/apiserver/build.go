@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
@@ -91,7 +92,7 @@ func (s *Server) build() error {
 	s.generic.PrepareRun()
 	// The documents are built; the definitions they came from would stay for nothing (6 MB).
 	g.OpenAPIV3Config.Definitions = nil
-	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes}
+	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, audited: g.AuditBackend != nil}
 	return nil
 }
 
@@ -126,9 +127,15 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIV3Config.Info.Title = "Skerry"
 	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
-	g.Authentication.Authenticator = newAuthenticator(s.config.ClientCAs, p.tokens)
+	if g.Authentication.Authenticator, err = s.authenticator(p.tokens); err != nil {
+		return nil, nil, err
+	}
+	if err := addAudit(g, s.config.AuditPolicyFile, s.config.AuditLogPath); err != nil {
+		return nil, nil, err
+	}
 	rbac := p.roles.authorizer()
-	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), rbac)
+	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
+		authorizer.AuthorizerFunc(onlyOwnMasters), rbac)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.

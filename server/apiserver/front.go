@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -34,6 +35,8 @@ type front struct {
 	spaces Spaces
 	authn  authenticator.Request
 	routes map[string]http.Handler
+	// audited says that there is an audit log, which is to have the URL as it was asked for.
+	audited bool
 }
 
 // outer serves the world.
@@ -71,6 +74,11 @@ func (f *front) inner() http.Handler {
 func (f *front) serve(w http.ResponseWriter, r *http.Request, space, path string) {
 	r = r.WithContext(withSpace(r.Context(), space))
 	u := *r.URL
+	if f.audited && space != rootSpace {
+		// Only what is written down is made of this form; everything is found by the path.
+		whole := url.URL{Path: prefix + space + path}
+		u.Opaque = whole.EscapedPath()
+	}
 	u.Path, u.RawPath = path, ""
 	r.URL, r.RequestURI = &u, u.RequestURI()
 	f.api.ServeHTTP(w, r)

@@ -45,6 +45,11 @@ type Config struct {
 	Used func(ctx context.Context, space string) error
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
 	Seats int
+	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
+	// once. Empty means no providers.
+	AuthenticationConfig string
+	// AuditPolicyFile and AuditLogPath have an audit log written by Kubernetes' audit policy; both or none.
+	AuditPolicyFile, AuditLogPath string
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -68,6 +73,8 @@ type Server struct {
 	usage    *spaceUsage
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
+	// stopPeople ends what asks OIDC providers for their keys.
+	stopPeople context.CancelFunc
 }
 
 // New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run, or with Run's context if that ended
@@ -105,6 +112,13 @@ func (s *Server) Run(ctx context.Context) error {
 	var innerDone sync.WaitGroup
 	innerDone.Go(func() { inner.Serve(s.loopback.listener) })
 	s.generic.RunPostStartHooks(inside)
+	if audit := s.generic.AuditBackend; audit != nil {
+		if err := audit.Run(inside.Done()); err != nil {
+			return fmt.Errorf("begin the audit log: %w", err)
+		}
+		defer audit.Shutdown()
+	}
+	defer s.stopPeople()
 	defer func() {
 		stopInside()
 		s.loopback.transport.CloseIdleConnections()
