@@ -212,11 +212,11 @@ func (u *spaceUsage) reserve(ctx context.Context, k store.Key) (written func(rev
 func (s *usage) full(k store.Key) (what string, has, may int64) {
 	switch l := &s.limits; {
 	case l.objects > 0 && s.objects+s.flying >= l.objects:
-		return "objects", s.objects, l.objects
+		return "objects", s.objects + s.flying, l.objects
 	case l.bytes > 0 && s.bytes >= l.bytes:
 		return "bytes", s.bytes, l.bytes
 	case l.crds > 0 && isCRD(k) && s.crds+s.flyingCRDs >= l.crds:
-		return "crds", s.crds, l.crds
+		return "crds", s.crds + s.flyingCRDs, l.crds
 	}
 	return "", 0, 0
 }
