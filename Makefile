@@ -93,6 +93,15 @@ scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simula
 	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
+# cert-manager's controllers take minutes to compile, so they are no part of `make test`.
+.PHONY: operators
+operators: build testenv ## existing operators, unmodified, against a space
+	rm -rf bin/operators && mkdir -p bin/operators/cert-manager
+	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
+	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
+	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
+	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
+
 .PHONY: lint
 lint: ## formatting, go vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); echo "run gofmt -w"; exit 1; }

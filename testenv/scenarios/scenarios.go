@@ -147,7 +147,7 @@ func (r *runner) setup(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv(cluster.StateVariable, r.state)
 	// Caches stay where they are although HOME changes.
-	for _, name := range []string{"SKERRY_TESTENV_CACHE", "SKERRY_TESTENV_SOURCE", "SKERRY_BIN"} {
+	for _, name := range []string{"SKERRY_TESTENV_CACHE", "SKERRY_TESTENV_SOURCE", "SKERRY_BIN", "SKERRY_OPERATORS"} {
 		env.Setenv(name, os.Getenv(name))
 	}
 	cache, err := os.UserCacheDir()
