@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,13 +96,23 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	return err
 }
 
-// revision is the newest one.
+// revision is one that holds every write which was acknowledged before: a list of a kind tells one that holds those of that kind.
 func (s *spaceAPI) revision(ctx context.Context) (string, error) {
-	list, err := s.Resource(namespaces).List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return "", fmt.Errorf("read the space: %w", err)
+	newest := int64(0)
+	for _, k := range s.kinds {
+		list, err := s.Resource(k.GroupVersionResource).List(ctx, metav1.ListOptions{Limit: 1})
+		if apierrors.IsNotFound(err) {
+			continue // its definition was deleted meanwhile
+		} else if err != nil {
+			return "", fmt.Errorf("list %s: %w", k.Resource, err)
+		}
+		revision, err := strconv.ParseInt(list.GetResourceVersion(), 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("list %s: revision %q: %w", k.Resource, list.GetResourceVersion(), err)
+		}
+		newest = max(newest, revision)
 	}
-	return list.GetResourceVersion(), nil
+	return strconv.FormatInt(newest, 10), nil
 }
 
 // export writes all objects of a kind as they were at the revision.
