@@ -2,6 +2,7 @@ package kine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -39,6 +40,8 @@ const dsnParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlo
 type Config struct {
 	// Dir holds the database. It must exist.
 	Dir string
+	// Endpoint is a database that several replicas of a center share, postgres://USER:PASSWORD@HOST:PORT/DATABASE, in place of Dir.
+	Endpoint string
 	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
 	CompactInterval time.Duration
 	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the program.
@@ -50,8 +53,9 @@ type Store struct {
 	client      *kubernetes.Client
 	incarnation store.Incarnation
 	eras        store.Eras
-	backend     *serialBackend
-	marking     *markingBackend
+	backend     backend
+	marking     *markingBackend // nil for a shared database
+	shared      *postgres       // nil for a file
 	grpc        *grpc.Server
 	cancel      context.CancelFunc
 	drivers     sync.WaitGroup
@@ -67,17 +71,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.CompactInterval == 0 {
 		c.CompactInterval = 5 * time.Minute
 	}
-	path := filepath.Join(c.Dir, FileName)
-	incarnation, eras, err := prepare(ctx, path)
-	if err != nil {
-		return nil, err
-	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &Store{incarnation: incarnation, eras: eras, cancel: cancel, served: make(chan struct{}), log: c.Log}
-	if err := s.start(run, path, c.CompactInterval); err != nil {
+	s := &Store{cancel: cancel, served: make(chan struct{}), log: c.Log}
+	var err error
+	if c.Endpoint != "" {
+		err = s.openEndpoint(ctx, run, c)
+	} else {
+		err = s.openFile(ctx, run, c)
+	}
+	if err != nil {
 		cancel()
 		s.drivers.Wait()
-		return nil, err
+		return nil, errors.Join(err, s.shared.close())
 	}
 	if s.client, err = dial(s.listen()); err != nil {
 		s.Close()
@@ -86,9 +91,21 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) start(ctx context.Context, path string, compact time.Duration) error {
+func (s *Store) openFile(ctx, run context.Context, c Config) (err error) {
+	path := filepath.Join(c.Dir, FileName)
+	if s.incarnation, s.eras, err = prepare(ctx, path); err != nil {
+		return err
+	}
+	backend, err := s.start(run, "sqlite://"+path+"?"+dsnParams, path, c.CompactInterval)
+	s.marking = &markingBackend{Backend: backend}
+	s.backend = &serialBackend{Backend: s.marking}
+	return err
+}
+
+// start runs kine's driver; name is how errors call the database.
+func (s *Store) start(ctx context.Context, endpoint, name string, compact time.Duration) (server.Backend, error) {
 	_, backend, err := drivers.New(ctx, &s.drivers, &drivers.Config{
-		Endpoint:             "sqlite://" + path + "?" + dsnParams,
+		Endpoint:             endpoint,
 		ConnectionPoolConfig: generic.ConnectionPoolConfig{MaxIdle: 5},
 		CompactInterval:      compact,
 		CompactTimeout:       5 * time.Second,
@@ -97,14 +114,12 @@ func (s *Store) start(ctx context.Context, path string, compact time.Duration) e
 		PollBatchSize:        500,
 	})
 	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	if err := backend.Start(ctx); err != nil {
-		return fmt.Errorf("start store on %s: %w", path, err)
+		return nil, fmt.Errorf("start store on %s: %w", name, err)
 	}
-	s.marking = &markingBackend{Backend: backend}
-	s.backend = &serialBackend{Backend: s.marking}
-	return nil
+	return backend, nil
 }
 
 // listen serves the etcd API on memory and returns how to reach it.
@@ -144,7 +159,8 @@ func (s *Store) Client() *kubernetes.Client { return s.client }
 // Incarnation identifies this life of the data. It is made with the database and stands in it.
 func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
 
-// Eras are the runs on this data, this one last. They stand in the database, so that a restored backup does not know the later ones.
+// Eras are the runs on this data, this one last. They stand in the database, so that a restored backup does not know the later ones. Of a shared
+// database they are nil until this replica has called BeginEra.
 func (s *Store) Eras() store.Eras { return s.eras }
 
 // Revision is the revision of the newest write.
@@ -167,7 +183,7 @@ func (s *Store) Close() error {
 	s.backend.quiesce()
 	s.cancel()
 	s.drivers.Wait()
-	if err != nil {
+	if err = errors.Join(err, s.shared.close()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil

@@ -27,7 +27,7 @@ var ErrDamaged = errors.New("not a sound center's database")
 func Snapshot(ctx context.Context, dir, to string) error {
 	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("no center's data: %w", err)
+		return fmt.Errorf("no center's database here (of one that stands in PostgreSQL take a backup with pg_dump; its keys are in there, sealed): %w", err)
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // VACUUM INTO takes an empty file, and its mode
 	if err != nil {

@@ -107,7 +107,10 @@ func (b *markingBackend) Delete(ctx context.Context, key string, old int64) (int
 	return revision, kv, written, err
 }
 
-// Watermark follows the writes below a prefix of keys from now on.
+// Watermark follows the writes below a prefix of keys from now on. Of a shared database it can never tell: others write, too.
 func (s *Store) Watermark(prefix string) *Watermark {
+	if s.marking == nil {
+		return &Watermark{prefix: prefix, unsure: true}
+	}
 	return s.marking.marks.get(strings.TrimSuffix(prefix, "/") + "/")
 }

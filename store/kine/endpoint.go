@@ -1,0 +1,238 @@
+package kine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/k3s-io/kine/pkg/drivers/pgsql" // registers the driver of the scheme postgres://
+	"github.com/k3s-io/kine/pkg/server"
+
+	"skerry.dev/skerry/store"
+)
+
+// ErrEndpoint is returned by Open for an endpoint that cannot be meant so.
+var ErrEndpoint = errors.New("the datastore's endpoint must be postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+
+// postgres is a database that several replicas of a center share. It is used beside kine's own connections, for what is ours in it.
+type postgres struct{ db *sql.DB }
+
+// sharedSQL makes our own tables, as prepareSQL does in a file.
+const sharedSQL = `
+	CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL);
+	CREATE TABLE IF NOT EXISTS skerry_era (number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL);`
+
+// preparing is the advisory lock of what only one replica does at a time.
+const preparing = 0x736b65727279
+
+// openPostgres connects to a database, and makes it if it is not there.
+func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
+	u.Path = strings.ToLower(u.Path) // as kine does
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, ErrEndpoint
+	}
+	p := &postgres{stdlib.OpenDB(*config)}
+	err = p.db.PingContext(ctx)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == pgerrcode.InvalidCatalogName {
+		err = makeDatabase(ctx, *config)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("reach the datastore at %s: %w", u.Host, err), p.db.Close())
+	}
+	return p, nil
+}
+
+func makeDatabase(ctx context.Context, config pgx.ConnConfig) error {
+	name := pgx.Identifier{config.Database}.Sanitize()
+	config.Database = "postgres" // is in every server
+	db := stdlib.OpenDB(config)
+	defer db.Close()
+	_, err := db.ExecContext(ctx, `CREATE DATABASE `+name)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code == pgerrcode.DuplicateDatabase || refused.Code == pgerrcode.UniqueViolation) {
+		return nil // another replica was quicker
+	}
+	return err
+}
+
+// first runs what makes tables while no other replica does.
+func (p *postgres) first(ctx context.Context, do func() error) error {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(preparing)); err != nil {
+		return err
+	}
+	err = do()
+	_, unlock := conn.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, int64(preparing))
+	return errors.Join(err, unlock)
+}
+
+// alone runs a transaction that no other replica's runs beside.
+func (p *postgres) alone(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(preparing)); err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// keep stores a value under a name unless there is one, and returns the one that is there.
+func (p *postgres) keep(ctx context.Context, name string, value []byte) (there []byte, err error) {
+	err = p.alone(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO skerry (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, value); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`, name).Scan(&there)
+	})
+	return there, err
+}
+
+func (p *postgres) incarnation(ctx context.Context) (store.Incarnation, error) {
+	fresh := store.NewIncarnation()
+	b, err := p.keep(ctx, "incarnation", fresh[:])
+	if err == nil && len(b) != len(fresh) {
+		err = fmt.Errorf("%d bytes instead of %d", len(b), len(fresh))
+	}
+	if err != nil {
+		return fresh, fmt.Errorf("read the incarnation: %w", err)
+	}
+	return store.Incarnation(b), nil
+}
+
+// beginEra is beginEra of a file.
+func (p *postgres) beginEra(ctx context.Context) (eras store.Eras, err error) {
+	err = p.alone(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO skerry_era (era, revision) SELECT $1, COALESCE(MAX(id), 0) FROM kine`, int64(store.NewEra())); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM skerry_era WHERE number <= (SELECT MAX(number) FROM skerry_era) - $1`, int64(maxEras)); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT era, revision FROM skerry_era ORDER BY number`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var era, from int64
+			if err := rows.Scan(&era, &from); err != nil {
+				return err
+			}
+			eras = append(eras, store.EraStart{Era: store.Era(era), From: from})
+		}
+		return rows.Err()
+	})
+	return eras, err
+}
+
+func (p *postgres) close() error {
+	if p == nil {
+		return nil
+	}
+	return p.db.Close()
+}
+
+// backend is kine's, and knows when nobody waits for its poll loop any more.
+type backend interface {
+	server.Backend
+	quiesce()
+}
+
+// sharedBackend is kine's backend of a database that others write to as well: what kine remembers of the newest revision is its own
+// writes' alone then. Writes need no queue here.
+type sharedBackend struct {
+	serialBackend
+	db *sql.DB
+}
+
+func (b *sharedBackend) Create(ctx context.Context, key string, value []byte, lease int64) (int64, error) {
+	return b.Backend.Create(ctx, key, value, lease)
+}
+
+func (b *sharedBackend) Update(ctx context.Context, key string, value []byte, revision, lease int64) (int64, *server.KeyValue, bool, error) {
+	return b.Backend.Update(ctx, key, value, revision, lease)
+}
+
+func (b *sharedBackend) Delete(ctx context.Context, key string, revision int64) (int64, *server.KeyValue, bool, error) {
+	return b.Backend.Delete(ctx, key, revision)
+}
+
+func (b *sharedBackend) CurrentRevision(ctx context.Context) (revision int64, err error) {
+	err = b.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
+	return revision, err
+}
+
+func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+		return ErrEndpoint // without the text, which has a password
+	}
+	if s.shared, err = openPostgres(ctx, u); err != nil {
+		return err
+	}
+	err = s.shared.first(ctx, func() error {
+		if _, err := s.shared.db.ExecContext(ctx, sharedSQL); err != nil {
+			return fmt.Errorf("prepare the datastore at %s: %w", u.Host, err)
+		}
+		backend, err := s.start(run, c.Endpoint, "the datastore at "+u.Host, c.CompactInterval)
+		s.backend = &sharedBackend{serialBackend: serialBackend{Backend: backend}, db: s.shared.db}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.incarnation, err = s.shared.incarnation(ctx)
+	return err
+}
+
+// Shared tells whether other replicas may use the database.
+func (s *Store) Shared() bool { return s.shared != nil }
+
+// BeginEra notes in a shared database, durably and before anybody can have seen a revision of it, that this replica leads from now on.
+func (s *Store) BeginEra(ctx context.Context) (store.Eras, error) {
+	eras, err := s.shared.beginEra(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("begin an era in the datastore: %w", err)
+	}
+	s.eras = eras
+	return eras, nil
+}
+
+// Keep stores a value in a shared database under a name unless there is one, and returns the one that is there.
+func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, error) {
+	return s.shared.keep(ctx, "shared/"+name, value)
+}
+
+// Replace stores a value in a shared database in place of the one that is there.
+func (s *Store) Replace(ctx context.Context, name string, value []byte) error {
+	_, err := s.shared.db.ExecContext(ctx, `INSERT INTO skerry (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, "shared/"+name, value)
+	return err
+}
+
+// Kept is the value under a name in a shared database; nil when there is none.
+func (s *Store) Kept(ctx context.Context, name string) (value []byte, err error) {
+	err = s.shared.db.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`, "shared/"+name).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return value, err
+}

@@ -1,0 +1,253 @@
+package kine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+)
+
+// postgresVariable makes a PostgreSQL that is not installed an error; `make postgres` sets it.
+const postgresVariable = "SKERRY_POSTGRES"
+
+// pgServer is a PostgreSQL of this test, as Debian packages it, on loopback.
+type pgServer struct {
+	t              *testing.T
+	bin, dir, port string
+	credential     *syscall.Credential
+	process        *exec.Cmd
+	endpoint       string
+}
+
+func startPostgres(t *testing.T) *pgServer {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		if os.Getenv(postgresVariable) != "" {
+			t.Fatal("PostgreSQL is not installed: apt-get install postgresql")
+		}
+		t.Skip("PostgreSQL is not installed: make postgres")
+	}
+	p := &pgServer{t: t, bin: filepath.Dir(found[len(found)-1])}
+	var err error
+	if p.dir, err = os.MkdirTemp("", "skerry-postgres-*"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(p.dir) })
+	if os.Getuid() == 0 { // PostgreSQL refuses root
+		who, err := user.Lookup("postgres")
+		if err != nil {
+			t.Skip("no user postgres: ", err)
+		}
+		uid, _ := strconv.Atoi(who.Uid)
+		gid, _ := strconv.Atoi(who.Gid)
+		p.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(p.dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := p.command("initdb", "--auth=trust", "--username=skerry", "--no-instructions", "--no-sync", p.data()).CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, p.port, _ = net.SplitHostPort(l.Addr().String())
+	l.Close()
+	p.endpoint = "postgres://skerry@127.0.0.1:" + p.port + "/center?sslmode=disable"
+	p.run()
+	t.Cleanup(func() { p.stop() })
+	return p
+}
+
+func (p *pgServer) data() string { return filepath.Join(p.dir, "data") }
+
+func (p *pgServer) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(p.bin, name), args...)
+	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true}
+	return cmd
+}
+
+func (p *pgServer) run() {
+	p.t.Helper()
+	p.process = p.command("postgres", "-D", p.data(), "-c", "listen_addresses=127.0.0.1", "-p", p.port, "-c", "unix_socket_directories=")
+	if err := p.process.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for p.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", p.port).Run() != nil {
+		if time.Now().After(deadline) {
+			p.t.Fatal("PostgreSQL does not answer")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// stop ends it at once, without a checkpoint: what was acknowledged is in its log alone.
+func (p *pgServer) stop() {
+	p.process.Process.Signal(syscall.SIGQUIT)
+	p.process.Wait()
+}
+
+func openShared(t *testing.T, p *pgServer) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{Endpoint: p.endpoint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Two replicas on one database: each sees the other's writes, in one order; what was acknowledged survives the death of the database.
+func TestTwoReplicasOnPostgres(t *testing.T) {
+	p := startPostgres(t)
+	stores := make([]*Store, 2)
+	var opening sync.WaitGroup
+	for i := range stores { // at once, on an empty database
+		opening.Go(func() {
+			var err error
+			if stores[i], err = Open(context.Background(), Config{Endpoint: p.endpoint}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
+	for i := range stores {
+		if stores[i] == nil {
+			t.Fatal("two replicas cannot start at once on an empty database")
+		}
+	}
+	a, b := stores[0], stores[1]
+	if a.Incarnation() != b.Incarnation() || a.Incarnation().IsZero() || !a.Shared() || a.Eras() != nil {
+		t.Fatalf("incarnations %s and %s, eras %v", a.Incarnation(), b.Incarnation(), a.Eras())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	events := b.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	<-events
+	const each = 100
+	var writers sync.WaitGroup
+	var mu sync.Mutex
+	want := map[string]bool{}
+	for w, s := range stores {
+		for k := range 2 {
+			writers.Go(func() {
+				for i := range each {
+					key := fmt.Sprintf("/registry/t/%d-%d-%d", w, k, i)
+					resp, err := s.Client().OptimisticPut(ctx, key, []byte("x"), 0, kubernetes.PutOptions{})
+					if err != nil || !resp.Succeeded {
+						t.Errorf("write %s: %v", key, err)
+						return
+					}
+					mu.Lock()
+					want[key] = true
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	last := int64(0)
+	seen := map[string]bool{}
+	for len(seen) < 4*each {
+		resp, ok := <-events
+		if !ok || resp.Err() != nil {
+			t.Fatalf("the watch ended after %d: %v", len(seen), resp.Err())
+		}
+		for _, e := range resp.Events {
+			if seen[string(e.Kv.Key)] || e.Kv.ModRevision <= last {
+				t.Fatalf("%s@%d after %d", e.Kv.Key, e.Kv.ModRevision, last)
+			}
+			seen[string(e.Kv.Key)], last = true, e.Kv.ModRevision
+		}
+	}
+	writers.Wait()
+	if rev, err := a.Revision(ctx); err != nil || rev < last {
+		t.Errorf("revision %d, %v after %d", rev, err, last)
+	}
+	if _, known := a.Watermark("/registry/t").Revision(); known {
+		t.Error("a replica takes itself for the only one that writes")
+	}
+	// One key, both replicas: exactly one creates it.
+	won := 0
+	for _, s := range stores {
+		resp, err := s.Client().OptimisticPut(ctx, "/registry/once", []byte("x"), 0, kubernetes.PutOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Succeeded {
+			won++
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d replicas created one key", won)
+	}
+	eras(t, a, b)
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	p.stop()
+	p.run()
+	c := openShared(t, p)
+	defer c.Close()
+	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil || len(got.Kvs) != len(want) {
+		t.Errorf("%d of %d acknowledged writes are there: %v", len(got.Kvs), len(want), err)
+	}
+}
+
+// eras checks that each term of leading is an era of its own, and that what replicas share is kept once.
+func eras(t *testing.T, a, b *Store) {
+	first, err := a.BeginEra(t.Context())
+	if err != nil || len(first) != 1 || len(a.Eras()) != 1 {
+		t.Fatalf("first era: %v, %v", first, err)
+	}
+	second, err := b.BeginEra(t.Context())
+	if err != nil || len(second) != 2 || second[0] != first[0] || second[1].From < first[0].From {
+		t.Fatalf("second era: %v, %v", second, err)
+	}
+	if shared := second.Shared(first[0].Era, 1<<40); shared != second[1].From {
+		t.Errorf("of the first era %d is shared, want %d", shared, second[1].From)
+	}
+	for i, s := range []*Store{a, b} {
+		if got, err := s.Keep(t.Context(), "keys", []byte{byte('1' + i)}); err != nil || string(got) != "1" {
+			t.Errorf("kept %q, %v", got, err)
+		}
+	}
+	if err := b.Replace(t.Context(), "keys", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Kept(t.Context(), "keys"); err != nil || string(got) != "new" {
+		t.Errorf("replaced by %q, %v", got, err)
+	}
+	if got, err := a.Kept(t.Context(), "nothing"); err != nil || got != nil {
+		t.Errorf("nothing is %q, %v", got, err)
+	}
+}
+
+func TestEndpointsThatCannotBeMeant(t *testing.T) {
+	for _, endpoint := range []string{"mysql://u:secret@h/db", "postgres://", "postgres://u:secret@h", "sqlite:///x", "http://h/db", "://"} {
+		s, err := Open(t.Context(), Config{Endpoint: endpoint})
+		if !errors.Is(err, ErrEndpoint) {
+			t.Errorf("%s: %v", endpoint, err)
+		}
+		if s != nil {
+			s.Close()
+		}
+	}
+}
