@@ -68,6 +68,14 @@ demo: build testenv ## show an application move between two real clusters (KEEP=
 .PHONY: test
 test: build testenv unit race-light scenarios ## run all tests
 
+.PHONY: postgres
+postgres: build testenv ## install PostgreSQL, and test the center of several replicas on it
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 || { echo "PostgreSQL is missing: apt-get install postgresql" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
+	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
+	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
+	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas' ./scenarios
+
 .PHONY: unit
 unit: ## unit tests of the packages that link Kubernetes, and of testenv
 	SKERRY_ISOLATION=thorough go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)

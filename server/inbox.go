@@ -165,6 +165,14 @@ func (i *inboxes) Rest() {
 	}
 }
 
+// Clear removes all of them, before any is used: this replica did not lead, so what they hold is old. Sites send again what they report.
+func (i *inboxes) Clear() error {
+	if err := os.RemoveAll(i.dir); err != nil {
+		return fmt.Errorf("remove old reports: %w", err)
+	}
+	return nil
+}
+
 // Close closes the files.
 func (i *inboxes) Close() error {
 	i.mu.Lock()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ import (
 type Config struct {
 	// DataDir holds everything that must survive a restart; it is made with mode 0700.
 	DataDir string
+	// Datastore is a PostgreSQL that several replicas of the center share, postgres://USER:PASSWORD@HOST:PORT/DATABASE; empty is a file in DataDir. With it
+	// goes SecretFile, which holds a secret that all replicas have, and under which they share their keys there.
+	Datastore, SecretFile string
 	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all other agents.
 	Listen string
 	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
@@ -57,23 +61,26 @@ const DefaultCertificateLife = pki.DefaultAgentLife
 
 // Server is a center. Open one with New, then call Run once.
 type Server struct {
-	cfg      Config
-	url      string
-	keys     *pki.PKI
-	store    *kine.Store
-	api      *apiserver.Server
-	spaces   *space.Controller
-	delivery *delivery.Delivery
-	summary  *summary.Summary
-	garbage  *garbage.Collector
-	furnish  *furnish.Furnisher
-	door     *door.Door
-	inboxes  *inboxes
-	metrics  *metrics.Registry
-	scrape   *metrics.Listener // nil without MetricsListen
-	port     *listen.Port
-	ready    chan struct{}
-	closers  []func() error
+	cfg       Config
+	url       string
+	keys      *pki.PKI
+	store     *kine.Store
+	api       *apiserver.Server
+	spaces    *space.Controller
+	delivery  *delivery.Delivery
+	summary   *summary.Summary
+	garbage   *garbage.Collector
+	furnish   *furnish.Furnisher
+	door      *door.Door
+	inboxes   *inboxes
+	lead      *leadership // nil for a center of one replica
+	shared    *sharedKeys // nil likewise
+	metrics   *metrics.Registry
+	scrape    *metrics.Listener // nil without MetricsListen
+	port      *listen.Port
+	ready     chan struct{}
+	readyOnce sync.Once
+	closers   []func() error
 }
 
 // New opens the center's data and its sockets. Everything that can be refused for a wrong configuration is refused here.
@@ -95,8 +102,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
 		return nil, err
 	}
-	s.keys, err = pki.Load(pki.Options{Dir: filepath.Join(cfg.DataDir, "pki"), New: isNew(cfg.DataDir), AgentLife: cfg.CertificateLife, Log: cfg.Log})
-	if err != nil {
+	if err := s.openData(); err != nil {
 		return nil, err
 	}
 	tcp, udp, err := bind(cfg.Listen)
@@ -116,10 +122,9 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
-	if s.store, err = kine.Open(context.Background(), kine.Config{Dir: cfg.DataDir, Log: cfg.Log}); err != nil {
-		return nil, err
+	if s.store.Shared() {
+		s.lead = newLeadership(s.url+" "+rand.Text()[:8], func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) }, cfg.Log.With("part", "election"))
 	}
-	s.closers = append(s.closers, s.store.Close)
 	if err := s.wire(certificate, tcp, udp); err != nil {
 		return nil, err
 	}
@@ -131,10 +136,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.port = listen.New(listen.Config{
 		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
-		Agents: sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() }),
+		Agents: s.agentsWhileLeading(sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() })),
 	})
 	set := space.NewSet()
-	writer := newWriter(func(space string) *rest.Config { return s.api.Loopback(space) })
+	writer := newWriter(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
 		Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
 		// The summary is made after the delivery that it asks; nothing calls these before both run.
@@ -148,10 +153,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.garbage = garbage.New(garbage.Config{API: writer, Log: s.cfg.Log.With("part", "garbage")})
-	s.furnish = furnish.New(furnish.Config{API: writer, Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
+	s.furnish = furnish.New(furnish.Config{API: newWriter(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
 	s.door = door.New(door.Config{
-		API:         func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) },
+		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
 		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.keys, Rotated: s.rotated, ResetKey: s.keys.ResetKey(), Roll: filepath.Join(s.cfg.DataDir, "roll"),
 		Sign: func(csr []byte, name string) ([]byte, error) {
@@ -168,7 +173,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, AuditPolicyFile: s.cfg.AuditPolicyFile, AuditLogPath: s.cfg.AuditLogPath,
 		Used:        s.furnish.Use,
-		Routes:      map[string]http.Handler{enroll.Path: s.door.Handler()},
+		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: map[string]func() error{"center": s.checkReady},
 		Log:         s.cfg.Log.With("part", "apiserver"),
@@ -176,7 +181,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
-	s.spaces = space.New(space.Config{Set: set, Loopback: s.api.Loopback, Content: s.api, Log: s.cfg.Log.With("part", "space"),
+	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
 		URL: func(name string) string { return apiserver.URL(s.url, name) }})
 	return nil
 }
@@ -203,6 +208,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 	}
 	caughtUp, memory := make(chan struct{}), &footprint{rest: s.inboxes.Rest}
+	serving, deciding := append(s.api.Counters(), s.furnish, memory), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
@@ -211,21 +217,31 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if started(s.api.Ready()) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
-			start("changes", func(ctx context.Context) error {
-				return s.api.Changes(ctx, &fanOut{to: append(s.api.Counters(), s.delivery, s.summary, s.door, s.garbage, s.furnish, memory), first: caughtUp})
-			})
+			start("memory", memory.Run)
+			start("kubeconfig", s.keepKubeconfig)
+			start("furnish", s.furnish.Run)
+			if s.lead != nil {
+				start("changes beside the leader", func(ctx context.Context) error {
+					return s.api.Changes(ctx, &fanOut{to: serving, first: make(chan struct{})})
+				})
+				if err := s.standBy(ctx, start); err != nil {
+					cancel(err)
+				}
+			} else {
+				deciding = append(serving, deciding...)
+			}
+			if ctx.Err() == nil {
+				start("changes", func(ctx context.Context) error { return s.api.Changes(ctx, &fanOut{to: deciding, first: caughtUp}) })
+			}
 		}
 	}
 	if started(caughtUp) {
 		s.inboxes.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
-		start("memory", memory.Run)
-		start("kubeconfig", s.keepKubeconfig)
 		start("delivery", s.delivery.Run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.garbage.Run)
-		start("furnish", s.furnish.Run)
 		start("door", s.door.Run)
-		close(s.ready)
+		s.beReady()
 	}
 	<-ctx.Done()
 	parts.Wait()
@@ -241,7 +257,8 @@ func (s *Server) reported(target string, keys []store.Key) {
 	s.delivery.Reported(target, keys)
 }
 
-// Ready is closed when the center serves its API, has placed what its data says and lets agents in.
+// Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves
+// its API.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
 // checkReady is a line of /readyz: the API answers before the rest of the center is there.

@@ -71,6 +71,9 @@ type Delivery struct {
 	epoch     uint32
 }
 
+// Begin tells the eras of the data when they are known later than New; it comes before the first Reset.
+func (d *Delivery) Begin(eras store.Eras) { d.cfg.Eras = eras }
+
 // New returns an empty catalog. It does nothing before the first Reset.
 func New(cfg Config) *Delivery {
 	return &Delivery{

@@ -28,10 +28,11 @@ type state struct {
 	Since time.Time `json:"since"`
 }
 
-const stateFile = "authorities.json"
+// StateFile is the file of the directory that says which generations of keys count.
+const StateFile = "authorities.json"
 
 func readState(dir string) (s state, err error) {
-	path := filepath.Join(dir, stateFile)
+	path := filepath.Join(dir, StateFile)
 	data, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(data, &s)
@@ -50,7 +51,7 @@ func (s state) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return keyfile.Replace(filepath.Join(dir, stateFile), append(data, '\n'))
+	return keyfile.Replace(filepath.Join(dir, StateFile), append(data, '\n'))
 }
 
 func (s state) phase() v1alpha1.AuthoritiesPhase {

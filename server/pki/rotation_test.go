@@ -152,13 +152,13 @@ func TestHalfAStepIsNone(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*ca-*")); p.Authorities().Bundle != before.Bundle || p.Authorities().Phase != before.Phase || len(left) != 1 {
 		t.Errorf("after a crash: %+v, files %v", p.Authorities(), left)
 	}
-	must(t, os.Rename(filepath.Join(dir, stateFile), filepath.Join(dir, "aside")))
-	must(t, os.Mkdir(filepath.Join(dir, stateFile), 0o700)) // cannot be replaced by a file
+	must(t, os.Rename(filepath.Join(dir, StateFile), filepath.Join(dir, "aside")))
+	must(t, os.Mkdir(filepath.Join(dir, StateFile), 0o700)) // cannot be replaced by a file
 	if err := p.Announce(); err == nil {
 		t.Error("announced without a state")
 	}
-	must(t, os.Remove(filepath.Join(dir, stateFile)))
-	must(t, os.Rename(filepath.Join(dir, "aside"), filepath.Join(dir, stateFile)))
+	must(t, os.Remove(filepath.Join(dir, StateFile)))
+	must(t, os.Rename(filepath.Join(dir, "aside"), filepath.Join(dir, StateFile)))
 	if now := p.Authorities(); now.Phase != before.Phase || now.Bundle != before.Bundle {
 		t.Errorf("after a failed step: %+v", now)
 	}

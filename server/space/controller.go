@@ -40,6 +40,10 @@ type Config struct {
 	Loopback func(space string) *rest.Config
 	// URL is where a space is served.
 	URL func(space string) string
+	// Open is the access that root is set up with, also by a replica that does not lead; nil is Loopback.
+	Open func(space string) *rest.Config
+	// Lead is closed when this replica may change what spaces are; nil is always. The Set is kept without.
+	Lead <-chan struct{}
 	// Content gives and deletes what is stored in a space.
 	Content Content
 	// Log gets changes of state; nil discards.
@@ -74,17 +78,28 @@ func (c *Controller) Run(ctx context.Context) error {
 		return fmt.Errorf("client for spaces: %w", err)
 	}
 	c.client = client
-	if err := c.ensureNamespaces(ctx, root); err != nil {
+	open := c.config.Open
+	if open == nil {
+		open = c.config.Loopback
+	}
+	if err := ensureNamespaces(ctx, open, root); err != nil {
 		return fmt.Errorf("set up root: %w", err)
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer c.queue.ShutDown()
+	all.Go(func() { c.watch(ctx) })
+	if c.config.Lead != nil {
+		select {
+		case <-c.config.Lead:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 	for range workers {
 		all.Go(func() { c.work(ctx) })
 	}
 	all.Go(func() { emptyNamespaces(ctx, c.config.Loopback, c.config.Log) })
-	all.Go(func() { c.watch(ctx) })
 	<-ctx.Done()
 	return nil
 }

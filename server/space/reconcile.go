@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -63,7 +64,7 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 			return err
 		}
 	}
-	if err := c.ensureNamespaces(ctx, s.Name); err != nil {
+	if err := ensureNamespaces(ctx, c.config.Loopback, s.Name); err != nil {
 		return err
 	}
 	if err := c.admitCreator(ctx, s); err != nil {
@@ -79,8 +80,8 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 }
 
 // ensureNamespaces creates the namespaces that every space has.
-func (c *Controller) ensureNamespaces(ctx context.Context, space string) error {
-	client, err := corev1client.NewForConfig(protobuf(c.config.Loopback(space)))
+func ensureNamespaces(ctx context.Context, loopback func(string) *rest.Config, space string) error {
+	client, err := corev1client.NewForConfig(protobuf(loopback(space)))
 	if err != nil {
 		return fmt.Errorf("client for space %s: %w", space, err)
 	}

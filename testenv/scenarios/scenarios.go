@@ -22,6 +22,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -198,8 +199,15 @@ func namespaceFor(script string) string {
 
 // condition is for lines that begin with [root] or [!root].
 func condition(name string) (bool, error) {
-	if name == "root" {
+	switch name {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "postgres": // as Debian installs it
+		found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+		if len(found) == 0 && os.Getenv("SKERRY_POSTGRES") != "" {
+			return false, errors.New("PostgreSQL is not installed: apt-get install postgresql")
+		}
+		return len(found) > 0, err
 	}
 	return false, fmt.Errorf("no condition %q", name)
 }

@@ -1,0 +1,30 @@
+package admin
+
+import "github.com/urfave/cli/v2"
+
+// The flags of a center of several replicas.
+const (
+	DatastoreFlag       = "datastore-endpoint"
+	DatastoreSecretFlag = "datastore-secret-file"
+)
+
+// ReplicaFlags are the flags of a center that is one of several replicas. When one of them is set, what cannot be meant is refused.
+func ReplicaFlags() []cli.Flag {
+	check := func(c *cli.Context, _ string) error { return checkReplica(c) }
+	return []cli.Flag{
+		&cli.StringFlag{Name: DatastoreFlag, Action: check, EnvVars: []string{"SKERRY_DATASTORE_ENDPOINT"}, Usage: "postgres://USER:PASSWORD@HOST:PORT/DATABASE for a center of " +
+			"several replicas, of which one leads; empty is a file in --data-dir"},
+		&cli.StringFlag{Name: DatastoreSecretFlag, Action: check, EnvVars: []string{"SKERRY_DATASTORE_SECRET_FILE"}, Usage: "file with a secret that all replicas have, for " +
+			"--datastore-endpoint; make it with: openssl rand -hex 32"},
+	}
+}
+
+func checkReplica(c *cli.Context) error {
+	if (c.String(DatastoreFlag) == "") != (c.String(DatastoreSecretFlag) == "") {
+		return Usage("--%s and --%s go together", DatastoreFlag, DatastoreSecretFlag)
+	}
+	if c.String(DatastoreFlag) != "" && len(c.StringSlice("parent")) > 0 {
+		return Usage("--%s: a relay has one replica; leave out --parent", DatastoreFlag)
+	}
+	return nil
+}
