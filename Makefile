@@ -136,12 +136,16 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s)
 	    echo "fuzz $$(dirname $$f) $$t"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 .PHONY: bench
-bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory or fleet)
-ifneq ($(FIGURE),fleet)
+bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, fleet or store; WRITES=200000 for store)
+ifeq ($(filter fleet store,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry $(if $(FIGURE),--figure $(FIGURE))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
+endif
+
+ifneq ($(filter store,$(or $(FIGURE),store)),)
+	SKERRY_STORE=$(or $(WRITES),50000) go test -count=1 -timeout 60m -run '^TestFigures$$' -v ./store/kine 2>/dev/null | sed -un '/^{/p'
 endif
 
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer.
