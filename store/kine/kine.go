@@ -108,8 +108,8 @@ func (s *Store) start(ctx context.Context, endpoint, name string, compact time.D
 		Endpoint:             endpoint,
 		ConnectionPoolConfig: generic.ConnectionPoolConfig{MaxIdle: 5},
 		CompactInterval:      compact,
-		CompactTimeout:       5 * time.Second,
-		CompactMinRetain:     1000,
+		CompactTimeout:       compactTimeout,
+		CompactMinRetain:     minRetain,
 		CompactBatchSize:     1000,
 		PollBatchSize:        500,
 	})

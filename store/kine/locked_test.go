@@ -1,0 +1,65 @@
+//go:build !cgo
+
+package kine
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/v3/kubernetes"
+)
+
+// With cgo kine has another SQLite than this test, and two of them in one process do not see each other's locks.
+
+// Compaction that cannot have the database for longer than it waits goes on when it can, and writes that came meanwhile are acknowledged then.
+func TestCompactionSurvivesALockedDatabase(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), Config{Dir: dir, CompactInterval: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s.Client().Watch(ctx, "/registry/never") // kine's compactor begins with the first watch
+	db, err := openSQL(filepath.Join(dir, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	churn(t, s, "/registry/a", 1500)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := s.Client().OptimisticPut(ctx, "/registry/b", []byte("x"), 0, kubernetes.PutOptions{})
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		t.Fatalf("the database is not locked: a write ended with %v", err)
+	case <-time.After(compactTimeout + time.Second): // a compaction gives up in this time
+	}
+	if _, err := conn.ExecContext(ctx, `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if err := <-written; err != nil {
+		t.Errorf("a write that waited: %v", err)
+	}
+	churn(t, s, "/registry/c", 2500)
+	for count(t, db) > minRetain+500 { // kine keeps the last 1,000 revisions
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d rows are left: compaction is dead", count(t, db))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
