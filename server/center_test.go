@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -170,10 +171,14 @@ func (c *center) createSpace(name, policy string) {
 	must(c.t, unstructured.SetNestedField(obj.Object, policy, "spec", "deletionPolicy"))
 	_, err := dyn(c.t, c.admin("root")).Resource(spacesGVR).Create(c.t.Context(), obj, metav1.CreateOptions{})
 	must(c.t, err)
-	core := clients(c.t, c.admin(name)).CoreV1()
-	within(c.t, 5*time.Second, "space "+name, func() bool {
-		_, err := core.Namespaces().Get(c.t.Context(), "default", metav1.GetOptions{})
-		return err == nil
+	within(c.t, 30*time.Second, "space "+name, func() bool {
+		obj, err := dyn(c.t, c.admin("root")).Resource(spacesGVR).Get(c.t.Context(), name, metav1.GetOptions{})
+		must(c.t, err)
+		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(x any) bool {
+			condition := x.(map[string]any)
+			return condition["type"] == "Ready" && condition["status"] == "True"
+		})
 	})
 }
 
