@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
 )
 
 // footprint gives the heap that a burst of writes needed back to the kernel once the burst is over. It is a change handler: the number of
@@ -43,6 +44,7 @@ func (f *footprint) Run(ctx context.Context) error {
 			due = collections
 		} else if due > 0 || now != freed && time.Since(at) >= calmTime {
 			f.rest()
+			compress.Thorough().Rest()
 			debug.FreeOSMemory()
 			due, freed, at = max(0, due-1), now, time.Now()
 		}

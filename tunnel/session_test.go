@@ -20,6 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	compress.Default() // outside of every synctest bubble
+	compress.Thorough().Encode(nil, []byte("{}"))
 	goleak.VerifyTestMain(m)
 }
 

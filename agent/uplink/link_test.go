@@ -23,6 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	compress.Default()
+	compress.Thorough().Encode(nil, []byte("{}"))
 	goleak.VerifyTestMain(m)
 }
 

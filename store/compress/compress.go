@@ -53,7 +53,7 @@ type tools struct {
 const maxScratch = 64 << 10
 
 // Default returns the Codec of this process. It is made at first use and lives for ever. Tests in a testing/synctest bubble call it
-// once outside first: what is made in a bubble cannot be used in another.
+// once outside first: what is made in a bubble cannot be used in another; of Thorough they encode something.
 func Default() *Codec { return shared() }
 
 // shared has no state that a user could see: each call of a Codec stands for itself.
@@ -71,16 +71,10 @@ func broken(err error) string {
 }
 
 // Thorough returns the Codec of this process whose frames are smaller by an eighth, in about three times the time: it is for what is compressed
-// once and sent to many. Awake it holds 9 MB, so that it is not for an agent. Like Default it lives for ever.
+// once and sent to many. It rests until its first use; awake it holds 9 MB, so that it is not for an agent. Like Default it lives for ever.
 func Thorough() *Codec { return thorough() }
 
-var thorough = sync.OnceValue(func() *Codec {
-	c, err := newCodec(zstd.SpeedBetterCompression)
-	if err != nil {
-		panic(broken(err))
-	}
-	return c
-})
+var thorough = sync.OnceValue(func() *Codec { return asleep(zstd.SpeedBetterCompression) })
 
 // New returns a Codec of its own.
 func New() (*Codec, error) { return newCodec(zstd.SpeedFastest) }
@@ -90,13 +84,18 @@ func newCodec(level zstd.EncoderLevel) (*Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Codec{level: level, scratch: sync.Pool{New: func() any { return new([]byte) }}}
+	c := asleep(level)
 	c.tools.Store(t)
 	// Both make their tables at first use. Do it here, so that a broken dictionary is found and no user pays for it.
 	if _, err := c.Decode(nil, c.Encode(nil, []byte("{}")), 2); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// asleep returns a Codec that rests.
+func asleep(level zstd.EncoderLevel) *Codec {
+	return &Codec{level: level, scratch: sync.Pool{New: func() any { return new([]byte) }}}
 }
 
 func newTools(level zstd.EncoderLevel) (*tools, error) {

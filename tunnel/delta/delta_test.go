@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	compress.Default() // outside of every bubble
-	compress.Thorough()
+	compress.Thorough().Encode(nil, []byte("{}"))
 	goleak.VerifyTestMain(m)
 }
 
