@@ -54,7 +54,7 @@ func newCenter(t *testing.T) *center {
 	c.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
 		return []byte(`{"name":"` + k.Name + `"}`), 1, nil
 	})
-	l := listenWhereUDPIsFree(t)
+	l := tunneltest.ListenWhereUDPIsFree(t)
 	c.address = l.Addr().String()
 	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
 	must(t, err)
@@ -84,23 +84,6 @@ func newCenter(t *testing.T) *center {
 		packet.Close()
 	})
 	return c
-}
-
-// listenWhereUDPIsFree listens on a TCP port whose number nobody has for UDP.
-func listenWhereUDPIsFree(t *testing.T) net.Listener {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		probe, err := net.ListenPacket("udp", l.Addr().String())
-		if err == nil {
-			must(t, probe.Close())
-			return l
-		}
-		must(t, l.Close())
-	}
-	t.Fatal("no port is free for both TCP and UDP")
-	return nil
 }
 
 func (c *center) serve(ctx context.Context, conn tunnel.Conn) {

@@ -3,6 +3,7 @@ package tunneltest
 import (
 	"crypto/tls"
 	"net"
+	"testing"
 
 	"skerry.dev/skerry/tunnel/tcp"
 )
@@ -26,4 +27,23 @@ func (p Port) Accept() (net.Conn, error) {
 		}
 		raw.Close()
 	}
+}
+
+// ListenWhereUDPIsFree listens on a TCP port of loopback whose number nobody has for UDP.
+func ListenWhereUDPIsFree(t testing.TB) net.Listener {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		probe, err := net.ListenPacket("udp", l.Addr().String())
+		if err == nil {
+			probe.Close()
+			return l
+		}
+		l.Close()
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return nil
 }
