@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"sync"
 	"testing"
@@ -21,8 +20,9 @@ import (
 
 // center is a store with an API: every write gets the next revision and reaches the catalog in order.
 type center struct {
-	t *testing.T
-	d *Delivery
+	t    *testing.T
+	d    *Delivery
+	stop func() // ends the decision writer of d
 
 	mu       sync.Mutex
 	revision int64
@@ -48,39 +48,41 @@ func (c *center) newDelivery() *Delivery {
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
-// run starts the decision writer after a first snapshot and ends it with the test.
+// run starts the decision writer after a first snapshot; it ends with the test, or when the center is restarted.
 func (c *center) run() {
-	d := c.d
-	d.Reset(c.revision, c.snapshot())
+	c.reset()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- d.Run(ctx) }()
-	c.t.Cleanup(func() {
+	go func() { done <- c.d.Run(ctx) }()
+	c.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			c.t.Error(err)
 		}
 	})
+	c.t.Cleanup(c.stop)
 }
 
-// restart replaces the catalog by a new one that knows only what is stored.
+// restart ends the catalog and replaces it by a new one that knows only what is stored.
 func (c *center) restart() {
+	c.stop()
 	c.mu.Lock()
 	c.d = c.newDelivery()
 	c.mu.Unlock()
 	c.run()
 }
 
-func (c *center) snapshot() iter.Seq[store.Write] {
-	return func(yield func(store.Write) bool) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+// reset gives the catalog a snapshot. No write comes between: the follower of a real store hands on both, in one order.
+func (c *center) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.d.Reset(c.revision, func(yield func(store.Write) bool) {
 		for k, o := range c.objects {
 			if !yield(c.write(k, o)) {
 				return
 			}
 		}
-	}
+	})
 }
 
 func (c *center) write(k store.Key, o map[string]any) store.Write {

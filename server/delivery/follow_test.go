@@ -188,7 +188,7 @@ func TestASecondSnapshotKeepsTheFeedsAndTakesWhatIsGone(t *testing.T) {
 	delete(c.objects, two)
 	c.revision++
 	c.mu.Unlock()
-	c.d.Reset(c.revision, c.snapshot())
+	c.reset()
 	if c.d.Feed("a") != feed {
 		t.Fatal("the feed was replaced: receivers would lose their place")
 	}
