@@ -24,7 +24,9 @@ func TestAdmission(t *testing.T) {
 		Has:        func(string) bool { return true },
 		API:        server.FurnishAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) }})
-	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Used, config.Seats = f.Use, 8 })
+	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
+		config.Used, config.Seats, config.Outbound = f.Use, 8, loopbackAllowed()
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var controllers sync.WaitGroup
 	controllers.Go(func() { f.Run(ctx) })

@@ -120,6 +120,9 @@ func hooks(t *testing.T, c *center, space string) {
 		}
 		resp := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, "https://127.0.0.2:6443/", http.StatusTemporaryRedirect)
+			return
 		case "/mutate":
 			resp.PatchType = ptr(admissionv1.PatchTypeJSONPatch)
 			resp.Patch = []byte(`[{"op":"add","path":"/data","value":{"from":"hook"}}]`)
@@ -143,6 +146,12 @@ func hooks(t *testing.T, c *center, space string) {
 		Webhooks: []registrationv1.ValidatingWebhook{{Name: "a.example.com", ClientConfig: byService, SideEffects: none, AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.service") || !strings.Contains(err.Error(), "clientConfig.url") {
 		t.Errorf("a webhook by Service: %v", err)
+	}
+	atCloud := registrationv1.WebhookClientConfig{URL: ptr("https://169.254.169.254/latest"), CABundle: ca}
+	_, err = reg.MutatingWebhookConfigurations().Create(ctx, &registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
+		Webhooks: []registrationv1.MutatingWebhook{{Name: "a.example.com", ClientConfig: atCloud, SideEffects: none, AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.url") || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
+		t.Errorf("a webhook at a cloud's metadata: %v", err)
 	}
 	_, err = reg.MutatingWebhookConfigurations().Create(ctx, &registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "m"},
 		Webhooks: []registrationv1.MutatingWebhook{{Name: "m.example.com", ClientConfig: at("/mutate"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
@@ -184,6 +193,17 @@ func hooks(t *testing.T, c *center, space string) {
 	if calls.Load() != before {
 		t.Errorf("another space and the center made %d calls", calls.Load()-before)
 	}
+	// A webhook does not lead the center elsewhere.
+	_, err = reg.ValidatingWebhookConfigurations().Create(ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "away"},
+		Webhooks: []registrationv1.ValidatingWebhook{{Name: "away.example.com", ClientConfig: at("/away"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
+			Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)}}}}, metav1.CreateOptions{})
+	must(t, err)
+	within(t, 10*time.Second, "a webhook that leads elsewhere takes effect", func() bool { _, err = create("led", dryRun); return err != nil })
+	if !strings.Contains(err.Error(), "does not connect to 127.0.0.2") || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
+		t.Errorf("led elsewhere: %v", err)
+	}
+	must(t, reg.ValidatingWebhookConfigurations().Delete(ctx, "away", metav1.DeleteOptions{}))
+	within(t, 10*time.Second, "it is gone", func() bool { _, err := create("led", dryRun); return err == nil })
 	// A webhook that is gone refuses, or not, as its failurePolicy says.
 	answers.Close()
 	if _, err := create("other", dryRun); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed calling webhook") {

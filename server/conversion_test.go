@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/outbound"
 )
+
+// loopbackAllowed lets webhooks be where tests serve them, and nowhere else beside the public.
+func loopbackAllowed() *outbound.Rules {
+	return outbound.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, nil)
+}
 
 // converter is a conversion webhook: what v1 calls text is called words in v2, and gets a signature.
 func converter(t *testing.T, signature string, calls *atomic.Int64) *httptest.Server {
@@ -72,7 +81,7 @@ func letters(client map[string]any) *unstructured.Unstructured {
 
 // TestConversionWebhook has two spaces with one definition of two versions, each converted by a webhook of its own.
 func TestConversionWebhook(t *testing.T) {
-	c := start(t, t.TempDir(), newAuthority(t), nil)
+	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Outbound = loopbackAllowed() })
 	ctx := t.Context()
 	v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "letters"}
 	v2 := v1.GroupResource().WithVersion("v2")
@@ -81,8 +90,8 @@ func TestConversionWebhook(t *testing.T) {
 		c.createSpace(space, "Retain")
 		d := dyn(t, c.admin(space))
 		for _, client := range []map[string]any{
-			{"service": map[string]any{"namespace": "default", "name": "hook"}}, {"url": "https://kubernetes.default.svc/convert"},
-			{"url": "https://kubernetes.default.svc:443/clusters/team-b/api/v1/namespaces"},
+			{"service": map[string]any{"namespace": "default", "name": "hook"}}, {"url": "https://169.254.169.254/convert"},
+			{"url": "https://[::1]:6443/clusters/team-b/api/v1/namespaces"},
 		} {
 			if _, err := d.Resource(crdsGVR).Create(ctx, letters(client), metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
 				!strings.Contains(err.Error(), "spec.conversion.webhook.clientConfig") {

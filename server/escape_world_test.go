@@ -76,7 +76,7 @@ func (w *world) populate() {
 		w.spaces = append(w.spaces, &prey{name: name})
 	}
 	nobody := &tls.ConnectionState{HandshakeComplete: true}
-	w.identities = []identity{{name: "everywhere", tls: w.person("admin", "system:masters"), in: "*"}, {name: "nobody", tls: nobody}}
+	w.identities = []identity{{name: "everywhere", tls: w.person("admin", "system:masters"), in: "*"}, {name: "nobody", tls: nobody}, {name: "somebody without rights", tls: w.person("stranger", "strangers")}}
 	for i, s := range w.spaces {
 		s.fixed, s.written = canary(2*i), canary(2*i+1)
 		w.tokens[s.fixed], w.tokens[s.written] = s, s
@@ -90,8 +90,12 @@ func (w *world) populate() {
 
 // person is a connection with the client certificate of a user.
 func (w *world) person(name string, groups ...string) *tls.ConnectionState {
-	cert, err := x509.ParseCertificate(w.c.ca.issue(w.t, name, groups...).Certificate[0])
-	must(w.t, err)
+	return w.c.connection(name, groups...)
+}
+
+func (c *center) connection(name string, groups ...string) *tls.ConnectionState {
+	cert, err := x509.ParseCertificate(c.ca.issue(c.t, name, groups...).Certificate[0])
+	must(c.t, err)
 	return &tls.ConnectionState{HandshakeComplete: true, PeerCertificates: []*x509.Certificate{cert}}
 }
 
@@ -151,7 +155,10 @@ func (w *world) restoreSpace(s *prey) {
 		})
 	}
 	def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com")
-	def.Object["spec"] = crd("v1")
+	spec := crd("v1")
+	spec["names"].(map[string]any)["categories"] = []any{s.fixed} // discovery shows it, and OpenAPI this:
+	unstructured.SetNestedField(spec["versions"].([]any)[0].(map[string]any), s.fixed, "schema", "openAPIV3Schema", "description")
+	def.Object["spec"] = spec
 	if _, err := d.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(err)
 	}

@@ -52,8 +52,10 @@ type Config struct {
 	MetricsListen string
 	// AuthenticationConfig, AuditPolicyFile and AuditLogPath are files of the forms that kube-apiserver's options of these names have.
 	AuthenticationConfig, AuditPolicyFile, AuditLogPath string
-	Version                                             string
-	Log                                                 *slog.Logger
+	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may not, beyond what package outbound says.
+	WebhookAllow, WebhookDeny []string
+	Version                   string
+	Log                       *slog.Logger
 }
 
 // DefaultCertificateLife is how long agents' certificates live.
@@ -138,6 +140,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
 		Agents: s.agentsWhileLeading(sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() })),
 	})
+	webhooks, err := outboundRules(s.cfg)
+	if err != nil {
+		return err
+	}
 	set := space.NewSet()
 	writer := newWriter(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
@@ -167,7 +173,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
-		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set,
+		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set, Outbound: webhooks,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},

@@ -49,7 +49,7 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"own kinds", ownKinds}, {"marks", marks},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"creator", creator}, {"imported objects", importedObjects},
 	} {

@@ -73,7 +73,7 @@ func (s *Server) build() error {
 		return err
 	}
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
-	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, v2: memoized(definitions), v3: memoized(definitions)}
+	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, v2: memoized(definitions), v3: memoized(definitions)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
@@ -135,11 +135,11 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	}
 	rbac := p.roles.authorizer()
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(onlyOwnMasters), rbac)
+		authorizer.AuthorizerFunc(onlyOwnMasters), &members{p.roles, rbac})
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{}, p.quotas)
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{s.config.Outbound}, p.quotas)
 	return g, factory, nil
 }
 

@@ -3,17 +3,19 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/outbound"
 )
 
 // crdGuard refuses CustomResourceDefinitions that a space cannot honour.
-type crdGuard struct{}
+type crdGuard struct{ outbound *outbound.Rules }
 
 // Handles implements admission.Interface.
 func (crdGuard) Handles(op admission.Operation) bool {
@@ -21,7 +23,7 @@ func (crdGuard) Handles(op admission.Operation) bool {
 }
 
 // Validate implements admission.ValidationInterface.
-func (crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (g crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
 	if !ok || spaceOf(ctx) == ownSpace {
 		return nil
@@ -36,9 +38,20 @@ func (crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admissio
 		case hook.Service != nil:
 			return admission.NewForbidden(a, errors.New(at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
 				"center reaches it and give url"))
-		case hook.URL != nil && policy.WhyNotURL(*hook.URL) != "":
-			return admission.NewForbidden(a, errors.New(at+"url: "+policy.WhyNotURL(*hook.URL)))
+		case hook.URL != nil && *hook.URL != conversionURL(a.GetOldObject()):
+			if err := g.outbound.CheckURL(*hook.URL); err != nil {
+				return admission.NewForbidden(a, fmt.Errorf("%surl: %w", at, err))
+			}
 		}
 	}
 	return nil
+}
+
+// conversionURL is where a definition has its objects converted, "" for nowhere.
+func conversionURL(o runtime.Object) string {
+	crd, ok := o.(*apiextensions.CustomResourceDefinition)
+	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.WebhookClientConfig == nil || crd.Spec.Conversion.WebhookClientConfig.URL == nil {
+		return ""
+	}
+	return *crd.Spec.Conversion.WebhookClientConfig.URL
 }

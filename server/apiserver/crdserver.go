@@ -14,10 +14,11 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/kube-openapi/pkg/common"
+
+	"skerry.dev/skerry/server/apiserver/outbound"
 )
 
 // crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
@@ -33,6 +34,7 @@ type crdServerConfig struct {
 	base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
 	storages *storages
 	loopback func(space string) *rest.Config
+	outbound *outbound.Rules
 	// v2 and v3 are the OpenAPI definitions that every crdServer begins with, built once: they are most of what one weighs.
 	v2, v3 common.GetOpenAPIDefinitions
 }
@@ -70,8 +72,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
 		ServiceResolver:      noServices{},
-		// Upstream's wrapper would show the center's own credentials to a webhook that a space calls "kubernetes.default.svc".
-		AuthResolverWrapper: func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return r },
+		AuthResolverWrapper:  webhookCallers(c.outbound),
 	}}
 	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(unserved))
 	if err != nil {

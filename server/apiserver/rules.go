@@ -29,6 +29,7 @@ func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *p
 			return ""
 		},
 		In: withSpace, Authorizer: authz, Loopback: s.Loopback,
+		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 			obj, err := cachedGet(ctx, l.namespaces, "", name)
 			if err != nil {

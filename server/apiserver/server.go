@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/store/kine"
 )
@@ -38,6 +39,8 @@ type Config struct {
 	ExternalURL string
 	// Spaces says which spaces there are.
 	Spaces Spaces
+	// Outbound says which addresses the center connects to because a space asks for it; nil means public ones.
+	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place PlaceFunc
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
@@ -82,6 +85,9 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Outbound == nil {
+		c.Outbound = outbound.New(nil, nil)
 	}
 	if c.Store == nil || c.Spaces == nil || c.ServiceAccountKey == nil {
 		return nil, errors.New("apiserver: Store, Spaces and ServiceAccountKey are needed")

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,8 @@ func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, st
 			return nil, nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
 		}
 		return ctx, s.raw, key, nil
+	case slices.ContainsFunc(strings.Split(rest, "/"), func(s string) bool { return s == "." || s == ".." }):
+		return nil, nil, "", apierrors.NewBadRequest("a name or namespace in the path is '.' or '..', which nothing can be called")
 	case rest == "":
 		rest = "/" // the trailing slash keeps space "team" out of "team-b"
 	}

@@ -2,11 +2,10 @@ package policy
 
 import (
 	"context"
-	"net"
-	"net/url"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
@@ -14,24 +13,7 @@ import (
 
 const whyNoService = "a space runs no pods, so nothing answers behind a Service; serve the webhook where the center reaches it and give clientConfig.url"
 
-// WhyNotURL tells why a webhook's URL cannot be used, "" when it can: at the name that a cluster gives to its own API upstream's client would show the
-// credentials of the pod that the center runs in, so that a space could act as the center there.
-func WhyNotURL(hook string) string {
-	u, err := url.Parse(hook)
-	if err != nil {
-		return "" // Kubernetes' own validation says so
-	}
-	host := u.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if host == "kubernetes.default.svc" {
-		return "the API of the cluster that the center runs in is not for spaces; serve the webhook at a name of its own"
-	}
-	return ""
-}
-
-// guard refuses what cannot work: webhooks by Service, and more objects than can be asked about each write.
+// guard refuses what cannot work: webhooks by Service or at an address that the center does not connect to, and more objects than can be asked about each write.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" || !slices.Contains(Resources(), a.GetResource().Resource) {
 		return nil
@@ -39,27 +21,40 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if space := p.cfg.Space(ctx); a.GetOperation() == admission.Create && space != "" && p.index.count(space) >= MaxObjects {
 		return admission.NewForbidden(a, errTooMany())
 	}
-	var wrong field.ErrorList
-	by := func(i int, c admissionregistration.WebhookClientConfig) {
-		if c.Service != nil {
-			wrong = append(wrong, field.Forbidden(field.NewPath("webhooks").Index(i).Child("clientConfig", "service"), whyNoService))
-		}
-		if c.URL != nil && WhyNotURL(*c.URL) != "" {
-			wrong = append(wrong, field.Forbidden(field.NewPath("webhooks").Index(i).Child("clientConfig", "url"), WhyNotURL(*c.URL)))
-		}
+	var before []*string
+	for _, c := range clientConfigs(a.GetOldObject()) {
+		before = append(before, c.URL)
 	}
-	switch obj := a.GetObject().(type) {
-	case *admissionregistration.ValidatingWebhookConfiguration:
-		for i, w := range obj.Webhooks {
-			by(i, w.ClientConfig)
+	var wrong field.ErrorList
+	for i, c := range clientConfigs(a.GetObject()) {
+		at := field.NewPath("webhooks").Index(i).Child("clientConfig")
+		if c.Service != nil {
+			wrong = append(wrong, field.Forbidden(at.Child("service"), whyNoService))
 		}
-	case *admissionregistration.MutatingWebhookConfiguration:
-		for i, w := range obj.Webhooks {
-			by(i, w.ClientConfig)
+		known := slices.ContainsFunc(before, func(old *string) bool { return old != nil && c.URL != nil && *old == *c.URL })
+		if c.URL != nil && !known {
+			if err := p.cfg.CheckURL(*c.URL); err != nil {
+				wrong = append(wrong, field.Forbidden(at.Child("url"), err.Error()))
+			}
 		}
 	}
 	if len(wrong) > 0 {
 		return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), wrong)
 	}
 	return nil
+}
+
+// clientConfigs are those of the webhooks of a configuration, of nothing else.
+func clientConfigs(o runtime.Object) (out []admissionregistration.WebhookClientConfig) {
+	switch obj := o.(type) {
+	case *admissionregistration.ValidatingWebhookConfiguration:
+		for _, w := range obj.Webhooks {
+			out = append(out, w.ClientConfig)
+		}
+	case *admissionregistration.MutatingWebhookConfiguration:
+		for _, w := range obj.Webhooks {
+			out = append(out, w.ClientConfig)
+		}
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 )
 
@@ -25,6 +26,9 @@ type Config struct {
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 	// Authorizer answers in the space of the context.
 	Authorizer authorizer.Authorizer
+	// CheckURL refuses URLs that webhooks may not have, and Callers what they are called with.
+	CheckURL func(string) error
+	Callers  webhook.AuthenticationInfoResolverWrapper
 	// Loopback is the center's own access to a space.
 	Loopback func(space string) *rest.Config
 }

@@ -42,6 +42,7 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 			return p.cfg.Authorizer.Authorize(ctx, a)
 		}))
 		w.SetServiceResolver(noServices{})
+		w.SetAuthenticationInfoResolverWrapper(p.cfg.Callers)
 		if err := w.ValidateInitialization(); err != nil {
 			return nil, err
 		}

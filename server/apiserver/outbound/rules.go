@@ -1,0 +1,130 @@
+package outbound
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// rule is about all addresses of a network; of those that hold an address the longest counts.
+type rule struct {
+	net netip.Prefix
+	why string // why it is not dialled; "" allows
+}
+
+// Rules say what may be dialled. The zero value is not usable; New makes one.
+type Rules struct {
+	rules []rule // in the order of their weight where networks are equal: the later one counts
+	// own are the addresses of this machine, which change.
+	own func() ([]net.Addr, error)
+}
+
+// builtIn are the networks that are not public.
+var builtIn = []struct{ nets, why string }{
+	{"127.0.0.0/8 ::1/128", "loopback: the center's own machine"},
+	{"0.0.0.0/8 ::/128", "unspecified: the center's own machine"},
+	{"169.254.0.0/16 fe80::/10", "link-local: there clouds give a machine its credentials"},
+	{"fd00:ec2::/32 100.100.100.200/32 168.63.129.16/32", "there clouds give a machine its credentials"},
+	{"224.0.0.0/4 ff00::/8 255.255.255.255/32", "multicast"},
+	{"10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10", "a private network: that of the center"},
+	{"192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 100::/64", "reserved: not a public address"},
+}
+
+// New returns the rules of an admin who allows and denies networks beyond what is built in. The longest network that holds an address counts; where equal
+// ones are allowed and denied, denied; and the admin's word counts before what is built in. So 0.0.0.0/0 allows no private network, and 10.1.0.0/16 does.
+func New(allow, deny []netip.Prefix) *Rules {
+	r := &Rules{own: net.InterfaceAddrs}
+	for _, b := range builtIn {
+		for _, n := range strings.Fields(b.nets) {
+			r.rules = append(r.rules, rule{netip.MustParsePrefix(n), b.why})
+		}
+	}
+	for _, n := range allow {
+		r.rules = append(r.rules, rule{n.Masked(), ""})
+	}
+	for _, n := range deny {
+		r.rules = append(r.rules, rule{n.Masked(), "denied by --webhook-deny-cidr " + n.String()})
+	}
+	return r
+}
+
+// Parse reads networks: 10.1.0.0/16, or a single address.
+func Parse(texts []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, t := range texts {
+		p, err := netip.ParsePrefix(t)
+		if a, err2 := netip.ParseAddr(t); err2 == nil && a.Zone() == "" {
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q is not a network; write one like 10.1.0.0/16 or fd00:1::/64", t)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// Refused is the error for an address that is not dialled.
+type Refused struct {
+	Address netip.Addr
+	Why     string
+}
+
+func (e *Refused) Error() string {
+	return fmt.Sprintf("the center does not connect to %s for a space (%s); serve the webhook at a public address, or ask an admin of the center to start it "+
+		"with --webhook-allow-cidr for the webhook's network", e.Address, e.Why)
+}
+
+// Check returns *Refused for an address that is not to be dialled.
+func (r *Rules) Check(a netip.Addr) error {
+	a = a.WithZone("").Unmap()
+	for _, one := range append([]netip.Addr{a}, embedded(a)...) {
+		if why := r.why(one); why != "" {
+			return &Refused{a, why}
+		}
+	}
+	return nil
+}
+
+// why tells why one address is not dialled, "" when it is. An address of this machine has to be allowed by itself, loopback as a network.
+func (r *Rules) why(a netip.Addr) string {
+	longest, why := -1, ""
+	for _, rule := range r.rules {
+		if rule.net.Contains(a) && rule.net.Bits() >= longest {
+			longest, why = rule.net.Bits(), rule.why
+		}
+	}
+	if why == "" && longest < a.BitLen() && !a.IsLoopback() && r.isOwn(a) {
+		return "the center's own machine"
+	}
+	return why
+}
+
+// isOwn tells whether an address is this machine's. Addresses that cannot be read are taken for its own: nothing is dialled then.
+func (r *Rules) isOwn(a netip.Addr) bool {
+	own, err := r.own()
+	if err != nil {
+		return true
+	}
+	for _, o := range own {
+		if n, ok := o.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap() == a {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// embedded are the IPv4 addresses that a gateway on the way makes of an IPv6 address: NAT64 and 6to4.
+func embedded(a netip.Addr) []netip.Addr {
+	b := a.As16()
+	switch {
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a):
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[12:16]))}
+	case netip.MustParsePrefix("2002::/16").Contains(a):
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
+	}
+	return nil
+}
