@@ -16,6 +16,7 @@ import (
 
 	jose "gopkg.in/go-jose/go-jose.v2"
 	"gopkg.in/go-jose/go-jose.v2/jwt"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,6 +79,7 @@ func TestIdentity(t *testing.T) {
 	}
 	t.Run("oidc", func(t *testing.T) { people(t, c, p) })
 	t.Run("impersonation", func(t *testing.T) { impersonation(t, c) })
+	t.Run("reviews", func(t *testing.T) { reviews(t, c) })
 	c.stop()
 	t.Run("audit", func(t *testing.T) { audited(t, log) })
 }
@@ -142,6 +144,37 @@ func impersonation(t *testing.T, c *center) {
 	admin.Impersonate = rest.ImpersonationConfig{UserName: "root", Groups: []string{"system:masters"}}
 	_, err := clients(t, admin).CoreV1().Namespaces().Get(ctx, corev1.NamespaceDefault, metav1.GetOptions{})
 	check(t, err)
+}
+
+// reviews: whoever is shown a token may ask the space of its ServiceAccount, and no other one, whose it is.
+func reviews(t *testing.T, c *center) {
+	ctx := t.Context()
+	token := func(audiences ...string) string {
+		out, err := clients(t, c.admin("team")).CoreV1().ServiceAccounts("default").CreateToken(ctx, "robot",
+			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
+		must(t, err)
+		return out.Status.Token
+	}
+	_, err := clients(t, c.admin("team")).CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}},
+		metav1.CreateOptions{})
+	must(t, err)
+	for _, x := range []struct {
+		space, token string
+		audiences    []string
+		want         bool
+	}{{"team", token(), nil, true}, {"team-b", token(), nil, false}, {"root", token(), nil, false}, {"team", "x" + token(), nil, false},
+		{"team", token("vault"), nil, false}, {"team", token("vault"), []string{"vault"}, true}, {"team", token("vault"), []string{"other"}, false}} {
+		out, err := clients(t, c.admin(x.space)).AuthenticationV1().TokenReviews().Create(ctx,
+			&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: x.token, Audiences: x.audiences}}, metav1.CreateOptions{})
+		must(t, err)
+		user := ""
+		if x.want {
+			user = "system:serviceaccount:default:robot"
+		}
+		if out.Status.Authenticated != x.want || out.Status.User.Username != user {
+			t.Errorf("reviewed in %s for %v: %+v", x.space, x.audiences, out.Status)
+		}
+	}
 }
 
 // audited: each line says which space it is about, those of refused requests too.

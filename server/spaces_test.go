@@ -51,7 +51,7 @@ func TestCenter(t *testing.T) {
 	}{
 		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
-		{"creator", creator}, {"imported objects", importedObjects},
+		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
 	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
 	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
@@ -30,7 +31,7 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 		return info, err
 	}
 	m := info.VersionedResourcesStorageMap["v1"]
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addVolumes, addLimitRanges} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addEndpoints, addVolumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}
@@ -56,6 +57,17 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	}
 	m["replicationcontrollers"], m["replicationcontrollers/status"] = rcs.Controller, rcs.Status
 	m["replicationcontrollers/scale"] = rcs.Scale
+	return nil
+}
+
+// addEndpoints serves what users write for Services without a selector; it goes where the Service goes. Of the others a cluster makes its own,
+// which do not show here.
+func addEndpoints(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+	endpoints, err := endpointsstore.NewREST(og)
+	if err != nil {
+		return err
+	}
+	m["endpoints"] = endpoints
 	return nil
 }
 

@@ -87,7 +87,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		mirroring{appsrest.StorageProvider{}},
 		mirroring{batchrest.RESTStorageProvider{}},
 		autoscalingrest.RESTStorageProvider{},
-		authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}},
+		reviewing{authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}}},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
 		eventsrest.RESTStorageProvider{TTL: eventTTL},

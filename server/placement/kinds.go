@@ -43,7 +43,6 @@ var (
 		{"", "limitranges"}:                                   Inert,
 		{"", "events"}:                                        Never,
 		{"", "nodes"}:                                         Never,
-		{"", "endpoints"}:                                     Never,
 		{"", "bindings"}:                                      Never,
 		{"", "componentstatuses"}:                             Never,
 		{"apps", "controllerrevisions"}:                       Never,
