@@ -170,6 +170,16 @@ SOAK ?= 2h
 soak: build testenv ## churn 1,000 objects and 3,000 pods for SOAK (default 2h) and print by how much center and agent grow
 	bin/testenv bench --skerry bin/skerry --figure soak --soak $(SOAK)
 
-.PHONY: package conformance
-package conformance: ## not there yet: exits with an error
+# Upstream's specs take minutes to compile and half an hour to run, so they are no part of `make test`.
+.PHONY: conformance
+conformance: build testenv ## run upstream's e2e specs and kubectl's tests against spaces (FOCUS=regexp, SPACES="1 3", KUBECTL=0)
+	mkdir -p bin/conformance
+	cd testenv/conformance && go build -p $(JOBS) -o ../../bin/conformance/ginkgo github.com/onsi/ginkgo/v2/ginkgo
+	cd testenv/conformance && go test -p $(JOBS) -c -vet=off -ldflags '-s -w' -o ../../bin/conformance/specs.test ./specs
+	cd testenv/conformance/specs && $(CURDIR)/bin/conformance/specs.test -test.run '^TestDeclared$$'
+	bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
+	  $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
+
+.PHONY: package
+package: ## not there yet: exits with an error
 	@echo "make $@ is not built yet: this version has no $@." >&2; exit 1

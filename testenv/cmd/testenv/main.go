@@ -62,6 +62,7 @@ func app() *cli.App {
 			demoCommand(),
 			benchCommand(),
 			walkCommand(),
+			conformanceCommand(),
 			proxyCommand(),
 		},
 		HideHelpCommand: true,
