@@ -29,6 +29,7 @@ import (
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // center is a parent with one join token, a desired feed and an inbox, on one port of TCP and UDP.
@@ -75,26 +76,11 @@ func newCenter(t testing.TB) *center {
 	c.web.TLS = &tls.Config{Certificates: []tls.Certificate{c.server}}
 	c.web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	c.web.Listener.Close()
-	c.web.Listener = freePort(t)
+	c.web.Listener = tunneltest.ListenWhereUDPIsFree(t)
 	c.web.StartTLS()
 	c.open()
 	t.Cleanup(func() { c.close(); c.web.Close() })
 	return c
-}
-
-// freePort listens on a port of TCP whose UDP counterpart is free, too.
-func freePort(t testing.TB) net.Listener {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if packet, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
-			packet.Close()
-			return l
-		}
-		l.Close()
-	}
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {

@@ -97,9 +97,18 @@ func TestKilledWhileApplying(t *testing.T) {
 		}
 		c.place(decision...)
 	}
+	joined := liveAt(0, "", "configmaps", "v1", "ConfigMap", "default", "joined", map[string]any{"data": map[string]any{"v": "0"}})
+	c.place(joined)
+	k.Harmless = true
+	agent := k.start(t)
+	c.eventuallyApplied([]store.Entry{joined})
+	if err := agent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = agent.Wait()
+	k.Token, k.Harmless = "", false // a token is for one time: an agent that dies while it joins would need another
 	for range kills {
 		agent := k.start(t)
-		k.Token = ""
 		ended := make(chan error, 1)
 		go func() { ended <- agent.Wait() }()
 		for alive := true; alive; {
@@ -123,8 +132,8 @@ func TestKilledWhileApplying(t *testing.T) {
 		c.forgetDeletions()
 	}
 	k.Harmless = true
-	agent := k.start(t)
-	all := make([]store.Entry, 0, len(want))
+	agent = k.start(t)
+	all := []store.Entry{joined}
 	for _, e := range want {
 		all = append(all, e)
 	}

@@ -208,7 +208,7 @@ func (c *center) annotation(k store.Key) string {
 // eventually waits for what the decision writer does in its own time.
 func (c *center) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); {
+	for end := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(end) {
 			c.t.Fatalf("never: %s", what)
 		}

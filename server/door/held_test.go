@@ -32,7 +32,7 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 		cfg.OnAccept = func(a tunnel.Accept) (bool, error) { accepted <- a; return false, nil }
 	})
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
-	within(t, 3*time.Second, "what is held", func() bool { return status().Held != nil })
+	within(t, "what is held", func() bool { return status().Held != nil })
 	held := *status().Held
 	if held.Reason != tunnel.CenterRegressed || held.Objects != 2 || held.Deletions != 2 || held.Additions != 3 || held.Changes != 0 || len(held.First) != 2 ||
 		!strings.Contains(held.Message, elsewhere.String()) {
@@ -48,7 +48,7 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 	case <-time.After(200 * time.Millisecond):
 	}
 	c.accept("paris", held.Accept)
-	a := got(t, 3*time.Second, accepted, "the acceptance")
+	a := got(t, accepted, "the acceptance")
 	if a.At != elsewhere || a.Center.Incarnation != c.incarnation || a.Deletions != 2 || a.DeletionsUpTo != 0 {
 		t.Errorf("accepted %+v", a)
 	}
@@ -60,7 +60,7 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 
 	// What is held stays in the status while the site is away, and a word that was given meanwhile counts when it is back.
 	l.stop()
-	within(t, 3*time.Second, "its end", func() bool { return says(status(), v1alpha1.ConditionConnected, "False") })
+	within(t, "its end", func() bool { return says(status(), v1alpha1.ConditionConnected, "False") })
 	if is := status(); is.Held == nil || is.Held.Accept != held.Accept {
 		t.Errorf("held while away: %+v", is.Held)
 	}
@@ -68,11 +68,11 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 		cfg.Desired = sink
 		cfg.OnAccept = func(a tunnel.Accept) (bool, error) { return true, sink.Accept(a.Center) }
 	})
-	if err := got(t, 5*time.Second, l.ended, "the session's end"); err == nil || !strings.Contains(err.Error(), tunnel.ErrAgain.Error()) {
+	if err := got(t, l.ended, "the session's end"); err == nil || !strings.Contains(err.Error(), tunnel.ErrAgain.Error()) {
 		t.Errorf("the session ended with %v", err)
 	}
 	c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
-	within(t, 3*time.Second, "a site that follows", func() bool {
+	within(t, "a site that follows", func() bool {
 		return status().Held == nil && says(status(), v1alpha1.ConditionSynced, "True") && says(status(), v1alpha1.ConditionCenterTrusted, "True")
 	})
 	if len(sink.Live()) != 3 {
@@ -90,9 +90,9 @@ func TestWithheldDeletionsAreConfirmed(t *testing.T) {
 		cfg.OnAccept = func(a tunnel.Accept) (bool, error) { accepted <- a; return false, nil }
 	})
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
-	within(t, 3*time.Second, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
+	within(t, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
 	l.says.Withhold(&tunnel.Withheld{Deletions: 20, Objects: 30, UpTo: 17, First: []string{"shop/core/configmaps/web/a"}})
-	within(t, 3*time.Second, "the brake", func() bool {
+	within(t, "the brake", func() bool {
 		return says(status(), v1alpha1.ConditionSynced, "False/DeletionsHeld") && status().Held != nil
 	})
 	held := *status().Held
@@ -100,9 +100,9 @@ func TestWithheldDeletionsAreConfirmed(t *testing.T) {
 		t.Errorf("held: %+v", held)
 	}
 	c.accept("paris", held.Accept)
-	if a := got(t, 3*time.Second, accepted, "the acceptance"); a != (tunnel.Accept{DeletionsUpTo: 17}) {
+	if a := got(t, accepted, "the acceptance"); a != (tunnel.Accept{DeletionsUpTo: 17}) {
 		t.Errorf("accepted %+v", a)
 	}
 	l.says.Withhold(nil)
-	within(t, 3*time.Second, "no brake", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().Held == nil })
+	within(t, "no brake", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().Held == nil })
 }

@@ -109,7 +109,7 @@ func TestLinkOfASession(t *testing.T) {
 		t.Errorf("the welcome says %+v of the link", w.Link)
 	}
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
-	within(t, 3*time.Second, "the bytes of a handshake", func() bool {
+	within(t, "the bytes of a handshake", func() bool {
 		is := status()
 		return is.BytesToday != nil && is.BytesToday.Down > 500 && is.BytesToday.Up > 500 && is.BytesToday.Date == date(time.Now()) &&
 			is.BytesToday.Budgeted == is.BytesToday.Down+is.BytesToday.Up
@@ -122,9 +122,9 @@ func TestLinkOfASession(t *testing.T) {
 		must(t, err)
 	}
 	patch(`{"class":"wan","bytesPerDay":"1Mi"}`)
-	within(t, 3*time.Second, "a budget", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "True/BytesLeft") })
+	within(t, "a budget", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "True/BytesLeft") })
 	patch(`{"bytesPerDay":"100"}`) // the API would refuse so little
-	within(t, 3*time.Second, "a budget that is used up", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "False/BudgetUsed") })
+	within(t, "a budget that is used up", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "False/BudgetUsed") })
 	if got := c.door.session("paris").use.Now(); got != (tunnel.Link{Class: delta.WAN, Hold: true}) {
 		t.Errorf("the link is used as %+v", got)
 	}
@@ -135,7 +135,7 @@ func TestLinkOfASession(t *testing.T) {
 		t.Errorf("the next welcome says %+v of the link", w.Link)
 	}
 	patch("null")
-	within(t, 3*time.Second, "no budget any more", func() bool {
+	within(t, "no budget any more", func() bool {
 		is := status()
 		for _, is := range is.Conditions {
 			if is.Type == v1alpha1.ConditionWithinBudget {

@@ -22,7 +22,7 @@ func TestClonedDevice(t *testing.T) {
 	s := c.joined("paris")
 	as := func(instance string) *link {
 		l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Instance = instance })
-		got(t, 5*time.Second, l.welcome, "a welcome")
+		got(t, l.welcome, "a welcome")
 		return l
 	}
 	unique := func(want string) func() bool {
@@ -31,15 +31,15 @@ func TestClonedDevice(t *testing.T) {
 	for i := range 6 {
 		as(fmt.Sprint("run ", i))
 	}
-	within(t, 5*time.Second, "a session", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionConnected, "True") })
+	within(t, "a session", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionConnected, "True") })
 	if unique("False")() {
 		t.Error("an agent that is restarted is taken for two")
 	}
 	device, copied := as("device"), as("copy")
-	got(t, 5*time.Second, device.ended, "the end of the device's session")
+	got(t, device.ended, "the end of the device's session")
 	device = as("device")
-	got(t, 5*time.Second, copied.ended, "the end of the copy's session")
-	within(t, 5*time.Second, "word of the copy", unique("False/TwoAgents"))
+	got(t, copied.ended, "the end of the copy's session")
+	within(t, "word of the copy", unique("False/TwoAgents"))
 	select {
 	case err := <-device.ended:
 		t.Errorf("the newest session ended with %v", err)

@@ -80,11 +80,11 @@ func TestKilledCenterCallsItsAgents(t *testing.T) {
 	woken := make(chan []byte, 10)
 	c.onWake = func(b []byte) { woken <- b }
 	l := c.connect(s)
-	welcome := got(t, 5*time.Second, l.welcome, "a welcome")
+	welcome := got(t, l.welcome, "a welcome")
 	if len(welcome.Wake) != 16 {
 		t.Fatalf("the agent was told to expect %x", welcome.Wake)
 	}
-	within(t, 5*time.Second, "the roll on disk", func() bool { b, _ := os.ReadFile(c.roll); return strings.HasPrefix(string(b), "paris 127.0.0.1:") })
+	within(t, "the roll on disk", func() bool { b, _ := os.ReadFile(c.roll); return strings.HasPrefix(string(b), "paris 127.0.0.1:") })
 	kept, err := os.ReadFile(c.roll)
 	must(t, err)
 	c.relay.Set(tunneltest.Faults{Cut: true}) // so that the agent hears nothing of the end
@@ -99,14 +99,14 @@ func TestKilledCenterCallsItsAgents(t *testing.T) {
 		secret = quic.WakeOf(datagram)
 	case <-l.ended: // it had something to say after all, and was told at once that nobody knows the connection
 		secret = welcome.Wake
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the agent does not notice")
 	}
 	t.Logf("noticed %s after the door was open again", time.Since(began))
 	if string(secret) != string(welcome.Wake) || string(secret) == string(wakeSecret([32]byte{1}, "rome")) {
 		t.Errorf("called with %x", secret)
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("called after %s", took)
 	}
 }

@@ -15,7 +15,7 @@ func TestOnlyTheRecordedKeyIsAdmitted(t *testing.T) {
 	c := newCenter(t)
 	c.open()
 	s := c.joined("paris")
-	if w := got(t, 5*time.Second, c.connect(s).welcome, "a welcome right after the join"); w.Incarnation != c.incarnation || w.RenewOnly {
+	if w := got(t, c.connect(s).welcome, "a welcome right after the join"); w.Incarnation != c.incarnation || w.RenewOnly {
 		t.Errorf("welcome %+v", w)
 	}
 	other := newSite(t, "paris")
@@ -25,7 +25,7 @@ func TestOnlyTheRecordedKeyIsAdmitted(t *testing.T) {
 	for reason, s := range map[string]*site{"KeyReplaced": other, "TargetUnknown": unknown} {
 		var refused *tunnel.Refused
 		l := c.connect(s)
-		if err := got(t, 5*time.Second, l.ended, "a refusal"); !errors.As(err, &refused) || refused.Reason != reason {
+		if err := got(t, l.ended, "a refusal"); !errors.As(err, &refused) || refused.Reason != reason {
 			t.Errorf("%s: ended with %v", reason, err)
 		}
 		if !l.desired.Position().Incarnation.IsZero() {
@@ -51,13 +51,13 @@ func TestStrangersGetNoSession(t *testing.T) {
 	} {
 		s.chain = chain
 		l := c.connect(s)
-		err := got(t, 5*time.Second, l.ended, "the end of a stranger's session")
+		err := got(t, l.ended, "the end of a stranger's session")
 		if err == nil || len(l.welcome) > 0 || c.door.session("paris") != nil {
 			t.Errorf("%s: ended with %v", name, err)
 		}
 	}
 	s.chain = own
-	got(t, 5*time.Second, c.connect(s).welcome, "the honest one's welcome")
+	got(t, c.connect(s).welcome, "the honest one's welcome")
 }
 
 // It wins whichever way it and the one before have come.
@@ -69,14 +69,14 @@ func TestTheNewestSessionWins(t *testing.T) {
 	for i := range 5 {
 		c.tcp = i%3 == 1
 		next := c.connect(s)
-		got(t, 5*time.Second, next.welcome, "a welcome")
+		got(t, next.welcome, "a welcome")
 		if last != nil {
-			if err := got(t, 5*time.Second, last.ended, "the end of the older session"); !errors.Is(err, tunnel.ErrReplaced) {
+			if err := got(t, last.ended, "the end of the older session"); !errors.Is(err, tunnel.ErrReplaced) {
 				t.Errorf("the older session was told %v", err)
 			}
 		}
 		c.place(i)
-		within(t, 5*time.Second, "the objects", func() bool { return len(next.desired.Live()) == i+1 })
+		within(t, "the objects", func() bool { return len(next.desired.Live()) == i+1 })
 		last = next
 	}
 	if d := c.door; d.session("paris") == nil || d.disconnected("paris") {
@@ -103,13 +103,13 @@ func TestSessionEndsWithItsTarget(t *testing.T) {
 		stop := c.open()
 		s := c.joined("paris")
 		l := c.connect(s)
-		got(t, 5*time.Second, l.welcome, "a welcome")
+		got(t, l.welcome, "a welcome")
 		end(c)
-		if err := got(t, time.Second, l.ended, name+": the end of the session"); err == nil {
+		if err := got(t, l.ended, name+": the end of the session"); err == nil {
 			t.Errorf("%s: ended without a reason", name)
 		}
 		var refused *tunnel.Refused
-		if err := got(t, 5*time.Second, c.connect(s).ended, "a refusal"); !errors.As(err, &refused) {
+		if err := got(t, c.connect(s).ended, "a refusal"); !errors.As(err, &refused) {
 			t.Errorf("%s: came again and was told %v", name, err)
 		}
 		stop()
@@ -125,10 +125,10 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 	s := c.joined("paris")
 	c.life = time.Hour
 	l := c.connect(s)
-	if w := got(t, 5*time.Second, l.welcome, "a welcome"); !w.RenewOnly {
+	if w := got(t, l.welcome, "a welcome"); !w.RenewOnly {
 		t.Errorf("welcome %+v", w)
 	}
-	if err := got(t, 5*time.Second, l.ended, "the end of a session that cannot renew"); err == nil || errors.Is(err, tunnel.ErrRenewed) {
+	if err := got(t, l.ended, "the end of a session that cannot renew"); err == nil || errors.Is(err, tunnel.ErrRenewed) {
 		t.Errorf("ended with %v", err)
 	}
 	renew := func(s *site, csr []byte) error {
@@ -136,7 +136,7 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 			cfg.Renewal = &tunnel.Renewal{Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return csr, nil },
 				Install: func(chain, _ []byte) error { s.chain = chain; return nil }}
 		})
-		err := got(t, 5*time.Second, l.ended, "the end of a renewal")
+		err := got(t, l.ended, "the end of a renewal")
 		if !l.desired.Position().Incarnation.IsZero() || c.door.session("paris") != nil {
 			t.Error("an expired certificate got a session")
 		}
@@ -160,5 +160,5 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 		t.Fatalf("renewal: %v", err)
 	}
 	l = c.connect(s)
-	within(t, 5*time.Second, "the object after the renewal", func() bool { return len(l.desired.Live()) == 1 })
+	within(t, "the object after the renewal", func() bool { return len(l.desired.Live()) == 1 })
 }

@@ -81,7 +81,7 @@ func (c *center) place(i int) {
 
 // restart makes a new door on the same API, as a restart of the center would.
 func (c *center) restart() *Door {
-	own := c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	own := c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), tunneltest.Loopback()},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, newKey(c.t), time.Hour)
 	c.door = New(Config{
 		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
@@ -147,13 +147,13 @@ func (c *center) root() *rest.Config {
 func (c *center) open() (stop func()) {
 	c.t.Helper()
 	var err error
-	address := "127.0.0.1:0"
+	address := tunneltest.AnyPort()
 	if c.packet != nil {
 		address = c.packet.LocalAddr().String()
 	}
 	c.packet, err = net.ListenPacket("udp", address)
 	must(c.t, err)
-	streams := "127.0.0.1:0"
+	streams := tunneltest.AnyPort()
 	if c.stream != nil {
 		streams = c.stream.Addr().String()
 	}
@@ -332,21 +332,24 @@ func must(t testing.TB, err error) {
 }
 
 // within waits for a condition.
-func within(t testing.TB, d time.Duration, what string, is func() bool) {
+// patience is how long a test waits for what must come; the limit is for broken code, not for slow machines.
+const patience = time.Minute
+
+func within(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(d); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited %s for %s", d, what)
+			t.Fatalf("waited %s for %s", patience, what)
 		}
 	}
 }
 
-func got[T any](t testing.TB, d time.Duration, from <-chan T, what string) (v T) {
+func got[T any](t testing.TB, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
-	case <-time.After(d):
-		t.Fatalf("waited %s for %s", d, what)
+	case <-time.After(patience):
+		t.Fatalf("waited %s for %s", patience, what)
 	}
 	return v
 }

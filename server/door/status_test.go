@@ -48,11 +48,11 @@ func TestStatusOfASession(t *testing.T) {
 	c.objects.Store(3)
 	s := c.joined("paris")
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
-	within(t, 3*time.Second, "what is so before the first session", func() bool {
+	within(t, "what is so before the first session", func() bool {
 		return says(status(), v1alpha1.ConditionConnected, "False/NoSession") && says(status(), v1alpha1.ConditionSynced, "Unknown")
 	})
 	l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
-	within(t, 3*time.Second, "connected and synced", func() bool {
+	within(t, "connected and synced", func() bool {
 		return says(status(), v1alpha1.ConditionConnected, "True") && says(status(), v1alpha1.ConditionSynced, "True/UpToDate")
 	})
 	if is := status(); !is.Relay || is.AgentVersion != "v1.2" || is.KubernetesVersion != "v1.36" || is.Transport != "quic" || is.Objects != 3 ||
@@ -60,9 +60,9 @@ func TestStatusOfASession(t *testing.T) {
 		t.Errorf("status %+v", is)
 	}
 	c.place(7)
-	within(t, 3*time.Second, "the applied revision", func() bool { return status().AppliedRevision == 9 && says(status(), v1alpha1.ConditionSynced, "True") })
+	within(t, "the applied revision", func() bool { return status().AppliedRevision == 9 && says(status(), v1alpha1.ConditionSynced, "True") })
 	c.objects.Store(0)
-	within(t, 3*time.Second, "no objects any more", func() bool { return status().Objects == 0 })
+	within(t, "no objects any more", func() bool { return status().Objects == 0 })
 	patches, _ := c.api.count()
 	time.Sleep(3 * glance)
 	if now, _ := c.api.count(); now != patches {
@@ -71,7 +71,7 @@ func TestStatusOfASession(t *testing.T) {
 	l.says.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: "Refused", Message: "no route"})
 	l.says.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"})
 	l.says.Set(tunnel.Condition{Type: "Connected", Status: tunnel.False, Reason: "Forged"})
-	within(t, 3*time.Second, "the problem", func() bool {
+	within(t, "the problem", func() bool {
 		return says(status(), v1alpha1.ConditionTargetReachable, "False/Refused") && says(status(), v1alpha1.ConditionSynced, "False/Refused") &&
 			says(status(), v1alpha1.ConditionClockInSync, "False/Behind")
 	})
@@ -79,15 +79,15 @@ func TestStatusOfASession(t *testing.T) {
 		t.Errorf("conditions %+v", status().Conditions)
 	}
 	l.says.Clear(tunnel.TargetReachable)
-	within(t, 3*time.Second, "its end", func() bool {
+	within(t, "its end", func() bool {
 		return says(status(), v1alpha1.ConditionSynced, "True") && apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionTargetReachable) == nil
 	})
 	l.stop()
-	within(t, 3*time.Second, "disconnected", func() bool {
+	within(t, "disconnected", func() bool {
 		return says(status(), v1alpha1.ConditionConnected, "False") && says(status(), v1alpha1.ConditionSynced, "Unknown")
 	})
 	c.connect(s)
-	within(t, 3*time.Second, "what the agent no longer is", func() bool { return says(status(), v1alpha1.ConditionConnected, "True") && !status().Relay })
+	within(t, "what the agent no longer is", func() bool { return says(status(), v1alpha1.ConditionConnected, "True") && !status().Relay })
 }
 
 // slow is a sink that stores nothing until it may.
@@ -113,14 +113,14 @@ func TestAgentThatIsBehind(t *testing.T) {
 	sink.may <- struct{}{} // for the position of an empty feed
 	c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
-	within(t, 3*time.Second, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
+	within(t, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
 	for len(sink.may) > 0 {
 		<-sink.may
 	}
 	c.place(1) // nobody touches the target now: the door has to see by itself
-	within(t, 4*time.Second, "behind", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/Behind") })
+	within(t, "behind", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/Behind") })
 	close(sink.may)
-	within(t, 3*time.Second, "synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().AppliedRevision == 3 })
+	within(t, "synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().AppliedRevision == 3 })
 }
 
 func TestFailedStatusIsWrittenAgain(t *testing.T) {
@@ -138,7 +138,7 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 		}
 		c.api.mu.Unlock()
 		c.connect(c.joined("paris"))
-		within(t, 3*glance+3*time.Second, "the status", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionSynced, "True") })
+		within(t, "the status", func() bool { return says(c.api.status(t, "paris"), v1alpha1.ConditionSynced, "True") })
 		stop()
 	}
 }
@@ -305,7 +305,7 @@ func TestTouchesAreNotLost(t *testing.T) {
 			}
 		}
 		for len(want) > 0 {
-			delete(want, got(t, 5*time.Second, seen, "a touched target"))
+			delete(want, got(t, seen, "a touched target"))
 		}
 		for len(seen) > 0 {
 			<-seen

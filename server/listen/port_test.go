@@ -45,7 +45,7 @@ func start(t testing.TB, limits Limits) *center {
 	c.agents = tcp.Listen(tcp.ListenConfig{Listener: c.port.Agents(), Log: slog.New(slog.DiscardHandler)})
 	server := &http.Server{TLSConfig: users, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.Server.Pool()}, ForceAttemptHTTP2: true}
-	c.users = &http.Client{Transport: transport, Timeout: 5 * time.Second}
+	c.users = &http.Client{Transport: transport, Timeout: time.Minute}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -95,7 +95,7 @@ func TestAgentsAndUsersOfOnePort(t *testing.T) {
 	// An agent's protocol needs an agent's certificate, whatever else is offered.
 	stranger := &tls.Config{RootCAs: c.Server.Pool(), NextProtos: []string{"h2", tunnel.ALPN}}
 	if raw, err := tls.Dial("tcp", c.address, stranger); err == nil {
-		raw.SetDeadline(time.Now().Add(5 * time.Second))
+		raw.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := raw.Read(make([]byte, 1)); err == nil || err == io.EOF {
 			t.Errorf("a stranger was let in: %v", err)
 		}
@@ -116,7 +116,7 @@ func TestHalfOpenAreBounded(t *testing.T) {
 		held = append(held, raw)
 	}
 	for _, raw := range held[:40] {
-		raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+		raw.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := raw.Read(make([]byte, 1)); err == nil || isTimeout(err) {
 			t.Fatalf("an old one is held: %v", err)
 		}

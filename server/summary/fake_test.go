@@ -238,7 +238,7 @@ func (c *center) exists(k store.Key) bool {
 
 func (c *center) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); {
+	for end := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(end) {
 			c.t.Fatalf("never: %s", what)
 		}

@@ -91,7 +91,7 @@ func (s *site) latencies(t testing.TB, n int) []time.Duration {
 	out := make([]time.Duration, n)
 	for i := range out {
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		c, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)})
 		cancel()
 		if err != nil {

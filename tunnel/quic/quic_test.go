@@ -30,7 +30,7 @@ func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{Center: tunneltest.NewCenter(t)}
 	s.child = s.Site(t)
-	s.listen(t, "127.0.0.1:0")
+	s.listen(t, tunneltest.AnyPort())
 	return s
 }
 
@@ -56,7 +56,7 @@ func (s *site) close() {
 
 func (s *site) dial(t testing.TB, config *tls.Config) (tunnel.Conn, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: config, Log: slog.New(slog.DiscardHandler)})
 }
@@ -67,7 +67,7 @@ func (s *site) pair(t testing.TB) (child, parent tunnel.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if parent, err = s.listener.Accept(ctx); err != nil {
 		t.Fatal(err)
@@ -119,10 +119,10 @@ func TestRestartIsNoticed(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	s := newSite(t)
 	s.close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	at := time.Now()
-	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil || errors.Is(err, ctx.Err()) && time.Since(at) > 9*time.Second {
+	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil || errors.Is(err, ctx.Err()) && time.Since(at) > 50*time.Second {
 		t.Errorf("dial: %v after %s", err, time.Since(at))
 	}
 }

@@ -43,7 +43,7 @@ func newSite(t testing.TB) *site {
 
 func (s *site) pair(t testing.TB) (child, parent tunnel.Conn) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var dialled sync.WaitGroup
 	defer dialled.Wait()

@@ -84,7 +84,7 @@ func NewCenter(t testing.TB) *Center {
 func (c *Center) TLS(t testing.TB) *tls.Config {
 	t.Helper()
 	cert := c.Server.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, DNSNames: []string{"localhost", "center.example"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), Loopback(), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, ClientCAs: c.Agents.Pool(),
 		ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}
 }

@@ -29,11 +29,11 @@ func (p Port) Accept() (net.Conn, error) {
 	}
 }
 
-// ListenWhereUDPIsFree listens on a TCP port of loopback whose number nobody has for UDP.
+// ListenWhereUDPIsFree listens on a TCP port of Loopback whose number nobody has for UDP.
 func ListenWhereUDPIsFree(t testing.TB) net.Listener {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", AnyPort())
 		if err != nil {
 			t.Fatal(err)
 		}
