@@ -136,9 +136,9 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s)
 	    echo "fuzz $$(dirname $$f) $$t"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 .PHONY: bench
-bench: build testenv ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, fleet or store; WRITES=200000 for store)
+bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, spaces, fleet, store or api; WRITES=200000 for store)
 ifeq ($(filter fleet store,$(FIGURE)),)
-	bin/testenv bench --skerry bin/skerry $(if $(FIGURE),--figure $(FIGURE))
+	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
@@ -147,6 +147,15 @@ endif
 ifneq ($(filter store,$(or $(FIGURE),store)),)
 	SKERRY_STORE=$(or $(WRITES),50000) go test -count=1 -timeout 60m -run '^TestFigures$$' -v ./store/kine 2>/dev/null | sed -un '/^{/p'
 endif
+
+# Debian's etcd, which stands below the API server that a space is compared with (FIGURE=api). The package is unpacked and not installed:
+# installed it would run as a service.
+bin/etcd:
+	rm -rf bin/deb && mkdir -p bin/deb
+	cd bin/deb && { apt-get download -qq etcd-server || { apt-get update -qq && apt-get download -qq etcd-server; }; }
+	dpkg-deb -x bin/deb/etcd-server_*.deb bin/deb/root
+	mv bin/deb/root/usr/bin/etcd $@
+	rm -rf bin/deb
 
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer.
 .PHONY: walk

@@ -59,11 +59,11 @@ func modules() []module {
 }
 
 // wecNames are the names under which the one binary is each component.
-var wecNames = []string{"kubectl", "kubelet", "kube-proxy"}
+var wecNames = []string{"kubectl", "kube-apiserver", "kubelet", "kube-proxy"}
 
 // Kit is a complete set of artifacts.
 type Kit struct {
-	// Bin is a directory with every program by its usual name: kubectl, wec,
+	// Bin is a directory with every program by its usual name: kubectl, kube-apiserver, wec,
 	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app, helm, website-operator.
 	Bin string
 	// Images is the OCI archive with every image.

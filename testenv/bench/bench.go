@@ -17,7 +17,9 @@ import (
 type Options struct {
 	// Skerry, Testenv and Kubectl are the paths of the programs.
 	Skerry, Testenv, Kubectl string
-	// Figures limits what is measured: apply, status, wire (and reconnect), memory. Empty means all of these; soak must be asked for.
+	// Etcd is the path of etcd, which the figure api needs.
+	Etcd string
+	// Figures limits what is measured: apply, status, wire (and reconnect), memory, spaces. Empty means all of these; api and soak must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
@@ -39,6 +41,7 @@ const (
 )
 
 type bench struct {
+	etcd    string
 	figures []string
 	soakFor time.Duration
 	log     io.Writer
@@ -59,39 +62,49 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	b := &bench{figures: o.Figures, soakFor: o.Soak, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
+	b := &bench{etcd: o.Etcd, figures: o.Figures, soakFor: o.Soak, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	defer func() {
 		for i := len(b.stop) - 1; i >= 0; i-- {
 			b.stop[i]()
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	if b.wants("memory") {
-		if err := b.centerMemory(ctx); err != nil {
-			return err
+	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api}}
+	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"memory", b.agentMemory}, {"soak", b.soak}}
+	for _, p := range alone {
+		if b.wants(p.name) {
+			if err := p.run(ctx); err != nil {
+				return fmt.Errorf("measure %s: %w", p.name, err)
+			}
 		}
+	}
+	if !slices.ContainsFunc(between, func(p part) bool { return b.wants(p.name) }) {
+		return nil
 	}
 	if err := b.setUp(ctx); err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		name string
-		run  func(context.Context) error
-	}{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"memory", b.agentMemory}, {"soak", b.soak}} {
-		if !b.wants(part.name) && !(part.name == "reconnect" && b.wants("wire")) {
+	for _, p := range between {
+		if !b.wants(p.name) && !(p.name == "reconnect" && b.wants("wire")) {
 			continue
 		}
-		b.say("measure %s", part.name)
-		if err := part.run(ctx); err != nil {
-			return fmt.Errorf("measure %s: %w\n--- center\n%s\n--- agent\n%s", part.name, err,
+		b.say("measure %s", p.name)
+		if err := p.run(ctx); err != nil {
+			return fmt.Errorf("measure %s: %w\n--- center\n%s\n--- agent\n%s", p.name, err,
 				drive.Tail(b.center.Log, 10), drive.Tail(b.agent.Log, 10))
 		}
 	}
 	return nil
 }
 
-func (b *bench) wants(part string) bool {
-	return len(b.figures) == 0 && part != "soak" || slices.Contains(b.figures, part)
+// part is what one name of a figure measures.
+type part struct {
+	name string
+	run  func(context.Context) error
+}
+
+func (b *bench) wants(name string) bool {
+	return len(b.figures) == 0 && name != "soak" && name != "api" || slices.Contains(b.figures, name)
 }
 
 func (b *bench) say(format string, args ...any) {

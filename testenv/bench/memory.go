@@ -96,8 +96,7 @@ func (b *bench) centerMemory(ctx context.Context) error {
 	for _, n := range []int{1, 100, 1000} {
 		began := time.Now()
 		for ; made < n; made++ {
-			if err := k.Create(ctx, "/apis/skerry.dev/v1alpha1/spaces", object{"apiVersion": "skerry.dev/v1alpha1", "kind": "Space",
-				"metadata": object{"name": fmt.Sprintf("s%04d", made)}, "spec": object{}}); err != nil {
+			if err := makeSpace(ctx, k, fmt.Sprintf("s%04d", made)); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
@@ -31,10 +32,11 @@ import (
 // components maps the name of each tool to what runs it with os.Args and
 // returns the exit code.
 var components = map[string]func() int{
-	"kubelet":    component(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
-	"kube-proxy": component(proxy.NewProxyCommand),
-	"kubectl":    runKubectl,
-	"server":     runServer,
+	"kube-apiserver": component(apiserver.NewAPIServerCommand),
+	"kubelet":        component(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kube-proxy":     component(proxy.NewProxyCommand),
+	"kubectl":        runKubectl,
+	"server":         runServer,
 }
 
 func component(build func() *cobra.Command) func() int {

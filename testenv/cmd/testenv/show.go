@@ -54,14 +54,15 @@ func demoCommand() *cli.Command {
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure the product; one JSON line a figure",
-		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire or memory (default: all of these), or soak"},
+		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, memory or spaces (default: all of these), or api or soak"},
+			&cli.StringFlag{Name: "etcd", Value: "etcd", Usage: "the program etcd, for the figure api"},
 			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects and 3,000 pods"}},
 		Action: func(c *cli.Context) error {
 			skerry, testenv, kubectl, err := programs(c)
 			if err != nil {
 				return err
 			}
-			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Figures: c.StringSlice("figure"),
+			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Etcd: c.String("etcd"), Figures: c.StringSlice("figure"),
 				Soak: c.Duration("soak"), Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}
