@@ -157,11 +157,11 @@ bin/etcd:
 	mv bin/deb/root/usr/bin/etcd $@
 	rm -rf bin/deb
 
-# A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer.
+# A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer, KEEP=1 leaves the logs.
 .PHONY: walk
 walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS; needs root)
 	bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
-	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(LIMIT),--limit $(LIMIT))
+	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(KEEP),--keep)
 
 .PHONY: image
 image: bin/skerry ## container image from the built binary (installs buildah when it is missing)

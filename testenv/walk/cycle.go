@@ -24,8 +24,12 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return fmt.Errorf("cycle %d: %w", c.number, err)
 	}
-	if err := w.settleSpace(ctx); err != nil {
+	again, err := w.settleSpace(ctx)
+	if err != nil {
 		return fmt.Errorf("cycle %d: %w", c.number, err)
+	}
+	if again {
+		stopped = time.Now()
 	}
 	as, err := w.converge(ctx)
 	if err != nil {
@@ -34,18 +38,17 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 	w.cycles++
 	var slowest time.Duration
 	var told []string
-	for i, f := range c.faults {
-		took := w.took(f, as, mended[i], stopped)
+	whole := healed(c.faults, mended, stopped, w.model.sites)
+	for _, f := range c.faults {
+		took := took(f, as, whole)
 		slowest = max(slowest, took)
 		w.healed[f.kind] = append(w.healed[f.kind], took)
 		w.done[f.kind]++
 		told = append(told, f.String())
 	}
 	w.say("cycle %d: %s; as the model says %.1f s after that", c.number, strings.Join(told, "; "), slowest.Seconds())
-	for site, at := range as {
-		if at.Sub(stopped) > slow {
-			fmt.Fprintf(w.Log, "   %s: %.1f s after the last write; the end of its agent's log:\n%s\n", site, at.Sub(stopped).Seconds(), w.lab.tail(site))
-		}
+	if slowest > slow {
+		w.tellSlow(c, as, whole, mended, stopped)
 	}
 	return w.lab.dead()
 }
@@ -53,19 +56,43 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 // slow is what the log says more about.
 const slow = 5 * time.Second
 
-// took is how long after its fault was mended, and after the last write, a site, or for the center's fault every site, was as it is to be.
-func (w *walk) took(f fault, as map[string]time.Time, mended, stopped time.Time) time.Duration {
-	from := mended
-	if stopped.After(from) {
-		from = stopped
-	}
-	var took time.Duration
-	for site, at := range as {
-		if f.site == noPartition || f.site == site {
-			took = max(took, at.Sub(from))
+// healed returns from when on nothing keeps each site from being as it is to be: the last of its own faults and of the center's is mended, and
+// the last write is made.
+func healed(faults []fault, mended []time.Time, stopped time.Time, sites []string) map[string]time.Time {
+	whole := map[string]time.Time{}
+	for _, s := range sites {
+		whole[s] = stopped
+		for i, f := range faults {
+			if (f.site == s || f.site == noPartition) && mended[i].After(whole[s]) {
+				whole[s] = mended[i]
+			}
 		}
 	}
-	return took
+	return whole
+}
+
+// took is how long after it was healed a site, or for the center's fault every site, was as it is to be.
+func took(f fault, as, whole map[string]time.Time) (longest time.Duration) {
+	for site, at := range as {
+		if f.site == noPartition || f.site == site {
+			longest = max(longest, at.Sub(whole[site]))
+		}
+	}
+	return longest
+}
+
+// tellSlow tells what happened when in a cycle that took long, and what the agents said.
+func (w *walk) tellSlow(c cycle, as, whole map[string]time.Time, mended []time.Time, stopped time.Time) {
+	at := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+	for i, f := range c.faults {
+		fmt.Fprintf(w.Log, "   %s: mended at %s\n", f, at(mended[i]))
+	}
+	fmt.Fprintf(w.Log, "   the last write at %s\n", at(stopped))
+	for site, is := range as {
+		if is.Sub(whole[site]) > slow {
+			fmt.Fprintf(w.Log, "   %s: healed at %s, as the model says at %s; the end of its agent's log:\n%s\n", site, at(whole[site]), at(is), w.lab.tail(site))
+		}
+	}
 }
 
 // suffer does one fault and mends it, and returns when that was.
@@ -85,10 +112,11 @@ func (w *walk) suffer(ctx context.Context, f fault, began time.Time) (time.Time,
 		return time.Time{}, err
 	}
 	time.Sleep(time.Until(began.Add(f.until)))
-	mended := time.Now()
+	mended := time.Now() // of a process, when its start begins
 	switch f.kind {
 	case cutSilent, cutLink:
 		err = w.lab.heal(ctx, f.site)
+		mended = time.Now()
 	case killAgent:
 		err = w.lab.startAgent(f.site)
 	case killCenter:

@@ -25,6 +25,8 @@ type Options struct {
 	Sites, Objects, Partitions, Kills int
 	// Limit ends the walk before its last cycle; 0 means none.
 	Limit time.Duration
+	// Keep leaves data and logs of center and agents although nothing was found.
+	Keep bool
 	// Out gets the figures, Log a line for each cycle.
 	Out, Log io.Writer
 }
@@ -73,7 +75,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		if err != nil && !errors.Is(err, ErrBroken) {
 			fmt.Fprintln(o.Log, w.lab.logs())
 		}
-		if err = errors.Join(err, w.lab.down()); errors.Is(err, ErrBroken) {
+		if err = errors.Join(err, w.lab.down()); o.Keep || errors.Is(err, ErrBroken) {
 			w.say("the data and the logs of center and agents are left in %s", dir)
 			return
 		}

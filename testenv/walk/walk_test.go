@@ -135,3 +135,23 @@ func TestDiffering(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestHealed: a site is healed with the last fault that keeps it from its center, not with its own.
+func TestHealed(t *testing.T) {
+	zero := time.Unix(1_000_000, 0)
+	at := func(seconds int) time.Time { return zero.Add(time.Duration(seconds) * time.Second) }
+	link, center, agent := fault{kind: cutLink, site: "a"}, fault{kind: killCenter}, fault{kind: killAgent, site: "b"}
+	whole := healed([]fault{link, center, agent}, []time.Time{at(3), at(20), at(25)}, at(15), []string{"a", "b", "c"})
+	if want := map[string]time.Time{"a": at(20), "b": at(25), "c": at(20)}; !reflect.DeepEqual(whole, want) {
+		t.Errorf("healed at %v, want %v", whole, want)
+	}
+	if whole := healed([]fault{link}, []time.Time{at(3)}, at(15), []string{"a"}); whole["a"] != at(15) {
+		t.Errorf("healed at %v, before the last write", whole)
+	}
+	as := map[string]time.Time{"a": at(21), "b": at(29), "c": at(26)}
+	for f, want := range map[fault]time.Duration{link: time.Second, agent: 4 * time.Second, center: 6 * time.Second} {
+		if got := took(f, as, whole); got != want {
+			t.Errorf("%s took %s, want %s", f.kind, got, want)
+		}
+	}
+}

@@ -153,17 +153,17 @@ func (w *walk) label(ctx context.Context, namespace, site string) error {
 	return w.lab.space.MergePatch(ctx, "/api/v1/namespaces/"+namespace, map[string]any{"metadata": map[string]any{"labels": map[string]any{pinLabel: site}}})
 }
 
-// settleSpace finds out what became of writes without an answer, when the center is back.
-func (w *walk) settleSpace(ctx context.Context) error {
+// settleSpace finds out what became of writes without an answer, when the center is back. It tells whether it has written something itself.
+func (w *walk) settleSpace(ctx context.Context) (wrote bool, err error) {
 	for _, n := range w.unmoved {
 		if err := w.label(ctx, n, w.model.namespaces[n]); err != nil {
-			return err
+			return false, err
 		}
 	}
-	w.unmoved = nil
+	wrote, w.unmoved = len(w.unmoved) > 0, nil
 	shapes, err := readAll(ctx, w.lab.space)
 	if err != nil {
-		return err
+		return wrote, err
 	}
 	for _, o := range w.model.objects {
 		is := shapes[o.key()]
@@ -177,7 +177,7 @@ func (w *walk) settleSpace(ctx context.Context) error {
 		}
 		o.unknown = false
 	}
-	return nil
+	return wrote, nil
 }
 
 // visible is a shape as the space shows it: of what does not exist nothing is known.

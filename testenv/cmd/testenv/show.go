@@ -78,6 +78,7 @@ func walkCommand() *cli.Command {
 			&cli.IntFlag{Name: "partitions", Value: 200, Usage: "how many links are cut"},
 			&cli.IntFlag{Name: "kills", Value: 200, Usage: "how many processes are killed"},
 			&cli.DurationFlag{Name: "limit", Usage: "end after this `DURATION` although faults are left"},
+			&cli.BoolFlag{Name: "keep", Usage: "leave the data and the logs of center and agents"},
 		},
 		Action: func(c *cli.Context) error {
 			skerry, testenv, kubectl, err := programs(c)
@@ -85,7 +86,7 @@ func walkCommand() *cli.Command {
 				return err
 			}
 			return walk.Run(c.Context, walk.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Seed: c.Uint64("seed"), Sites: c.Int("sites"),
-				Objects: c.Int("objects"), Partitions: c.Int("partitions"), Kills: c.Int("kills"), Limit: c.Duration("limit"),
+				Objects: c.Int("objects"), Partitions: c.Int("partitions"), Kills: c.Int("kills"), Limit: c.Duration("limit"), Keep: c.Bool("keep"),
 				Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}
