@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -35,18 +36,32 @@ func (c *Client) NamespacedResources(ctx context.Context) ([]Resource, error) {
 	return out, nil
 }
 
+// groupsAtOnce is how many API groups are asked for their resources at the same time.
+const groupsAtOnce = 8
+
 // Served returns every resource that can be listed. With the error of a group whose server does not answer come those of the others.
 func (c *Client) Served(ctx context.Context) ([]Served, error) {
-	groups := metav1.APIGroupList{}
-	if _, err := c.call(ctx, http.MethodGet, "/apis", nil, "", nil, &groups); err != nil {
+	list := metav1.APIGroupList{}
+	if _, err := c.call(ctx, http.MethodGet, "/apis", nil, "", nil, &list); err != nil {
 		return nil, fmt.Errorf("list API groups: %w", err)
 	}
-	out, err := c.resources(ctx, "/api/v1", "", "v1")
-	for _, g := range groups.Groups {
-		more, failed := c.resources(ctx, "/apis/"+g.PreferredVersion.GroupVersion, g.Name, g.PreferredVersion.Version)
-		out, err = append(out, more...), errors.Join(err, failed)
+	core := metav1.APIGroup{PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "v1", Version: "v1"}}
+	groups := append([]metav1.APIGroup{core}, list.Groups...)
+	served, errs := make([][]Served, len(groups)), make([]error, len(groups))
+	var asking errgroup.Group
+	asking.SetLimit(groupsAtOnce)
+	for i, g := range groups {
+		path := "/apis/" + g.PreferredVersion.GroupVersion
+		if g.Name == "" {
+			path = "/api/v1"
+		}
+		asking.Go(func() error {
+			served[i], errs[i] = c.resources(ctx, path, g.Name, g.PreferredVersion.Version)
+			return nil // the others are wanted in any case
+		})
 	}
-	return out, err
+	_ = asking.Wait()
+	return slices.Concat(served...), errors.Join(errs...)
 }
 
 func (c *Client) resources(ctx context.Context, path, group, version string) ([]Served, error) {

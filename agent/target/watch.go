@@ -17,8 +17,11 @@ import (
 // ErrExpired is returned when the target no longer has the history since a resourceVersion: list again.
 var ErrExpired = errors.New("the target's history does not reach back so far")
 
-// pageSize is how many objects one page of a list holds; it bounds the memory of listing.
-const pageSize = 50
+// A page of a list holds so many objects, which bounds the memory of listing; more where only metadata are asked for.
+const (
+	pageSize         = 50
+	metadataPageSize = 250
+)
 
 // Listing says what to list and watch: all namespaces of one resource.
 type Listing struct {
@@ -43,9 +46,12 @@ func (l Listing) accept(metadata string) string {
 
 // List visits all objects, page by page, and returns the resourceVersion that a Watch may start at.
 func (c *Client) List(ctx context.Context, l Listing, visit func(*Object) error) (string, error) {
-	next := ""
+	next, size := "", pageSize
+	if l.MetadataOnly {
+		size = metadataPageSize
+	}
 	for {
-		page, err := c.page(ctx, l, next, pageSize)
+		page, err := c.page(ctx, l, next, size)
 		if err != nil {
 			return "", err
 		}

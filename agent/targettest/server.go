@@ -195,8 +195,10 @@ func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 	group, version, root := "", "v1", parts[0] == "apis"
 	if root && len(parts) == 1 {
 		var groups []any
+		named := map[string]bool{"": true} // core is none
 		for _, k := range s.kinds {
-			if k.Group != "" {
+			if !named[k.Group] {
+				named[k.Group] = true
 				groups = append(groups, groupOf(k))
 			}
 		}
