@@ -118,6 +118,7 @@ func (d *Door) Run(ctx context.Context) error {
 	defer streams.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	before := d.roll.before()
 	var running sync.WaitGroup
 	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })
@@ -125,7 +126,7 @@ func (d *Door) Run(ctx context.Context) error {
 	running.Go(func() { d.keepStatus(ctx) })
 	running.Go(func() { d.rotate(ctx) })
 	running.Go(func() {
-		d.roll.call(ctx, func(target string) bool { return d.session(target) != nil },
+		d.roll.call(ctx, before, func(target string) bool { return d.session(target) != nil },
 			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(d.cfg.ResetKey, target)) })
 	})
 	running.Go(func() { d.roll.run(ctx) })

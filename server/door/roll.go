@@ -35,7 +35,8 @@ type roll struct {
 const (
 	// maxRoll bounds the roll, in memory and in the file.
 	maxRoll = 50_000
-	// rollDelay is how long changes are gathered into one write of the file; a large one is written more seldom.
+	// rollDelay is the least time between two writes of the file; a large one is written more seldom. The first change after a pause is written at once:
+	// a center may be killed right after a site has come from another address.
 	rollDelay    = time.Second
 	rollDelayPer = time.Second / 2000
 	// callPace is how long the center waits between two calls: a site that was called comes with a handshake.
@@ -44,8 +45,10 @@ const (
 	maxRollLine = 128
 )
 
-// callAgain is when sites that have not come are called again after the first call: a datagram may be lost.
-var callAgain = []time.Duration{0, 700 * time.Millisecond, 2 * time.Second, 6 * time.Second}
+// callAgain is how long after the call before it sites that have not come are called again: a datagram may be lost, and a link that was down when the
+// center died may come back later than the center. They are called for half a minute, ever more seldom.
+var callAgain = []time.Duration{0, 700 * time.Millisecond, 800 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2 * time.Second, 3 * time.Second,
+	4 * time.Second, 6 * time.Second, 9 * time.Second}
 
 func newRoll(path string, log *slog.Logger) *roll {
 	return &roll{path: path, log: log, entries: map[string]netip.AddrPort{}, dirty: make(chan struct{}, 1)}
@@ -103,14 +106,14 @@ func (r *roll) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		if err := r.write(); err != nil {
+			r.log.Warn("who is connected could not be noted; after a crash sites come back some seconds later", "err", err)
+		}
 		r.mu.Lock()
 		n := len(r.entries)
 		r.mu.Unlock()
 		if !pause(ctx, rollDelay+time.Duration(n)*rollDelayPer) {
 			return
-		}
-		if err := r.write(); err != nil {
-			r.log.Warn("who is connected could not be noted; after a crash sites come back some seconds later", "err", err)
 		}
 	}
 }
@@ -129,20 +132,21 @@ func (r *roll) write() error {
 	return os.Rename(r.path+".new", r.path)
 }
 
-// call calls everybody who was connected before and has not come since.
-func (r *roll) call(ctx context.Context, came func(target string) bool, wake func(to net.Addr, target string) error) {
+// before returns who was connected before. They stay on the roll until they have come, or were called in vain. It is called once, before anybody comes.
+func (r *roll) before() map[string]netip.AddrPort {
 	waiting := r.load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.entries, waiting)
+	return waiting
+}
+
+// call calls everybody who was connected before and has not come since.
+func (r *roll) call(ctx context.Context, waiting map[string]netip.AddrPort, came func(target string) bool, wake func(to net.Addr, target string) error) {
 	if len(waiting) == 0 {
 		return
 	}
 	r.log.Info("calling the sites that were connected before", "sites", len(waiting))
-	r.mu.Lock()
-	for name, at := range waiting { // until they have come, or were called in vain, they stay on the roll
-		if _, ok := r.entries[name]; !ok && len(r.entries) < maxRoll {
-			r.entries[name] = at
-		}
-	}
-	r.mu.Unlock()
 	for _, after := range callAgain {
 		if !pause(ctx, after) {
 			return

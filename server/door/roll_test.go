@@ -31,6 +31,11 @@ func TestRoll(t *testing.T) {
 		r := newRoll(path, slog.New(slog.DiscardHandler))
 		var running sync.WaitGroup
 		running.Go(func() { r.run(ctx) })
+		r.note("site-0", at(0))
+		synctest.Wait() // no time passes: the center may be killed now
+		if text, err := os.ReadFile(path); string(text) != "site-0 "+at(0).String()+"\n" {
+			t.Errorf("after the first site the roll is %q: %v", text, err)
+		}
 		for i := range 5 {
 			r.note(fmt.Sprint("site-", i), at(i))
 		}
@@ -56,7 +61,7 @@ func TestRoll(t *testing.T) {
 		r = newRoll(path, slog.New(slog.DiscardHandler))
 		called := map[string]int{}
 		came := func(target string) bool { return target == "site-1" && called[target] > 0 || target == "site-2" }
-		r.call(t.Context(), came, func(to net.Addr, target string) error {
+		r.call(t.Context(), r.before(), came, func(to net.Addr, target string) error {
 			called[target]++
 			return nil
 		})
