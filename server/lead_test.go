@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -76,4 +77,30 @@ func TestDeposedLeaderDoesNotWrite(t *testing.T) {
 			t.Errorf("%d requests went through", server.n)
 		}
 	})
+}
+
+// Agents that come over TCP are served while the door is open, and by the leader alone; else their handshake is refused at once.
+func TestAgentsAreRefusedWhileTheDoorIsClosed(t *testing.T) {
+	served := &tls.Config{}
+	for name, c := range map[string]struct {
+		server *Server
+		open   bool
+		want   bool
+	}{
+		"it starts":        {&Server{}, false, false},
+		"it serves":        {&Server{}, true, true},
+		"it does not lead": {&Server{lead: newLeadership("me", nil, slog.New(slog.DiscardHandler))}, true, false},
+		"it stands by":     {&Server{lead: newLeadership("me", nil, slog.New(slog.DiscardHandler))}, false, false},
+	} {
+		c.server.open.Store(c.open)
+		config := c.server.agentsWhileOpen(func() *tls.Config { return served })()
+		if (config == served) != c.want {
+			t.Errorf("%s: served is %t, want %t", name, config == served, c.want)
+		}
+		if config != served {
+			if _, err := config.GetConfigForClient(nil); !errors.Is(err, errClosed) {
+				t.Errorf("%s: refused with %v", name, err)
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -59,19 +60,20 @@ func (s *Server) onlyLeader(h http.Handler) http.Handler {
 	})
 }
 
-// agentsWhileLeading refuses the handshakes of agents at a replica that stands by, so that they try the next address.
-func (s *Server) agentsWhileLeading(door func() *tls.Config) func() *tls.Config {
-	if s.cfg.Datastore == "" {
-		return door
-	}
-	refuse := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errNotLeading }}
+// agentsWhileOpen refuses the handshakes of agents over TCP while the door is closed: at a replica that stands by, so that they try the next address, and
+// while a center starts. A connection that nobody serves would win the agents' race against UDP, where what they send waits for the door.
+func (s *Server) agentsWhileOpen(door func() *tls.Config) func() *tls.Config {
+	refuse := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errClosed }}
 	return func() *tls.Config {
-		if s.lead.holds() {
+		if s.open.Load() && (s.lead == nil || s.lead.holds()) {
 			return door()
 		}
 		return refuse
 	}
 }
+
+// errClosed is why an agent's handshake is refused.
+var errClosed = errors.New("this center, or this replica of it, does not serve agents now")
 
 // Won is closed when this replica leads. Of a center of one replica it is nil.
 func (l *leadership) Won() <-chan struct{} {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,6 +81,7 @@ type Server struct {
 	metrics   *metrics.Registry
 	scrape    *metrics.Listener // nil without MetricsListen
 	port      *listen.Port
+	open      atomic.Bool // the door serves agents
 	ready     chan struct{}
 	readyOnce sync.Once
 	closers   []func() error
@@ -138,7 +140,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.port = listen.New(listen.Config{
 		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
-		Agents: s.agentsWhileLeading(sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() })),
+		Agents: s.agentsWhileOpen(sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() })),
 	})
 	webhooks, err := outboundRules(s.cfg)
 	if err != nil {
@@ -247,6 +249,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("summary", s.summary.Run)
 		start("garbage collector", s.garbage.Run)
 		start("door", s.door.Run)
+		s.open.Store(true)
 		s.beReady()
 	}
 	<-ctx.Done()
