@@ -15,7 +15,7 @@ import (
 // Waits between two tries.
 const (
 	firstWait   = 200 * time.Millisecond
-	silentWait  = 3 * time.Second  // at most, while the parent is not heard, so that a link that is back is used within seconds
+	silentWait  = 3 * time.Second  // at most, while the parent is not heard, so that a link that is back is used within seconds; less at first
 	longestWait = 30 * time.Second // at most, when the parent answers and does not let this site in, or was not heard for long
 	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
 	longSilence = 5 * time.Minute
@@ -59,7 +59,7 @@ func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	case silent > longSilence:
 		return fullJitter(failures, min(longestWait, max(silentWait, silent/100)))
 	default:
-		return fullJitter(failures, silentWait)
+		return fullJitter(failures, min(silentWait, max(shortestGap, silent/10)))
 	}
 }
 

@@ -23,6 +23,8 @@ func TestWaitAfter(t *testing.T) {
 	}{
 		{errors.New("cut"), 1, 0, 0, firstWait},
 		{errors.New("cut"), 3, 0, 0, 4 * firstWait},
+		{errors.New("cut"), 1000, 5 * time.Second, 0, shortestGap},
+		{errors.New("cut"), 1000, 20 * time.Second, 0, 2 * time.Second},
 		{errors.New("cut"), 1000, time.Minute, 0, silentWait},
 		{errors.New("cut"), 1000, 20 * time.Minute, 0, 12 * time.Second},
 		{errors.New("cut"), 1000, 30 * 24 * time.Hour, 0, longestWait},

@@ -106,7 +106,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 			switch {
 			case silent && other == nil:
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
-				begin(becauseSilent, u.dialBesides(s))
+				begin(becauseSilent, u.dial(longHandshake, pulse.heard, s.firstOnItsWay))
 			case !silent && other != nil && other.why == becauseSilent:
 				other.drop()
 				finish()
@@ -115,7 +115,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case <-u.woken:
 			if other == nil {
 				u.Log.Info("dialling the parent again beside the session", "why", becauseWoken)
-				begin(becauseWoken, u.dial(longHandshake))
+				begin(becauseWoken, u.dial(longHandshake, time.Now(), u.asRemembered))
 			}
 		case <-better:
 			if other == nil {
@@ -182,25 +182,13 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 // besideHeadStart is short: the way that fell silent is probably dead, and is kept where it was only the parent that was busy.
 const besideHeadStart = 100 * time.Millisecond
 
-// dialBesides races the ways to a parent that has fallen silent, beginning with the one that it was heard on.
-func (u *uplink) dialBesides(s *session) dialFunc {
-	return func(ctx context.Context) (tunnel.Conn, Way, error) {
-		ctx, cancel := context.WithTimeout(ctx, dialLimit)
-		defer cancel()
-		ways, network, err := u.ways(ctx)
-		if err != nil {
-			return nil, Way{}, err
-		}
-		starts := plan(ways, s.way, s.conn.Stats().RTT)
-		if len(starts) > 1 {
-			starts[1].after = besideHeadStart
-		}
-		conn, way, err := race(ctx, starts, u.dialer.dial(longHandshake))
-		if err == nil {
-			u.memory.note(network, way, conn.Stats().RTT)
-		}
-		return conn, way, err
+// firstOnItsWay is the order in which a parent that has fallen silent is dialled: beginning with the way that it was heard on.
+func (s *session) firstOnItsWay(ways []Way, _ string) []start {
+	starts := plan(ways, s.way, s.conn.Stats().RTT)
+	if len(starts) > 1 {
+		starts[1].after = besideHeadStart
 	}
+	return starts
 }
 
 // dialQUIC dials the address of a session over TCP by QUIC alone.

@@ -135,7 +135,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 // begin dials and starts a session where there is none.
 func (u *uplink) begin(ctx context.Context) (*session, error) {
 	u.rejoin(ctx)
-	conn, way, err := u.dial(patience(u.failures))(ctx)
+	conn, way, err := u.dial(patience(u.failures), u.heard, u.asRemembered)(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			u.Meter.DialFailed()
@@ -144,25 +144,6 @@ func (u *uplink) begin(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	return u.start(ctx, conn, way, nil), nil
-}
-
-// dial races all ways to the parent.
-func (u *uplink) dial(patience time.Duration) dialFunc {
-	return func(ctx context.Context) (tunnel.Conn, Way, error) {
-		ctx, cancel := context.WithTimeout(ctx, dialLimit)
-		defer cancel()
-		ways, network, err := u.ways(ctx)
-		if err != nil {
-			return nil, Way{}, err
-		}
-		good, rtt := u.memory.good(network)
-		conn, way, err := race(ctx, plan(ways, good, rtt), u.dialer.dial(patience))
-		if err != nil {
-			return nil, Way{}, fmt.Errorf("dial parent: %w", err)
-		}
-		u.memory.note(network, way, conn.Stats().RTT)
-		return conn, way, nil
-	}
 }
 
 // reason asks over another way why a dial failed when somebody has answered: a wrong CA and a wrong clock are told apart.

@@ -1,0 +1,120 @@
+package uplink
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// stood is a connection that stands, over which way, and in which network that was.
+type stood struct {
+	conn    tunnel.Conn
+	way     Way
+	network string
+}
+
+// try races the ways to the parent once.
+type try func(context.Context) (stood, error)
+
+// Times of fresh tries beside one that is not answered.
+const (
+	shortestGap = time.Second
+	freshTime   = 2 * time.Second // in which a fresh try is answered, or was in vain
+)
+
+// gapAfter is how long after one fresh try the next one begins: about a second, and more the longer nothing was heard, so that the parent is found within
+// a fraction of the outage and little is sent into a long one. Sites that lost their parent at the same moment do not try at the same moments.
+func gapAfter(silent time.Duration) time.Duration {
+	gap := min(longestWait, max(shortestGap, silent/10))
+	return gap/2 + rand.N(gap)
+}
+
+// insist tries until a connection stands or the first try has failed. That has time, because the path may be slow; but what it sends into an outage it
+// sends again ever more seldom, and would be heard late when that is over. So fresh tries are made beside it, one at a time. Heard is when something
+// was heard of the parent the last time.
+func insist(ctx context.Context, heard time.Time, first, fresh try) (stood, error) {
+	type result struct {
+		stood
+		err   error
+		first bool
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	results, running := make(chan result, 2), 0
+	launch := func(t try, isFirst bool) {
+		running++
+		go func() {
+			s, err := t(ctx)
+			results <- result{s, err, isFirst}
+		}()
+	}
+	defer func() {
+		cancel()
+		for range running {
+			if r := <-results; r.err == nil { // it stands too late
+				r.conn.Close(nil)
+			}
+		}
+	}()
+	launch(first, true)
+	next := time.Now().Add(gapAfter(time.Since(heard)))
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			next = time.Now().Add(gapAfter(time.Since(heard)))
+			launch(func(ctx context.Context) (stood, error) {
+				ctx, cancel := context.WithTimeout(ctx, freshTime)
+				defer cancel()
+				return fresh(ctx)
+			}, false)
+		case r := <-results:
+			running--
+			if r.err == nil || r.first {
+				return r.stood, r.err
+			}
+			timer.Reset(time.Until(next))
+		}
+	}
+}
+
+// order says when which way is tried, of those that lead to the parent in a network.
+type order func(ways []Way, network string) []start
+
+// asRemembered begins with the way that was good the last time.
+func (u *uplink) asRemembered(ways []Way, network string) []start {
+	good, rtt := u.memory.good(network)
+	return plan(ways, good, rtt)
+}
+
+// try races all ways to the parent, and gives each so much patience.
+func (u *uplink) try(patience time.Duration, order order) try {
+	return func(ctx context.Context) (stood, error) {
+		ways, network, err := u.ways(ctx)
+		if err != nil {
+			return stood{}, err
+		}
+		conn, way, err := race(ctx, order(ways, network), u.dialer.dial(patience))
+		if err != nil {
+			return stood{}, fmt.Errorf("dial parent: %w", err)
+		}
+		return stood{conn, way, network}, nil
+	}
+}
+
+// dial insists on a connection to the parent, of which something was heard the last time at heard.
+func (u *uplink) dial(patience time.Duration, heard time.Time, order order) dialFunc {
+	return func(ctx context.Context) (tunnel.Conn, Way, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		s, err := insist(ctx, heard, u.try(patience, order), u.try(shortHandshake, order))
+		if err != nil {
+			return nil, Way{}, err
+		}
+		u.memory.note(s.network, s.way, s.conn.Stats().RTT)
+		return s.conn, s.way, nil
+	}
+}
