@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,19 +37,18 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 		return fmt.Errorf("cycle %d: %w", c.number, err)
 	}
 	w.cycles++
-	var slowest time.Duration
+	whole := healed(mended, stopped)
 	var told []string
-	whole := healed(c.faults, mended, stopped, w.model.sites)
 	for _, f := range c.faults {
-		took := took(f, as, whole)
-		slowest = max(slowest, took)
-		w.healed[f.kind] = append(w.healed[f.kind], took)
+		w.converged[f.kind] = append(w.converged[f.kind], took(as, whole, f.site))
 		w.done[f.kind]++
 		told = append(told, f.String())
 	}
+	slowest := took(as, whole, noPartition)
+	w.converged[anyKind] = append(w.converged[anyKind], slowest)
 	w.say("cycle %d: %s; as the model says %.1f s after that", c.number, strings.Join(told, "; "), slowest.Seconds())
 	if slowest > slow {
-		w.tellSlow(c, as, whole, mended, stopped)
+		w.tellSlow(c, as, mended, stopped)
 	}
 	return w.lab.dead()
 }
@@ -56,42 +56,31 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 // slow is what the log says more about.
 const slow = 5 * time.Second
 
-// healed returns from when on nothing keeps each site from being as it is to be: the last of its own faults and of the center's is mended, and
-// the last write is made.
-func healed(faults []fault, mended []time.Time, stopped time.Time, sites []string) map[string]time.Time {
-	whole := map[string]time.Time{}
-	for _, s := range sites {
-		whole[s] = stopped
-		for i, f := range faults {
-			if (f.site == s || f.site == noPartition) && mended[i].After(whole[s]) {
-				whole[s] = mended[i]
-			}
-		}
-	}
-	return whole
+// healed is from when on nothing keeps the sites from being as they are to be: the last fault is mended, and the last write is made. It is one time for all,
+// because what moves between sites goes from the one only when it is at the other.
+func healed(mended []time.Time, stopped time.Time) time.Time {
+	return slices.MaxFunc(append(slices.Clone(mended), stopped), time.Time.Compare)
 }
 
-// took is how long after it was healed a site, or for the center's fault every site, was as it is to be.
-func took(f fault, as, whole map[string]time.Time) (longest time.Duration) {
-	for site, at := range as {
-		if f.site == noPartition || f.site == site {
-			longest = max(longest, at.Sub(whole[site]))
+// took is how long after it was healed a site, or for noPartition every site, was as it is to be.
+func took(as map[string]time.Time, whole time.Time, site string) (longest time.Duration) {
+	for s, at := range as {
+		if site == noPartition || site == s {
+			longest = max(longest, at.Sub(whole))
 		}
 	}
 	return longest
 }
 
 // tellSlow tells what happened when in a cycle that took long, and what the agents said.
-func (w *walk) tellSlow(c cycle, as, whole map[string]time.Time, mended []time.Time, stopped time.Time) {
+func (w *walk) tellSlow(c cycle, as map[string]time.Time, mended []time.Time, stopped time.Time) {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 	for i, f := range c.faults {
 		fmt.Fprintf(w.Log, "   %s: mended at %s\n", f, at(mended[i]))
 	}
 	fmt.Fprintf(w.Log, "   the last write at %s\n", at(stopped))
 	for site, is := range as {
-		if is.Sub(whole[site]) > slow {
-			fmt.Fprintf(w.Log, "   %s: healed at %s, as the model says at %s; the end of its agent's log:\n%s\n", site, at(whole[site]), at(is), w.lab.tail(site))
-		}
+		fmt.Fprintf(w.Log, "   %s: as the model says at %s; the end of its agent's log:\n%s\n", site, at(is), w.lab.tail(site))
 	}
 }
 

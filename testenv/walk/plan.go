@@ -52,6 +52,7 @@ const (
 	killAgent   kind = "kill -9 agent"
 	killCenter  kind = "kill -9 center"
 	noPartition      = ""
+	anyKind     kind = ""
 )
 
 func (k kind) partition() bool { return k == cutSilent || k == cutLink }

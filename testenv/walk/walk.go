@@ -45,9 +45,10 @@ type walk struct {
 	changing sync.RWMutex // held to change where a namespace's objects are to be
 	mu       sync.Mutex
 	unmoved  []string // namespaces whose move has no answer
-	healed   map[kind][]time.Duration
-	done     map[kind]int
-	cycles   int
+	// converged is how long the sites of a kind of fault took, and for anyKind all sites.
+	converged map[kind][]time.Duration
+	done      map[kind]int
+	cycles    int
 }
 
 // The number of namespaces, which move.
@@ -66,7 +67,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	for i := range o.Sites {
 		sites = append(sites, fmt.Sprintf("site-%c", 'a'+i))
 	}
-	w := &walk{Options: o, history: newHistory(), healed: map[kind][]time.Duration{}, done: map[kind]int{}, model: newModel(sites, namespaces, o.Objects),
+	w := &walk{Options: o, history: newHistory(), converged: map[kind][]time.Duration{}, done: map[kind]int{}, model: newModel(sites, namespaces, o.Objects),
 		lab: &lab{Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}, network: "walk", sites: sites,
 			configs: map[string]string{}, processes: map[string]*drive.Process{}}}
 	w.judge = newJudge(sites, w.history.object)

@@ -136,22 +136,19 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-// TestHealed: a site is healed with the last fault that keeps it from its center, not with its own.
+// TestHealed: a cycle is healed with its last fault, or its last write; what each site took is counted from there.
 func TestHealed(t *testing.T) {
 	zero := time.Unix(1_000_000, 0)
 	at := func(seconds int) time.Time { return zero.Add(time.Duration(seconds) * time.Second) }
-	link, center, agent := fault{kind: cutLink, site: "a"}, fault{kind: killCenter}, fault{kind: killAgent, site: "b"}
-	whole := healed([]fault{link, center, agent}, []time.Time{at(3), at(20), at(25)}, at(15), []string{"a", "b", "c"})
-	if want := map[string]time.Time{"a": at(20), "b": at(25), "c": at(20)}; !reflect.DeepEqual(whole, want) {
-		t.Errorf("healed at %v, want %v", whole, want)
+	for _, c := range []struct{ stopped, want int }{{15, 20}, {30, 30}} {
+		if whole := healed([]time.Time{at(3), at(20), at(7)}, at(c.stopped)); whole != at(c.want) {
+			t.Errorf("the last write at %d: healed at %s, want %d", c.stopped, whole.Sub(zero), c.want)
+		}
 	}
-	if whole := healed([]fault{link}, []time.Time{at(3)}, at(15), []string{"a"}); whole["a"] != at(15) {
-		t.Errorf("healed at %v, before the last write", whole)
-	}
-	as := map[string]time.Time{"a": at(21), "b": at(29), "c": at(26)}
-	for f, want := range map[fault]time.Duration{link: time.Second, agent: 4 * time.Second, center: 6 * time.Second} {
-		if got := took(f, as, whole); got != want {
-			t.Errorf("%s took %s, want %s", f.kind, got, want)
+	as := map[string]time.Time{"a": at(21), "b": at(29), "c": at(19)}
+	for site, want := range map[string]time.Duration{"a": time.Second, "b": 9 * time.Second, "c": 0, noPartition: 9 * time.Second} {
+		if got := took(as, at(20), site); got != want {
+			t.Errorf("%q took %s, want %s", site, got, want)
 		}
 	}
 }
