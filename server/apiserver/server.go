@@ -71,6 +71,7 @@ type Server struct {
 	front    *front
 	crds     *crdServers
 	sums     *sums
+	checks   *typeChecks
 	rules    *policy.Plugin
 	counts   *quotaUsage
 	usage    *spaceUsage
@@ -149,6 +150,7 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 	run("custom resources", s.crds.run)
 	run("aggregated roles", s.sums.run)
+	run("types of admission policies", s.checks.run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
 	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(rootSpace), s.config.Log) })
