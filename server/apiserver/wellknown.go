@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -18,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // wellKnown is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
@@ -44,6 +47,9 @@ type knownObject interface {
 	metav1.Object
 }
 
+// knownVersion is the resource version of what is not stored; the store never gives it to anything.
+const knownVersion = "1"
+
 // birth tells when the space of a request was made.
 type birth func(ctx context.Context) metav1.Time
 
@@ -52,7 +58,7 @@ func (s *wellKnown) in(ctx context.Context, name string) knownObject {
 	out := s.known[name].DeepCopyObject().(knownObject)
 	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(spaceOf(ctx)+"/"+s.resource.String()+"/"+name)).String()))
 	out.SetCreationTimestamp(s.born(ctx))
-	out.SetResourceVersion("1")
+	out.SetResourceVersion(knownVersion)
 	return out
 }
 
@@ -65,8 +71,13 @@ func (s *wellKnown) Get(ctx context.Context, name string, o *metav1.GetOptions) 
 	return obj, err
 }
 
-// List implements rest.Lister. The first page has all well-known objects: they cost no read.
+// List implements rest.Lister.
 func (s *wellKnown) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
+	if o != nil && o.Limit > 0 && spaceOf(ctx) != anySpace {
+		if from, ok := parseKnownPage(o.Continue); ok || o.Continue == "" {
+			return s.page(ctx, o, from)
+		}
+	}
 	list, err := s.stored.List(ctx, o)
 	if err != nil || spaceOf(ctx) == anySpace || o != nil && o.Continue != "" {
 		return list, err
@@ -160,28 +171,61 @@ func (s *wellKnown) Create(ctx context.Context, obj runtime.Object, validate res
 	return s.stored.Create(ctx, obj, validate, o)
 }
 
-// Update implements rest.Updater.
+// Update implements rest.Updater. A well-known object that is changed becomes a stored one first, the same to whoever has read it.
 func (s *wellKnown) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if s.known[name] != nil {
-		if err := s.store(ctx, name); err != nil {
+		made, err := s.store(ctx, name)
+		if err != nil {
 			return nil, false, err
+		}
+		if made != "" {
+			obj = rest.WrapUpdatedObjectInfo(obj, func(_ context.Context, changed, before runtime.Object) (runtime.Object, error) {
+				if object(changed).GetResourceVersion() == knownVersion && object(before).GetResourceVersion() == made {
+					object(changed).SetResourceVersion(made)
+				}
+				return changed, nil
+			})
 		}
 	}
 	return s.stored.Update(ctx, name, obj, create, update, force, o)
 }
 
-// store makes a well-known object a stored one, if it is not yet.
-func (s *wellKnown) store(ctx context.Context, name string) error {
+// store makes a well-known object a stored one, if it is not yet, and returns its version then.
+func (s *wellKnown) store(ctx context.Context, name string) (version string, err error) {
 	if have, err := s.isStored(ctx, name); have || err != nil {
+		return "", err
+	}
+	obj := s.in(ctx, name)
+	obj.SetResourceVersion("")
+	if !obj.GetCreationTimestamp().IsZero() {
+		if err := keepIdentity(obj); err != nil {
+			return "", err
+		}
+	}
+	out, err := s.plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
+	if apierrors.IsAlreadyExists(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return object(out).GetResourceVersion(), nil
+}
+
+// keepIdentity has the storage give a new object the UID that it has.
+func keepIdentity(obj knownObject) error {
+	identity, err := json.Marshal(v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()})
+	if err != nil {
 		return err
 	}
-	obj := s.known[name].DeepCopyObject()
-	_, err := s.plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
+	notes := maps.Clone(obj.GetAnnotations())
+	if notes == nil {
+		notes = map[string]string{}
 	}
-	return err
+	notes[v1alpha1.AnnotationImport] = string(identity)
+	obj.SetAnnotations(notes)
+	return nil
 }
 
 // Delete implements rest.GracefulDeleter.
