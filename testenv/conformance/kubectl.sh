@@ -3,7 +3,7 @@
 # first; this one takes what is there:
 #
 #   UPSTREAM  a directory with Kubernetes' sources
-#   KUBECTL   the path of kubectl
+#   PROGRAMS  a directory with kubectl and kubectl-convert
 #   SERVER    port and path of the API on 127.0.0.1: 7443/clusters/shop
 #   TOKEN     what its admin shows
 #   FUNCTION  the function: run_pod_tests
@@ -21,7 +21,7 @@ chmod -R u+w "$work/root"
 # A Go module does not say which of its files are programs.
 find "$work/root/test/fixtures/pkg/kubectl/plugins" -type f -name 'kubectl-*' -exec chmod +x {} +
 mkdir -p "$work/root/_output/bin" "$work/tmp" "$work/home"
-ln -s "$KUBECTL" "$work/root/_output/bin/kubectl"
+ln -s "$PROGRAMS/kubectl" "$PROGRAMS/kubectl-convert" "$work/root/_output/bin/"
 sed -i -e "s#admin-token#$TOKEN#g" -e "s#/tmp/record_command_canary#$work/tmp/canary#" "$work"/root/test/cmd/*.sh
 cd "$work/root"
 # What upstream's API server leaves in this directory: some certificate authority, which kubectl config is to write into a file.

@@ -124,7 +124,7 @@ func (r *run) call(ctx context.Context, space, name string) ([]byte, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "bash", filepath.Join(r.Lists, "kubectl.sh"))
-	cmd.Env = append(os.Environ(), "UPSTREAM="+r.Upstream, "KUBECTL="+r.Site.Kubectl, "SERVER="+server, "TOKEN="+strings.TrimSpace(token), "FUNCTION="+name)
+	cmd.Env = append(os.Environ(), "UPSTREAM="+r.Upstream, "PROGRAMS="+r.Built, "SERVER="+server, "TOKEN="+strings.TrimSpace(token), "FUNCTION="+name)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

@@ -18,9 +18,9 @@ import (
 
 // Options say what to run and with what.
 type Options struct {
-	// Skerry and Kubectl are the paths of the programs.
-	Skerry, Kubectl string
-	// Built is the directory with what `make conformance` builds: specs.test and ginkgo.
+	// Skerry is the path of the product's binary.
+	Skerry string
+	// Built is the directory with what `make conformance` builds: specs.test, ginkgo, kubectl and kubectl-convert, all of upstream.
 	Built string
 	// Lists is the directory with the declared lists, testenv/conformance.
 	Lists string
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := errors.Join(os.RemoveAll(logs), os.MkdirAll(logs, 0o755)); err != nil {
 		return fmt.Errorf("make a directory for logs: %w", err)
 	}
-	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Kubectl: o.Kubectl, Dir: dir}, logs: logs}
+	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Kubectl: filepath.Join(o.Built, "kubectl"), Dir: dir}, logs: logs}
 	if r.center, err = r.StartCenter(ctx, "center", ""); err != nil {
 		return err
 	}

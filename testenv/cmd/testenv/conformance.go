@@ -14,7 +14,7 @@ func conformanceCommand() *cli.Command {
 	return &cli.Command{
 		Name: "conformance", Usage: "run upstream's tests against spaces: make conformance",
 		Flags: []cli.Flag{skerryFlag(),
-			&cli.StringFlag{Name: "built", Value: "bin/conformance", Usage: "the directory with specs.test and ginkgo"},
+			&cli.StringFlag{Name: "built", Value: "bin/conformance", Usage: "the directory with specs.test, ginkgo and kubectl"},
 			&cli.StringFlag{Name: "lists", Value: "testenv/conformance", Usage: "the directory with the declared tests"},
 			&cli.StringFlag{Name: "upstream", Usage: "the directory of Kubernetes' sources"},
 			&cli.IntSliceFlag{Name: "spaces", Value: cli.NewIntSlice(1, 3), Usage: "run the specs in so many spaces at once; 0: not"},
@@ -24,13 +24,10 @@ func conformanceCommand() *cli.Command {
 			&cli.StringFlag{Name: "summary", Value: "bin/conformance/summary.json", Usage: "the file that gets the results"},
 		},
 		Action: func(c *cli.Context) error {
-			skerry, _, kubectl, err := programs(c)
-			if err != nil {
-				return err
-			}
-			o := upstream.Options{Skerry: skerry, Kubectl: kubectl, Functions: c.Bool("kubectl"), Procs: c.Int("procs"),
+			var err error
+			o := upstream.Options{Functions: c.Bool("kubectl"), Procs: c.Int("procs"),
 				Upstream: c.String("upstream"), Log: c.App.Writer}
-			for flag, path := range map[string]*string{"built": &o.Built, "lists": &o.Lists, "summary": &o.Summary} {
+			for flag, path := range map[string]*string{"skerry": &o.Skerry, "built": &o.Built, "lists": &o.Lists, "summary": &o.Summary} {
 				if *path, err = filepath.Abs(c.String(flag)); err != nil {
 					return err
 				}
