@@ -55,7 +55,11 @@ func strangers(t *testing.T, c *center) {
 		if got := code(alice, "/version"); got != http.StatusOK { // as nobody does
 			t.Errorf("alice gets the version of %s: %d", space, got)
 		}
-		_, err := clients(t, alice).CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
+		self, err := clients(t, alice).AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil || self.Status.UserInfo.Username != "alice" {
+			t.Errorf("alice asks %s who she is: %v", space, err)
+		}
+		_, err = clients(t, alice).CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no role binding of this space names this user") && space == "team-b" {
 			t.Errorf("alice lists what everybody in %s may: %v", space, err)
 		}

@@ -198,7 +198,7 @@ func (s *wellKnown) store(ctx context.Context, name string) (version string, err
 	}
 	obj := s.in(ctx, name)
 	obj.SetResourceVersion("")
-	if !obj.GetCreationTimestamp().IsZero() {
+	if born := obj.GetCreationTimestamp(); !born.IsZero() {
 		if err := keepIdentity(obj); err != nil {
 			return "", err
 		}
