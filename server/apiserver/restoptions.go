@@ -35,6 +35,7 @@ type storages struct {
 	exists  func(space string) bool
 	newest  func(prefix string) *kine.Watermark // the newest write below a prefix of keys
 	usage   *spaceUsage
+	history history
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -94,7 +95,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		prefix = "/" + strings.Trim(prefix, "/")
 		codec := keyCodec{config.Codec}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(s.client, nil, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
+		raw, err := etcd3.New(s.client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
 			keyTransformer{}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		if err != nil {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)

@@ -153,6 +153,7 @@ func (s *Server) serve(ctx context.Context) error {
 	run("types of admission policies", s.checks.run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
+	run("history", func(ctx context.Context) error { return s.storages.history.run(ctx, s.config.Store.Revision) })
 	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(rootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
