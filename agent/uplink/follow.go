@@ -31,9 +31,10 @@ type second struct {
 
 // The reasons for a second dial.
 const (
-	becauseSilent = "the parent is not heard any more"
-	becauseWoken  = "the parent says that it was restarted"
-	becauseBetter = "QUIC may get through again"
+	becauseSilent  = "the parent is not heard any more"
+	becauseStalled = "the parent was silent for long"
+	becauseWoken   = "the parent says that it was restarted"
+	becauseBetter  = "QUIC may get through again"
 )
 
 func (u *uplink) second(ctx context.Context, why string, dial dialFunc) *second {
@@ -107,6 +108,8 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 			case silent && other == nil:
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
 				begin(becauseSilent, u.dial(longHandshake, pulse.heard, s.firstOnItsWay))
+			case !silent && other != nil && other.why == becauseSilent && pulse.stalled():
+				other.why = becauseStalled
 			case !silent && other != nil && other.why == becauseSilent:
 				other.drop()
 				finish()
@@ -125,7 +128,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case r := <-results:
 			why := other.why
 			finish()
-			if why == becauseSilent && r.err == nil && !isSilent() {
+			if why == becauseSilent && r.err == nil && !isSilent() && !pulse.stalled() {
 				r.conn.Close(nil) // it was heard again meanwhile
 				pulse.wrong()
 				continue

@@ -129,9 +129,7 @@ func (c *center) count() int {
 // place makes a change and returns when the site has it, at the latest after a while.
 func (c *center) place(t *testing.T, s *site, limit time.Duration) time.Duration {
 	t.Helper()
-	c.revision++
-	k := storetest.Key(int(c.revision))
-	c.feed.Apply(c.revision, store.Change{Key: k, Hash: store.HashBody(1, []byte(`{"name":"`+k.Name+`"}`)), Generation: 1})
+	c.change()
 	began := time.Now()
 	within(t, limit, "a change", func() bool { return s.desired.Position() == c.feed.Head() })
 	return time.Since(began)

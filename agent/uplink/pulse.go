@@ -8,9 +8,12 @@ import (
 
 // Times of listening for a pulse.
 const (
-	lookEvery      = 250 * time.Millisecond
-	shortPatience  = 1500 * time.Millisecond
-	longPatience   = 10 * time.Second
+	lookEvery     = 250 * time.Millisecond
+	shortPatience = 1500 * time.Millisecond
+	longPatience  = 10 * time.Second
+	// longGap is how long a silent side that is heard again was silent when the connection is worth replacing: what was on its way is sent again as
+	// late after the outage as that was long.
+	longGap        = 3 * time.Second
 	repeatedSounds = 2
 	// attention is how long after its last use a link is asked for signs of life often: who has just changed something is waiting for
 	// more, and a link that nobody has used for longer costs a fourth.
@@ -23,11 +26,12 @@ type pulse struct {
 	patience time.Duration // grows when silence was a false alarm
 	looked   time.Time
 	last     tunnel.Stats
-	used     time.Time // when the link was in use the last time
-	heard    time.Time // when something came the last time
-	probed   time.Time // when this side asked the last time
-	asked    time.Time // when something was sent first since then
-	sounds   int       // at how many looks something had been sent since then
+	used     time.Time     // when the link was in use the last time
+	heard    time.Time     // when something came the last time
+	gap      time.Duration // how long nothing had come before that
+	probed   time.Time     // when this side asked the last time
+	asked    time.Time     // when something was sent first since then
+	sounds   int           // at how many looks something had been sent since then
 }
 
 func newPulse(now time.Time, patience time.Duration) *pulse {
@@ -46,7 +50,7 @@ func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, as
 	patience := max(p.patience, 4*s.RTT)
 	switch {
 	case s.ReceivedBytes != p.last.ReceivedBytes:
-		p.heard, p.sounds = now, 0
+		p.gap, p.heard, p.sounds = now.Sub(p.heard), now, 0
 	case s.SentBytes != p.last.SentBytes:
 		if p.sounds == 1 && now.Sub(p.asked) > patience { // it needed no answer: what is lost is sent again sooner
 			p.sounds = 0
@@ -64,6 +68,9 @@ func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, as
 		quic && p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
 	return silent, ask
 }
+
+// stalled tells, of a silent side that was heard again, whether the connection may still stand still for seconds.
+func (p *pulse) stalled() bool { return p.gap > longGap }
 
 // wrong is called when a silent side was heard again.
 func (p *pulse) wrong() { p.patience = min(2*p.patience, longPatience) }

@@ -116,3 +116,26 @@ func TestPulseOfABusyMachine(t *testing.T) {
 		}
 	}
 }
+
+// A connection that was silent for long and is heard again may stand still for as long again; one that was silent for a moment does not.
+func TestStalled(t *testing.T) {
+	for silent, want := range map[time.Duration]bool{2 * time.Second: false, longGap: false, longGap + lookEvery: true, time.Minute: true} {
+		now := time.Now()
+		p, stats := newPulse(now, 0), tunnel.Stats{}
+		for end := now.Add(silent); now.Before(end); {
+			now = now.Add(lookEvery)
+			stats.SentBytes++
+			if now.Equal(end) {
+				stats.ReceivedBytes++
+			}
+			p.look(now, stats, true, true)
+		}
+		if p.stalled() != want {
+			t.Errorf("after %s of silence: stalled is %t", silent, p.stalled())
+		}
+		stats.ReceivedBytes++
+		if p.look(now.Add(lookEvery), stats, true, true); p.stalled() {
+			t.Errorf("stalled although it is heard all the time")
+		}
+	}
+}
