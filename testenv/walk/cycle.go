@@ -45,7 +45,9 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 		told = append(told, f.String())
 	}
 	slowest := took(as, whole, noPartition)
-	w.converged[anyKind] = append(w.converged[anyKind], slowest)
+	if len(c.faults) > 0 {
+		w.converged[anyKind] = append(w.converged[anyKind], slowest)
+	}
 	w.say("cycle %d: %s; as the model says %.1f s after that", c.number, strings.Join(told, "; "), slowest.Seconds())
 	if slowest > slow {
 		w.tellSlow(c, as, mended, stopped)
