@@ -44,6 +44,9 @@ kubectl config set-cluster local --insecure-skip-tls-verify --server "https://12
 kubectl config set-context "$CONTEXT" --user test-admin --cluster local
 kubectl config use-context "$CONTEXT"
 
+# A space has the namespaces default and kube-system. One function looks for the other one that kube-apiserver makes.
+kubectl create namespace kube-public
+
 # Upstream's functions leave out what the API server does not have when it is not named here; a space has no nodes, and serves no
 # certificate signing requests.
 SUPPORTED_RESOURCES=(clusterroles configmaps cronjobs deployments namespaces persistentvolumeclaims persistentvolumes pods podtemplates
