@@ -161,7 +161,7 @@ func siteName(c *cli.Context) (string, error) {
 func centerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
-		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage)),
+		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
 				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may still be renewed"},
@@ -183,7 +183,7 @@ func centerCommand() *cli.Command {
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag),
 				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
 				AuthenticationConfig: c.String("authentication-config"), AuditPolicyFile: c.String("audit-policy-file"), AuditLogPath: c.String("audit-log-path"),
-				WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log})
+				SpacesDomain: c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log})
 			if err != nil {
 				return err
 			}

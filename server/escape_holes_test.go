@@ -48,6 +48,15 @@ var holes = map[string]func(*world, http.Handler) http.Handler{
 			}
 		})
 	},
+	"a host counts more than the path": func(_ *world, h http.Handler) http.Handler {
+		return rewriting(h, func(r *http.Request) {
+			if name, ok := strings.CutSuffix(r.Host, "."+spacesDomain); ok {
+				if _, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/clusters/"), "/"); ok && strings.HasPrefix(r.URL.Path, "/clusters/") {
+					r.Host, r.URL.Path = "center.test", "/clusters/"+name+"/"+rest
+				}
+			}
+		})
+	},
 	"a deletion reaches the twin": func(w *world, h http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(rw, r)

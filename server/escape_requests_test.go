@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// spacesDomain is the domain below which spaces have hosts.
+const spacesDomain = "spaces.test"
+
 // generator makes requests of one phase: all name its space, and want what is in another one.
 type generator struct {
 	w     *world
@@ -41,7 +44,8 @@ func (g *generator) request() request {
 		body, contentType = g.body(method, what)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s%s HTTP/1.1\r\nHost: %s\r\n", method, target, query, pick(g.r, "center.test", g.other.name, g.other.name+".center.test"))
+	target, host := g.host(target)
+	fmt.Fprintf(&text, "%s %s%s HTTP/1.1\r\nHost: %s\r\n", method, target, query, host)
 	for _, h := range g.headers() {
 		text.WriteString(h + "\r\n")
 		watches = watches || strings.HasPrefix(h, "Upgrade")
@@ -51,6 +55,20 @@ func (g *generator) request() request {
 	}
 	text.WriteString("\r\n" + body)
 	return request{text.String(), watches || strings.Contains(target, "/watch/")}
+}
+
+// host is a host that a request may be sent to without meaning another space by it: one that is nothing to the center, the host of another space where the
+// path names the phase's own, or the host of that, by which the path is shorter.
+func (g *generator) host(target string) (shorter, host string) {
+	own := g.phase.space.name
+	if rest, ok := strings.CutPrefix(target, "/clusters/"+own+"/"); ok && g.chance(20) {
+		return "/" + rest, own + "." + spacesDomain
+	}
+	hosts := []string{"center.test", g.other.name, g.other.name + ".center.test", spacesDomain}
+	if own != "root" && named(target) == own {
+		hosts = append(hosts, g.other.name+"."+spacesDomain)
+	}
+	return target, pick(g.r, hosts...)
 }
 
 func (g *generator) exists(space string) bool {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server"
+	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/garbage"
 )
 
@@ -108,7 +109,7 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 
 // newWorld runs a center with a garbage collector and fills its spaces.
 func newWorld(t *testing.T) *world {
-	c := start(t, t.TempDir(), newAuthority(t), nil)
+	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.SpacesDomain = spacesDomain })
 	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}}
 	collector := garbage.New(garbage.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())

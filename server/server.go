@@ -53,6 +53,8 @@ type Config struct {
 	MetricsListen string
 	// AuthenticationConfig, AuditPolicyFile and AuditLogPath are files of the forms that kube-apiserver's options of these names have.
 	AuthenticationConfig, AuditPolicyFile, AuditLogPath string
+	// SpacesDomain is the domain below which each space is served at a host of its own, NAME.DOMAIN; empty means by path alone.
+	SpacesDomain string
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
 	Version                   string
@@ -122,7 +124,11 @@ func New(cfg Config) (_ *Server, err error) {
 	}
 	hosts := reachedBy(tcp.Addr(), cfg)
 	s.url = "https://" + hosts[0]
-	certificate, err := s.keys.Serving(withoutPorts(hosts)...)
+	names, err := certificateHosts(withoutPorts(hosts), cfg.SpacesDomain)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := s.keys.Serving(names...)
 	if err != nil {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
@@ -175,7 +181,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
-		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Spaces: set, Outbound: webhooks,
+		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
@@ -190,7 +196,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
-		URL: func(name string) string { return apiserver.URL(s.url, name) }})
+		URL:     func(name string) string { return apiserver.URL(s.url, name) },
+		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
 	return nil
 }
 

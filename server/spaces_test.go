@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/store"
 )
 
@@ -41,7 +42,7 @@ func place(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, b
 // isolated by its space.
 func TestCenter(t *testing.T) {
 	dir, ca := t.TempDir(), newAuthority(t)
-	c := start(t, dir, ca, place)
+	c := start(t, dir, ca, place, func(config *apiserver.Config) { config.SpacesDomain = spacesDomain })
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Retain")
 	}
@@ -49,7 +50,7 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"own kinds", ownKinds}, {"marks", marks},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"hosts", byHost}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -165,8 +166,8 @@ func UseSpace(ctx context.Context, kubeconfig, name string, out io.Writer) error
 	return nil
 }
 
-// SpaceKubeconfig prints a kubeconfig for the space, with the caller's own credentials in it.
-func SpaceKubeconfig(ctx context.Context, kubeconfig, name string, out io.Writer) error {
+// SpaceKubeconfig prints a kubeconfig for the space, with the caller's own credentials in it; byHost, with the URL at the space's own host.
+func SpaceKubeconfig(ctx context.Context, kubeconfig, name string, byHost bool, out io.Writer) error {
 	c, err := open(kubeconfig)
 	if err != nil {
 		return err
@@ -178,12 +179,34 @@ func SpaceKubeconfig(ctx context.Context, kubeconfig, name string, out io.Writer
 	if err != nil {
 		return err
 	}
+	if byHost {
+		if config.Clusters[name].Server, err = c.hostURL(ctx, name); err != nil {
+			return err
+		}
+		config.Clusters[name].TLSServerName = ""
+	}
 	data, err := clientcmd.Write(*config)
 	if err != nil {
 		return fmt.Errorf("encode kubeconfig: %w", err)
 	}
 	_, err = out.Write(data)
 	return err
+}
+
+// hostURL is the URL of a space at its own host.
+func (c *center) hostURL(ctx context.Context, name string) (string, error) {
+	if name == v1alpha1.RootSpace {
+		return "", errors.New("root has no host of its own; leave out --by-host")
+	}
+	space, err := c.root.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("read space: %w", err)
+	}
+	at, _, _ := unstructured.NestedString(space.Object, "status", "hostURL")
+	if at == "" {
+		return "", fmt.Errorf("space %q has no host of its own: start the center with --spaces-domain, or leave out --by-host", name)
+	}
+	return at, nil
 }
 
 func (c *center) mustExist(ctx context.Context, name string) error {

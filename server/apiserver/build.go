@@ -93,7 +93,7 @@ func (s *Server) build() error {
 	s.generic.PrepareRun()
 	// The documents are built; the definitions they came from would stay for nothing (6 MB).
 	g.OpenAPIV3Config.Definitions = nil
-	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, audited: g.AuditBackend != nil}
+	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, hosts: hosts{s.config.SpacesDomain}, audited: g.AuditBackend != nil}
 	return nil
 }
 

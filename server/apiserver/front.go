@@ -35,6 +35,7 @@ type front struct {
 	spaces Spaces
 	authn  authenticator.Request
 	routes map[string]http.Handler
+	hosts  hosts
 	// audited says that there is an audit log, which is to have the URL as it was asked for.
 	audited bool
 }
@@ -42,12 +43,14 @@ type front struct {
 // outer serves the world.
 func (f *front) outer() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h, ok := f.routes[r.URL.Path]; ok {
+		space, path, byHost, wrong := f.hosts.split(r)
+		if h, ok := f.routes[r.URL.Path]; ok && !byHost && wrong == nil {
 			h.ServeHTTP(w, r)
 			return
 		}
-		space, path := split(r.URL.Path)
 		switch {
+		case wrong != nil:
+			writeStatus(w, wrong)
 		case space == anySpace:
 			writeStatus(w, errWildcard())
 		case space == rootSpace:

@@ -37,6 +37,8 @@ type Config struct {
 	ServiceAccountKey crypto.Signer
 	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
 	ExternalURL string
+	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in lower case; empty means that they have none.
+	SpacesDomain string
 	// Spaces says which spaces there are.
 	Spaces Spaces
 	// Outbound says which addresses the center connects to because a space asks for it; nil means public ones.

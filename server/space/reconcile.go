@@ -48,7 +48,14 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 func (c *Controller) settled(s *v1alpha1.Space) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == s.Generation &&
-		s.Status.URL == c.config.URL(s.Name)
+		s.Status.URL == c.config.URL(s.Name) && s.Status.HostURL == c.hostURL(s.Name)
+}
+
+func (c *Controller) hostURL(space string) string {
+	if c.config.HostURL == nil {
+		return ""
+	}
+	return c.config.HostURL(space)
 }
 
 // settle gives a new space what it needs.
@@ -70,7 +77,7 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 	if err := c.admitCreator(ctx, s); err != nil {
 		return err
 	}
-	s.Status.URL = url
+	s.Status.URL, s.Status.HostURL = url, c.hostURL(s.Name)
 	c.setCondition(s, v1alpha1.ConditionReady, metav1.ConditionTrue, "Served", "the space is served at "+url)
 	if err := c.update(ctx, s, "status"); err != nil {
 		return err

@@ -98,6 +98,9 @@ type DefaultTargets struct {
 type SpaceStatus struct {
 	// URL of the space's kube API.
 	URL string `json:"url,omitempty"`
+	// HostURL is the same API at a host of its own, for clients that cannot carry a path; it is there when the center has --spaces-domain.
+	// +optional
+	HostURL string `json:"hostURL,omitempty"`
 	// Usage of a space that has a quota, some seconds old.
 	// +optional
 	Usage *SpaceUsage `json:"usage,omitempty"`
