@@ -92,8 +92,10 @@ func roles(t *testing.T, c *center, space string) {
 	if err := bind("cluster-admin"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held") {
 		t.Errorf("more than he has: %v", err)
 	}
-	_, err = clients(t, c.as(space, "friend")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
-	check(t, err)
+	within(t, 60*time.Second, "what is given away counts", func() bool {
+		_, err := clients(t, c.as(space, "friend")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+		return err == nil
+	})
 	if _, err := cert.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a ClusterRole by the admin of a namespace: %v", err)
 	}
