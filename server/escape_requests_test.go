@@ -102,6 +102,9 @@ func (g *generator) resource(method string) string {
 		base, resource = "/apis/apps/v1", pick(g.r, "deployments", "deployments", "replicasets", "controllerrevisions")
 	case 1:
 		base, resource = "/apis/example.com/v1", "widgets"
+		if g.chance(40) {
+			base, resource = "/apis/stable.example.com/v1", "boats"
+		}
 	case 2:
 		base, resource = pickPair(g.r, [2]string{"/apis/skerry.dev/v1alpha1", "placements"}, [2]string{"/apis/skerry.dev/v1alpha1", "spaces"},
 			[2]string{"/apis/apiextensions.k8s.io/v1", "customresourcedefinitions"}, [2]string{"/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings"},

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -81,11 +82,23 @@ func (w *world) populate() {
 		s.fixed, s.written = canary(2*i), canary(2*i+1)
 		w.tokens[s.fixed], w.tokens[s.written] = s, s
 	}
+	w.lend()
 	w.restore()
 	for _, s := range w.spaces[1 : len(w.spaces)-1] {
 		w.identities = append(w.identities, identity{name: "owner of " + s.name, tls: w.person("owner-of-" + s.name), in: s.name},
 			identity{name: "bot of " + s.name, tls: nobody, bot: s, in: s.name})
 	}
+}
+
+// lend has one space served with the definitions of another one: two spaces whose objects one server answers for.
+func (w *world) lend() {
+	def := sharedDefinition("boats", "Boat", "name")
+	def.SetAnnotations(map[string]string{"skerry.dev/shared": "true"})
+	_, err := dyn(w.t, w.c.api.Loopback("vault")).Resource(crdsGVR).Create(w.t.Context(), def, metav1.CreateOptions{})
+	must(w.t, err)
+	_, err = dyn(w.t, w.c.admin("root")).Resource(spacesGVR).Patch(w.t.Context(), "team-b", types.MergePatchType,
+		[]byte(`{"spec":{"apis":[{"fromSpace":"vault","group":"stable.example.com"}]}}`), metav1.PatchOptions{})
+	must(w.t, err)
 }
 
 // person is a connection with the client certificate of a user.
@@ -118,6 +131,8 @@ func (w *world) whose(shown []byte, request string) map[*prey]string {
 	}
 	return out
 }
+
+var boatsV1 = schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "boats"}
 
 var widgetsV1 = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
@@ -169,6 +184,9 @@ func (w *world) restoreSpace(s *prey) {
 	ensure(core("services"), "Service", "web", map[string]any{"spec": map[string]any{"type": "ExternalName", "externalName": s.fixed}})
 	ensure(core("serviceaccounts"), "ServiceAccount", "bot", nil)
 	ensure(widgetsV1, "Widget", "web", map[string]any{"spec": map[string]any{"v1": s.fixed}})
+	if s.name == "vault" || s.name == "team-b" {
+		ensure(boatsV1, "Boat", "web", map[string]any{"spec": map[string]any{"name": s.fixed}})
+	}
 	ensure(placementsGVR, "Placement", "web", map[string]any{"spec": map[string]any{"objects": []any{map[string]any{}},
 		"targets": map[string]any{"names": []any{"nowhere"}}}})
 	deploy, err := api.AppsV1().Deployments("default").Create(ctx, deployment(s.fixed), metav1.CreateOptions{})

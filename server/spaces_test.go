@@ -50,7 +50,7 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"hosts", byHost}, {"own kinds", ownKinds}, {"marks", marks},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {

@@ -67,14 +67,14 @@ func (s *Server) build() error {
 	}
 	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: &namespaceLifecycle{}, ranges: &limitRanges{}, quotas: charged}
 	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
-	s.usage = newSpaceUsage()
+	s.usage, s.borrows = newSpaceUsage(), newBorrows()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
 	}
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, v2: memoized(definitions), v3: memoized(definitions)}
-	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.config.Log)
+	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
@@ -108,7 +108,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -140,7 +140,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{s.config.Outbound}, p.quotas)
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{s.config.Outbound},
+		borrowGuard{s.borrows, s.config.Store.Client().Client, s.config.Spaces.Has}, p.quotas)
 	return g, factory, nil
 }
 

@@ -25,11 +25,20 @@ type heldKey struct{}
 
 // serve answers a request below /apis that no built-in kind answers.
 func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
-	if server := s.forSpace(spaceOf(r.Context())); server != nil {
+	if server := s.forSpace(s.definer(r, groupIn(r.URL.Path))); server != nil {
 		server.handler.ServeHTTP(w, r) // and what it does not know comes to unserved
 		return
 	}
 	s.unserved(w, r)
+}
+
+// definer is the space whose definitions answer a request for a group: its own, or a lender's.
+func (s *crdServers) definer(r *http.Request, group string) string {
+	space := spaceOf(r.Context())
+	if lender := s.borrows.from(space, group); lender != "" {
+		return lender
+	}
+	return space
 }
 
 // unserved answers a request that no server knows. If the space has a definition of it that will be served, the request waits for that:
@@ -90,7 +99,7 @@ func (s *crdServers) definition(r *http.Request) *apiextensionsv1.CustomResource
 	if !ok || info.Resource == "" || strings.Contains(info.Resource+info.APIGroup, "/") {
 		return nil
 	}
-	space := spaceOf(r.Context())
+	space := s.definer(r, info.APIGroup)
 	if space == anySpace || space == ownSpace {
 		return nil
 	}

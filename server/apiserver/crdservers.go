@@ -17,9 +17,10 @@ import (
 // crdServers keeps a crdServer for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
 // resource or the discovery of the space, or when a definition is written, until the last definition is gone.
 type crdServers struct {
-	config *crdServerConfig
-	client *clientv3.Client
-	log    *slog.Logger
+	config  *crdServerConfig
+	client  *clientv3.Client
+	borrows *borrows
+	log     *slog.Logger
 
 	// starting is held while a server starts. It is never held together with mu: the new server reads its space through the front.
 	starting sync.Mutex
@@ -31,8 +32,8 @@ type crdServers struct {
 	wake   sync.WaitGroup
 }
 
-func newCRDServers(c *crdServerConfig, client *clientv3.Client, log *slog.Logger) *crdServers {
-	return &crdServers{config: c, client: client, log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, log *slog.Logger) *crdServers {
+	return &crdServers{config: c, client: client, borrows: b, log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
 }
 
 // forSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.

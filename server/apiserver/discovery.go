@@ -13,7 +13,7 @@ import (
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // serveGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
-func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	base := ask(native, r, "/apis", aggregatedType)
 	var all apidiscovery.APIGroupDiscoveryList
 	if base.code != http.StatusOK || json.Unmarshal(base.body, &all) != nil {
@@ -28,7 +28,9 @@ func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 			return
 		}
 		for _, g := range more.Items {
-			addGroup(&all, visible(g, space))
+			if s.has(g.Name) {
+				addGroup(&all, visible(g, space))
+			}
 		}
 	}
 	accept := r.Header.Get("Accept")

@@ -66,15 +66,18 @@ func (d *dispatch) furnish(r *http.Request) {
 }
 
 // servers returns the servers besides the built-in one that a space has.
-func (d *dispatch) servers(r *http.Request) []*crdServer {
-	var out []*crdServer
-	for _, space := range []string{ownSpace, spaceOf(r.Context())} {
-		if space == anySpace {
-			continue
+func (d *dispatch) servers(r *http.Request) []part {
+	var out []part
+	add := func(space string, groups []string) {
+		if s := d.crds.forSpace(space); s != nil && space != anySpace {
+			out = append(out, part{s, groups})
 		}
-		if s := d.crds.forSpace(space); s != nil {
-			out = append(out, s)
-		}
+	}
+	space := spaceOf(r.Context())
+	add(ownSpace, nil)
+	add(space, nil)
+	for lender, groups := range d.crds.borrows.of(space) {
+		add(lender, groups)
 	}
 	return out
 }

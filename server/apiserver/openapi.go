@@ -14,7 +14,7 @@ import (
 const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 // serveOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
-func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	type item struct {
 		URL string `json:"serverRelativeURL"`
 	}
@@ -40,7 +40,7 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 
 // serveOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
 // query is taken off: an outdated one would be redirected to a URL without the space.
-func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	accept := r.Header.Get("Accept")
 	for _, h := range handlers(native, servers) {
 		if a := ask(h, r, r.URL.Path, accept); a.code == http.StatusOK && len(a.body) > 0 {
@@ -54,7 +54,7 @@ func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler,
 }
 
 // serveOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
-func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []*crdServer) {
+func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	var all map[string]json.RawMessage
 	paths, definitions := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
@@ -107,10 +107,10 @@ func merge(into map[string]json.RawMessage, raw json.RawMessage) error {
 	return nil
 }
 
-func handlers(native http.Handler, servers []*crdServer) []http.Handler {
+func handlers(native http.Handler, servers []part) []http.Handler {
 	out := []http.Handler{native}
 	for _, s := range servers {
-		out = append(out, s.handler)
+		out = append(out, s.openAPI())
 	}
 	return out
 }

@@ -36,6 +36,7 @@ type storages struct {
 	newest  func(prefix string) *kine.Watermark // the newest write below a prefix of keys
 	usage   *spaceUsage
 	history history
+	borrows *borrows
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource

@@ -77,6 +77,7 @@ type Server struct {
 	rules    *policy.Plugin
 	counts   *quotaUsage
 	usage    *spaceUsage
+	borrows  *borrows
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 	// stopPeople ends what asks OIDC providers for their keys.
@@ -151,6 +152,7 @@ func (s *Server) serve(ctx context.Context) error {
 		})
 	}
 	run("custom resources", s.crds.run)
+	run("shared APIs", func(ctx context.Context) error { return s.borrows.run(ctx, s.config.Store.Client().Client) })
 	run("aggregated roles", s.sums.run)
 	run("types of admission policies", s.checks.run)
 	run("admission policies", s.followRules)
@@ -179,6 +181,11 @@ func (s *Server) becomeReady(ctx context.Context) error {
 	}
 	if err := waitServed(ctx, s.Loopback(ownSpace), func() bool { return s.crds.forSpace(ownSpace) != nil }); err != nil {
 		return err
+	}
+	select {
+	case <-s.borrows.known:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	// A start leaves more garbage than all that stays; without this it would count as resident until the next collection.
 	debug.FreeOSMemory()

@@ -25,7 +25,7 @@ type spaceStorage struct {
 	// newest is the newest write of the resource, nil where there is no cache.
 	newest *kine.Watermark
 	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
-	// a context of its own, which names no space.
+	// a context of its own, which names no space. Besides it there are the spaces that borrow the definition.
 	only string
 	// exists tells whether there is such a space; nil is that there are all.
 	exists func(space string) bool
@@ -40,7 +40,7 @@ func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 		return withSpace(ctx, s.only), nil
 	case space == "":
 		return nil, errNoSpace
-	case s.only != "" && space != s.only:
+	case s.only != "" && space != s.only && s.all.borrows.from(space, groupIn("/apis"+s.prefix)) != s.only:
 		return nil, fmt.Errorf("a request in space %q reached the custom resources of %q", space, s.only)
 	}
 	return ctx, nil

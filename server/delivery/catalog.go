@@ -94,6 +94,8 @@ type space struct {
 	rules      []*placement.Rule
 	placements map[string]*rulebook
 	crds       map[*object]struct{}
+	borrows    map[string]string   // group -> the space whose definitions of it serve this one
+	lentTo     map[*space]struct{} // the spaces that borrow of this one
 	here       map[*set]int
 	kept       *set // as of a namespace
 }
@@ -145,7 +147,7 @@ func (d *Delivery) kindOf(w store.Write) *kind {
 func (d *Delivery) spaceOf(name string) *space {
 	s, ok := d.spaces[name]
 	if !ok {
-		s = &space{name: name, namespaces: map[string]*namespace{}, placements: map[string]*rulebook{}, crds: map[*object]struct{}{},
+		s = &space{name: name, namespaces: map[string]*namespace{}, placements: map[string]*rulebook{}, crds: map[*object]struct{}{}, lentTo: map[*space]struct{}{},
 			here: map[*set]int{}}
 		s.cluster = &namespace{space: s, objects: map[objectID]*object{}, here: map[*set]int{}}
 		d.spaces[name] = s

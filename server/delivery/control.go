@@ -41,6 +41,7 @@ func (s *step) spaceObject(w store.Write) {
 	sp := d.spaceOf(w.Key.Name)
 	if w.Object == nil {
 		sp.known, sp.offered, sp.fallback = false, nil, placement.Wish{}
+		s.borrow(sp, nil)
 		d.tidySpace(sp)
 		return
 	}
@@ -48,6 +49,7 @@ func (s *step) spaceObject(w store.Write) {
 	if !d.decode(w, &o) {
 		return
 	}
+	s.borrow(sp, o.Spec.APIs)
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
 		d.cfg.Log.Warn("space's locationSelector is not understood, the one before stays", "space", w.Key.Name, "err", err)
@@ -74,7 +76,7 @@ func (s *step) spaceObject(w store.Write) {
 
 // tidySpace forgets a space that is gone and has nothing left.
 func (d *Delivery) tidySpace(sp *space) {
-	if !sp.known && len(sp.namespaces) == 0 && len(sp.cluster.objects) == 0 && len(sp.placements) == 0 {
+	if !sp.known && len(sp.namespaces) == 0 && len(sp.cluster.objects) == 0 && len(sp.placements) == 0 && len(sp.lentTo) == 0 {
 		delete(d.spaces, sp.name)
 	}
 }

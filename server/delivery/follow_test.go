@@ -38,6 +38,45 @@ func TestDefinitionsAndNamespacesAreWhereSomethingOfTheirsIs(t *testing.T) {
 	}
 }
 
+// A space that is served with the definitions of another one takes them along, those of other groups not, and gives them back.
+func TestBorrowedDefinitionsFollowTheBorrower(t *testing.T) {
+	c := shop(t)
+	definition := func(name string) store.Key {
+		k := store.Key{Space: "platform", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: name}
+		c.put(k, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", meta(name), "spec", map[string]any{}))
+		return k
+	}
+	space := func(apis ...any) {
+		c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{"apis": apis,
+			"defaultTargets": map[string]any{"count": int64(1)}}))
+	}
+	boats, trains := definition("boats.example.org"), definition("trains.example.com")
+	c.namespace("app", nil)
+	cm := c.configMap("one")
+	c.eventually("on a", func() bool { return c.has("a", cm) })
+	if c.has("a", boats) {
+		t.Error("a definition went where its space has nothing")
+	}
+	space(map[string]any{"fromSpace": "platform", "group": "example.org"})
+	if !c.has("a", boats) || c.has("b", boats) || c.has("a", trains) {
+		t.Errorf("boats on a %v, on b %v, trains on a %v", c.has("a", boats), c.has("b", boats), c.has("a", trains))
+	}
+	web := c.deployment("web", map[string]any{v1alpha1.LabelTarget: "b"}, "")
+	c.eventually("boats follow to b", func() bool { return c.has("b", web) && c.has("b", boats) })
+	late := definition("ships.example.org")
+	if !c.has("a", late) || !c.has("b", late) {
+		t.Error("a definition that is new in the group does not follow")
+	}
+	c.put(web, nil)
+	if c.has("b", boats) {
+		t.Error("boats stay where nothing of the borrower is")
+	}
+	space()
+	if c.has("a", boats) || !c.has("a", cm) {
+		t.Error("boats stay where nobody borrows them")
+	}
+}
+
 func TestObjectsOfADeletedNamespaceGo(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", nil)

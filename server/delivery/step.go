@@ -33,9 +33,7 @@ func (s *step) finish() {
 		}
 		for sp := range s.spaces {
 			delete(s.spaces, sp)
-			for o := range sp.crds {
-				s.settle(o, false)
-			}
+			s.settleDefinitions(sp)
 		}
 	}
 	for name, changes := range s.changes {
@@ -122,7 +120,7 @@ func (d *Delivery) effective(o *object) *set {
 		if o.leaving {
 			return nil
 		}
-		return d.everywhere(nil, o.ns.space.here)
+		return d.defines(o)
 	case store.ClassNamespace:
 		n := o.ns.space.namespaces[o.name]
 		if o.leaving {

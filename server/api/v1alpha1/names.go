@@ -41,6 +41,8 @@ const (
 	AnnotationRefused = "skerry.dev/refused"
 	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never changes.
 	AnnotationCreator = "skerry.dev/creator"
+	// AnnotationShared stands, as "true", on a CustomResourceDefinition whose space agrees that other spaces are served with it (Space.spec.apis).
+	AnnotationShared = "skerry.dev/shared"
 	// AnnotationImport comes with an object that is imported and is not stored: who the object was, an Identity as JSON. Only admins of the
 	// center may send it. On a Space it is the id of the export that is being imported, until that is done.
 	AnnotationImport = "skerry.dev/import"

@@ -37,11 +37,28 @@ type SpaceSpec struct {
 	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means nowhere.
 	// +optional
 	DefaultTargets *DefaultTargets `json:"defaultTargets,omitempty"`
+	// APIs are groups of custom resources that are served here with the definitions of another space, and with objects of this space's own. That space has to
+	// agree: all its definitions of the group carry the annotation skerry.dev/shared=true. A group is given back when the space holds no objects of it.
+	// +listType=map
+	// +listMapKey=group
+	// +kubebuilder:validation:MaxItems=20
+	// +optional
+	APIs []SharedAPI `json:"apis,omitempty"`
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain refuses to delete a space that
 	// still holds objects of its users; Delete removes them, and with them what runs on the targets.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// SharedAPI is a group of custom resources whose definitions are in another space.
+type SharedAPI struct {
+	// FromSpace is the space that has the definitions. What it changes in them counts for all; a conversion webhook of its sees the objects of all.
+	// +kubebuilder:validation:MinLength=1
+	FromSpace string `json:"fromSpace"`
+	// Group is the API group: stable.example.com.
+	// +kubebuilder:validation:MinLength=1
+	Group string `json:"group"`
 }
 
 // SpaceQuota limits a space. What is not given is not limited. What the center itself writes (mirrored Pods, Events) counts, and is never

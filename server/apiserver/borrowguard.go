@@ -1,0 +1,188 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// borrowGuard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the group, and nothing is taken away that
+// objects of a borrower are made of. What it reads is what is stored at that moment: a write beside it may still come in between, and leaves objects that
+// are served again when the group is borrowed again.
+type borrowGuard struct {
+	borrows *borrows
+	client  *clientv3.Client
+	exists  func(space string) bool
+}
+
+// Handles implements admission.Interface.
+func (borrowGuard) Handles(op admission.Operation) bool { return op != admission.Connect }
+
+// Validate implements admission.ValidationInterface.
+func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	space := spaceOf(ctx)
+	if a.GetSubresource() != "" || isInner(ctx) || space == ownSpace {
+		return nil
+	}
+	var err error
+	switch {
+	case isSpace(a) && space == rootSpace:
+		err = g.space(ctx, a)
+	case a.GetResource().GroupResource() == apiextensions.Resource("customresourcedefinitions"):
+		err = g.definition(ctx, space, a)
+	}
+	if err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	return nil
+}
+
+// space judges a change of a Space.
+func (g borrowGuard) space(ctx context.Context, a admission.Attributes) error {
+	if a.GetOperation() == admission.Delete {
+		if by := g.borrows.by(a.GetName(), ""); len(by) > 0 {
+			return fmt.Errorf("its definitions serve space %s; remove them from spec.apis there first", strings.Join(by, ", "))
+		}
+		return nil
+	}
+	before, err := sharedAPIs(a.GetOldObject())
+	if err != nil {
+		return err
+	}
+	after, err := sharedAPIs(a.GetObject())
+	if err != nil {
+		return err
+	}
+	for i, one := range after {
+		if !slices.Contains(before, one) {
+			if err := g.borrow(ctx, a.GetName(), one); err != nil {
+				return fmt.Errorf("spec.apis[%d]: %w", i, err)
+			}
+		}
+	}
+	for _, one := range before {
+		if slices.Contains(after, one) {
+			continue
+		}
+		all, err := g.definitions(ctx, one.FromSpace, one.Group)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if has, err := g.holds(ctx, a.GetName(), &all[i]); has || err != nil {
+				return errors.Join(err, fmt.Errorf("spec.apis: the space holds %s; delete them first", all[i].Name))
+			}
+		}
+	}
+	return nil
+}
+
+// borrow judges a group that a space is to borrow from now on.
+func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI) error {
+	if api.FromSpace == space || !g.exists(api.FromSpace) {
+		return fmt.Errorf("fromSpace %q: name another space that exists", api.FromSpace)
+	}
+	lent, err := g.definitions(ctx, api.FromSpace, api.Group)
+	if err != nil {
+		return err
+	}
+	if len(lent) == 0 {
+		return fmt.Errorf("space %s defines nothing in group %q", api.FromSpace, api.Group)
+	}
+	for _, crd := range lent {
+		if !isShared(crd.Annotations) {
+			return fmt.Errorf("space %s does not share %s; its admins agree with: kubectl annotate crd %[2]s %s=true", api.FromSpace, crd.Name, v1alpha1.AnnotationShared)
+		}
+	}
+	if own, err := g.definitions(ctx, space, api.Group); err != nil || len(own) > 0 {
+		return errors.Join(err, fmt.Errorf("the space has definitions of its own in group %q; delete them first", api.Group))
+	}
+	return nil
+}
+
+// definition judges a change of a CustomResourceDefinition.
+func (g borrowGuard) definition(ctx context.Context, space string, a admission.Attributes) error {
+	if a.GetOperation() == admission.Delete {
+		old, ok := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
+		if !ok {
+			return nil
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		crd.Name, crd.Spec.Group, crd.Spec.Names.Plural = old.Name, old.Spec.Group, old.Spec.Names.Plural
+		for _, by := range g.borrows.by(space, old.Spec.Group) {
+			if has, err := g.holds(ctx, by, crd); has || err != nil {
+				return errors.Join(err, fmt.Errorf("space %s holds objects of it; they have to be deleted there first", by))
+			}
+		}
+		return nil
+	}
+	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return nil
+	}
+	if lender := g.borrows.from(space, crd.Spec.Group); lender != "" && a.GetOperation() == admission.Create {
+		return fmt.Errorf("spec.group: %s is served with the definitions of space %s", crd.Spec.Group, lender)
+	}
+	if by := g.borrows.by(space, crd.Spec.Group); len(by) > 0 && !isShared(crd.Annotations) {
+		return fmt.Errorf("group %s is shared with space %s, so all its definitions are: annotate this one with %s=true", crd.Spec.Group, strings.Join(by, ", "), v1alpha1.AnnotationShared)
+	}
+	return nil
+}
+
+// definitions are those of a group that are stored in a space.
+func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]apiextensionsv1.CustomResourceDefinition, error) {
+	_, all, err := listAll(ctx, g.client, crdKeys+space+"/")
+	if err != nil {
+		return nil, err
+	}
+	var out []apiextensionsv1.CustomResourceDefinition
+	for _, kv := range all {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := json.Unmarshal(kv.Value, &crd); err != nil {
+			return nil, fmt.Errorf("decode %s: %w", kv.Key, err)
+		}
+		if crd.Spec.Group == group {
+			out = append(out, crd)
+		}
+	}
+	return out, nil
+}
+
+// holds tells whether a space has objects of a definition.
+func (g borrowGuard) holds(ctx context.Context, space string, crd *apiextensionsv1.CustomResourceDefinition) (bool, error) {
+	prefix := registryPrefix + "/" + crd.Spec.Group + "/" + crd.Spec.Names.Plural + "/" + space + "/"
+	got, err := g.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return false, fmt.Errorf("look for %s in space %s: %w", crd.Name, space, err)
+	}
+	return len(got.Kvs) > 0, nil
+}
+
+func isShared(annotations map[string]string) bool {
+	return annotations[v1alpha1.AnnotationShared] == "true"
+}
+
+// sharedAPIs reads spec.apis of a Space, none of nothing.
+func sharedAPIs(o runtime.Object) ([]v1alpha1.SharedAPI, error) {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil
+	}
+	var s v1alpha1.Space
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
+		return nil, fmt.Errorf("read the Space: %w", err)
+	}
+	return s.Spec.APIs, nil
+}

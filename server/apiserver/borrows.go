@@ -1,0 +1,120 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// borrows knows which groups of custom resources a space is served with the definitions of another one: Space.spec.apis. The server of the lender answers for
+// them in the borrower's space too, with the borrower's own objects, so a borrower costs no more than its entry here. A nil borrows knows none.
+type borrows struct {
+	mu     sync.RWMutex
+	lender map[string]map[string]string // space -> group -> whose definitions
+	known  chan struct{}                // closed once the Spaces have been read
+}
+
+func newBorrows() *borrows {
+	return &borrows{lender: map[string]map[string]string{}, known: make(chan struct{})}
+}
+
+// from is the space whose definitions of a group serve another one, "" when it has its own.
+func (b *borrows) from(space, group string) string {
+	if b == nil {
+		return ""
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.lender[space][group]
+}
+
+// of lists what a space borrows: the groups by lender.
+func (b *borrows) of(space string) map[string][]string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	out := map[string][]string{}
+	for group, lender := range b.lender[space] {
+		out[lender] = append(out[lender], group)
+	}
+	return out
+}
+
+// by lists the spaces that borrow a group of a lender, of any group where that is "".
+func (b *borrows) by(lender, group string) []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var out []string
+	for space, groups := range b.lender {
+		for g, l := range groups {
+			if l == lender && (group == "" || g == group) {
+				out = append(out, space)
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// spaceKeys is the prefix of the keys of Spaces.
+var spaceKeys = registryPrefix + "/" + v1alpha1.GroupVersion.Group + "/spaces/" + rootSpace + "/"
+
+// run follows the Spaces until ctx ends.
+func (b *borrows) run(ctx context.Context, c *clientv3.Client) error {
+	return follow(ctx, c, spaceKeys, b)
+}
+
+func (b *borrows) reset(_ int64, all []*mvccpb.KeyValue) error {
+	next := map[string]map[string]string{}
+	for _, kv := range all {
+		if err := put(next, kv); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lender = next
+	select {
+	case <-b.known:
+	default:
+		close(b.known)
+	}
+	return nil
+}
+
+func (b *borrows) change(e *clientv3.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.Type == mvccpb.DELETE {
+		delete(b.lender, strings.TrimPrefix(string(e.Kv.Key), spaceKeys))
+		return nil
+	}
+	return put(b.lender, e.Kv)
+}
+
+func (*borrows) progress(int64) {}
+
+func put(into map[string]map[string]string, kv *mvccpb.KeyValue) error {
+	var s struct {
+		Spec struct{ APIs []v1alpha1.SharedAPI }
+	}
+	if err := json.Unmarshal(kv.Value, &s); err != nil {
+		return fmt.Errorf("decode %s: %w", kv.Key, err)
+	}
+	name, groups := strings.TrimPrefix(string(kv.Key), spaceKeys), map[string]string{}
+	for _, a := range s.Spec.APIs {
+		groups[a.Group] = a.FromSpace
+	}
+	if delete(into, name); len(groups) > 0 {
+		into[name] = groups
+	}
+	return nil
+}
