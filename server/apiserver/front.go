@@ -50,6 +50,7 @@ func (f *front) outer() http.Handler {
 		}
 		switch {
 		case wrong != nil:
+			warn(w, wrong.Message)
 			writeStatus(w, wrong)
 		case space == anySpace:
 			writeStatus(w, errWildcard())

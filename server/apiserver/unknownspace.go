@@ -30,10 +30,12 @@ func (f *front) unknown(w http.ResponseWriter, r *http.Request, space string) {
 	} else {
 		msg += "; an admin creates it with: skerry space create NAME"
 	}
-	// Clients that look for the API's groups first drop the body of a 404; kubectl shows warnings in any case.
-	w.Header().Set("Warning", "299 - "+strconv.Quote(msg))
+	warn(w, msg)
 	writeStatus(w, status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
 }
+
+// warn says why a request is refused in a header, too: clients that look for the API's groups first drop the body; kubectl shows warnings in any case.
+func warn(w http.ResponseWriter, msg string) { w.Header().Set("Warning", "299 - "+strconv.Quote(msg)) }
 
 // clip makes a name that anybody may have written into a URL fit for an answer.
 func clip(name string) string {
