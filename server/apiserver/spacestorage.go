@@ -40,10 +40,15 @@ func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 		return withSpace(ctx, s.only), nil
 	case space == "":
 		return nil, errNoSpace
-	case s.only != "" && space != s.only && s.all.borrows.from(space, groupIn("/apis"+s.prefix)) != s.only:
+	case s.only != "" && space != s.only && !s.lends(space):
 		return nil, fmt.Errorf("a request in space %q reached the custom resources of %q", space, s.only)
 	}
 	return ctx, nil
+}
+
+// lends tells whether the custom resources are those of a space that borrows their definition.
+func (s *spaceStorage) lends(space string) bool {
+	return s.all != nil && s.all.borrows.from(space, groupIn("/apis"+s.prefix)) == s.only
 }
 
 // key returns where to go, and the key there.
