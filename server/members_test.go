@@ -107,4 +107,12 @@ func climbingNames(t *testing.T, c *center) {
 			}
 		}
 	}
+	_, err := clients(t, c.admin("team")).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("preconditions", nil), metav1.CreateOptions{})
+	must(t, err)
+	stale := configMap("preconditions", nil)
+	stale.UID = "another"
+	_, err = clients(t, c.admin("team")).CoreV1().ConfigMaps("default").Update(t.Context(), stale, metav1.UpdateOptions{})
+	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "team") || strings.Contains(err.Error(), "/registry") {
+		t.Errorf("another UID: %v", err)
+	}
 }

@@ -101,7 +101,7 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	}
 	parsed, known := s.all.parse(k)
 	if !known {
-		return to.Create(ctx, k, obj, out, ttl)
+		return withoutSpace(to.Create(ctx, k, obj, out, ttl), key)
 	}
 	written, err := s.all.usage.reserve(ctx, parsed)
 	if err != nil {
@@ -109,6 +109,16 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	}
 	err = to.Create(ctx, k, obj, out, ttl)
 	written(revisionOf(out, err))
+	return withoutSpace(err, key)
+}
+
+// withoutSpace has an error name the key that was asked for: what users read has no place in the store.
+func withoutSpace(err error, key string) error {
+	if known, ok := err.(*storage.StorageError); ok {
+		told := *known
+		told.Key = key
+		return &told
+	}
 	return err
 }
 
@@ -137,7 +147,7 @@ func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Objec
 		return err
 	}
 	if err := to.Delete(ctx, k, out, p, validate, cached, o); err != nil {
-		return err
+		return withoutSpace(err, key)
 	}
 	clearKey(out)
 	return nil
@@ -149,7 +159,7 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 		return err
 	}
 	if err := to.Get(ctx, k, o, out); err != nil {
-		return err
+		return withoutSpace(err, key)
 	}
 	clearKey(out)
 	return nil
@@ -184,7 +194,7 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		return next, ttl, err
 	}
 	if err := to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached); err != nil {
-		return err
+		return withoutSpace(err, key)
 	}
 	clearKey(out)
 	return nil
