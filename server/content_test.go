@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -149,11 +148,11 @@ type journal struct {
 	reached  int64
 }
 
-func (j *journal) Reset(revision int64, all iter.Seq[store.Write]) {
+func (j *journal) Reset(revision int64, all store.Listing) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.snapshot, j.reached = map[store.Key]store.Write{}, revision
-	for w := range all {
+	for w := range all.Objects(nil) {
 		j.snapshot[w.Key] = w
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"iter"
 	"sync"
 
 	"skerry.dev/skerry/server/apiserver"
@@ -16,7 +15,7 @@ type fanOut struct {
 }
 
 // Reset implements apiserver.ChangeHandler.
-func (f *fanOut) Reset(revision int64, all iter.Seq[store.Write]) {
+func (f *fanOut) Reset(revision int64, all store.Listing) {
 	for _, h := range f.to {
 		h.Reset(revision, all)
 	}

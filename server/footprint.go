@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"iter"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -53,7 +52,7 @@ func (f *footprint) Run(ctx context.Context) error {
 }
 
 // Reset implements apiserver.ChangeHandler.
-func (f *footprint) Reset(int64, iter.Seq[store.Write]) { f.writes.Add(1) }
+func (f *footprint) Reset(int64, store.Listing) { f.writes.Add(1) }
 
 // Apply implements apiserver.ChangeHandler.
 func (f *footprint) Apply(store.Write) { f.writes.Add(1) }

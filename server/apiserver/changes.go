@@ -3,7 +3,6 @@ package apiserver
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"strconv"
 
@@ -20,9 +19,9 @@ import (
 
 // ChangeHandler receives the writes of all spaces. Its methods are called by one goroutine, one after another.
 type ChangeHandler interface {
-	// Reset gives all objects that exist as of a revision. It comes first, and again if history was lost. Ranging over all decodes as it
-	// goes; it may be done more than once, within Reset.
-	Reset(revision int64, all iter.Seq[store.Write])
+	// Reset gives all objects that exist as of a revision. It comes first, and again if history was lost. The listing may be ranged over
+	// more than once, within Reset.
+	Reset(revision int64, all store.Listing)
 	// Apply gives one write. Revisions only grow.
 	Apply(w store.Write)
 	// Progress says that every write up to revision has been applied. It comes after each group of writes, and when nothing happens
@@ -46,43 +45,30 @@ type changes struct {
 	fresh  bool // there was no progress since reset
 }
 
-// reset checks everything before it gives anything away, so that the iterator cannot fail half-way.
 func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
-	kept := all[:0]
-	for _, kv := range all {
-		if _, ok := registrykey.Parse(c.native, string(kv.Key)); !ok {
-			continue
-		}
-		if _, err := decodeStored(kv.Value); err != nil {
-			return fmt.Errorf("decode %s: %w", kv.Key, err)
-		}
-		kept = append(kept, kv)
+	l, err := c.newListing(all)
+	if err != nil {
+		return err
 	}
-	c.to.Reset(revision, func(yield func(store.Write) bool) {
-		for _, kv := range kept {
-			if w, ok, err := c.write(kv); err == nil && ok && !yield(w) {
-				return
-			}
-		}
-	})
+	c.to.Reset(revision, l)
 	c.fresh = true
 	return nil
 }
 
 func (c *changes) change(e *clientv3.Event) error {
-	if e.Type == mvccpb.DELETE {
-		if k, ok := registrykey.Parse(c.native, string(e.Kv.Key)); ok {
-			c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
-		}
+	k, ok := registrykey.Parse(c.native, string(e.Kv.Key))
+	switch {
+	case !ok:
+		return nil
+	case e.Type == mvccpb.DELETE:
+		c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
 		return nil
 	}
-	w, ok, err := c.write(e.Kv)
+	w, err := write(k, e.Kv)
 	if err != nil {
 		return fmt.Errorf("decode %s: %w", e.Kv.Key, err)
 	}
-	if ok {
-		c.to.Apply(w)
-	}
+	c.to.Apply(w)
 	return nil
 }
 
@@ -95,21 +81,17 @@ func (c *changes) progress(revision int64) {
 	}
 }
 
-func (c *changes) write(kv *mvccpb.KeyValue) (store.Write, bool, error) {
-	k, ok := registrykey.Parse(c.native, string(kv.Key))
-	if !ok {
-		return store.Write{}, false, nil
-	}
+func write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 	obj, err := storedMap(kv.Value)
 	if err != nil {
-		return store.Write{}, false, err
+		return store.Write{}, err
 	}
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		m["resourceVersion"] = strconv.FormatInt(kv.ModRevision, 10)
 	}
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
-	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: len(kv.Key) + len(kv.Value), Object: obj}, true, nil
+	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: storedSize(kv), Object: obj}, nil
 }
 
 // storedMap returns a stored object as decoded JSON: custom resources are stored so, built-in kinds as protobuf.

@@ -3,7 +3,6 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -57,14 +56,12 @@ func newQuotaUsage(q *quotas, db *kine.Store, log *slog.Logger) *quotaUsage {
 func isQuota(k store.Key) bool { return k.Group == "" && k.Resource == "resourcequotas" }
 
 // Reset implements ChangeHandler.
-func (u *quotaUsage) Reset(_ int64, all iter.Seq[store.Write]) {
+func (u *quotaUsage) Reset(_ int64, all store.Listing) {
 	u.mu.Lock()
 	clear(u.with)
 	u.mu.Unlock()
-	for w := range all {
-		if isQuota(w.Key) {
-			u.Apply(w)
-		}
+	for w := range all.Objects(isQuota) {
+		u.Apply(w)
 	}
 }
 

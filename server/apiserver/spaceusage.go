@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"iter"
 	"net/http"
 	"strconv"
 	"sync"
@@ -68,16 +67,23 @@ func isCRD(k store.Key) bool {
 	return k.Resource == "customresourcedefinitions" && k.Group == "apiextensions.k8s.io"
 }
 
+func isSpaceKey(k store.Key) bool {
+	return k.Space == rootSpace && k.Resource == "spaces" && k.Group == v1alpha1.GroupVersion.Group
+}
+
 // Reset implements ChangeHandler.
-func (u *spaceUsage) Reset(revision int64, all iter.Seq[store.Write]) {
+func (u *spaceUsage) Reset(revision int64, all store.Listing) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	clear(u.sizes)
 	for _, s := range u.spaces {
 		s.objects, s.bytes, s.crds, s.limits = 0, 0, 0, limits{}
 	}
-	for w := range all {
-		u.apply(w)
+	for k, size := range all.Keys() {
+		u.put(k, size)
+	}
+	for w := range all.Objects(isSpaceKey) {
+		u.limit(w)
 	}
 	u.applied = revision
 }
@@ -94,7 +100,7 @@ func (u *spaceUsage) Apply(w store.Write) {
 func (*spaceUsage) Progress(int64) {}
 
 func (u *spaceUsage) apply(w store.Write) {
-	if w.Key.Space == rootSpace && w.Key.Resource == "spaces" && w.Key.Group == v1alpha1.GroupVersion.Group {
+	if isSpaceKey(w.Key) {
 		u.limit(w)
 	}
 	if w.Object == nil {

@@ -13,13 +13,13 @@ import (
 func quiet10k(b *testing.B) *Delivery {
 	d := still()
 	target, space, ns := rootKey("synctargets", "a"), rootKey("spaces", "shop"), nsKey("app")
-	d.Reset(1, slices.Values([]store.Write{
+	d.Reset(1, store.ListingOf(slices.Values([]store.Write{
 		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget", meta("a"))},
 		{Key: space, Revision: 1, Object: obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec",
 			map[string]any{"defaultTargets": map[string]any{"count": int64(1)}})},
 		{Key: ns, APIVersion: "v1", Kind: "Namespace", Revision: 1, Object: obj("v1", "Namespace", map[string]any{"name": "app",
 			"annotations": map[string]any{"skerry.dev/targets": "a"}})},
-	}))
+	})))
 	b.Cleanup(func() { stop(d) })
 	return d
 }

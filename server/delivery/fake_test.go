@@ -76,13 +76,13 @@ func (c *center) restart() {
 func (c *center) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.d.Reset(c.revision, func(yield func(store.Write) bool) {
+	c.d.Reset(c.revision, store.ListingOf(func(yield func(store.Write) bool) {
 		for k, o := range c.objects {
 			if !yield(c.write(k, o)) {
 				return
 			}
 		}
-	})
+	}))
 }
 
 func (c *center) write(k store.Key, o map[string]any) store.Write {

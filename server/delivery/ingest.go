@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"hash/fnv"
-	"iter"
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -13,22 +12,19 @@ import (
 
 // Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not was deleted meanwhile. Feeds
 // stay, so that receivers go on from where they are; new ones begin at this revision.
-func (d *Delivery) Reset(revision int64, all iter.Seq[store.Write]) {
+func (d *Delivery) Reset(revision int64, all store.Listing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := d.epoch == 0
 	d.epoch++
 	s := d.begin(revision)
 	s.bulk, s.first = true, first
-	for w := range all {
-		if isControl(w.Key) || w.Key.Class() == store.ClassNamespace {
-			s.take(w)
-		}
+	leads := func(k store.Key) bool { return isControl(k) || k.Class() == store.ClassNamespace }
+	for w := range all.Objects(leads) {
+		s.take(w)
 	}
-	for w := range all {
-		if !isControl(w.Key) && w.Key.Class() != store.ClassNamespace {
-			s.take(w)
-		}
+	for w := range all.Objects(func(k store.Key) bool { return !leads(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never }) {
+		s.take(w)
 	}
 	s.sweep()
 	d.eachObject(func(o *object) {

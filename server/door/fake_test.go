@@ -194,13 +194,13 @@ func (f *fakeAPI) follow(d *Door) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.followers = append(f.followers, d)
-	d.Reset(int64(f.revision), func(yield func(store.Write) bool) {
+	d.Reset(int64(f.revision), store.ListingOf(func(yield func(store.Write) bool) {
 		for p, obj := range f.objects {
 			if key, ok := followedKey(p); ok && !yield(store.Write{Key: key, Object: obj}) {
 				return
 			}
 		}
-	})
+	}))
 }
 
 func targetKey(name string) store.Key {

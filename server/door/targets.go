@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -145,9 +144,9 @@ func isTarget(k store.Key) bool {
 }
 
 // Reset implements the kube API's change handler: the SyncTargets are exactly these.
-func (d *Door) Reset(_ int64, all iter.Seq[store.Write]) {
+func (d *Door) Reset(_ int64, all store.Listing) {
 	seen, request := map[string]bool{}, map[string]any(nil)
-	for w := range all {
+	for w := range all.Objects(func(k store.Key) bool { return isRequest(k) || isTarget(k) }) {
 		if isRequest(w.Key) {
 			request = w.Object
 		}

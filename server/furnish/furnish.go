@@ -2,7 +2,6 @@ package furnish
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -120,9 +119,9 @@ func (f *Furnisher) Renew(ctx context.Context) {
 }
 
 // Reset takes everything that exists. A space is in use when one of its namespaces has the ServiceAccount.
-func (f *Furnisher) Reset(_ int64, all iter.Seq[store.Write]) {
+func (f *Furnisher) Reset(_ int64, all store.Listing) {
 	used, have := map[string]bool{}, map[namespace]int{}
-	for w := range all {
+	for w := range all.Objects(func(k store.Key) bool { return isAccount(k) || isRootCA(k) }) {
 		n := namespace{w.Key.Space, w.Key.Namespace}
 		switch {
 		case isAccount(w.Key):
@@ -141,8 +140,8 @@ func (f *Furnisher) Reset(_ int64, all iter.Seq[store.Write]) {
 		}
 	}
 	f.mu.Unlock()
-	for w := range all {
-		if n := (namespace{w.Key.Space, w.Key.Name}); isNamespace(w.Key) && have[n] < 2 {
+	for w := range all.Objects(isNamespace) {
+		if n := (namespace{w.Key.Space, w.Key.Name}); have[n] < 2 {
 			f.note(n)
 		}
 	}

@@ -2,7 +2,6 @@ package garbage
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -50,7 +49,7 @@ func New(cfg Config) *Collector {
 }
 
 // Reset takes everything that exists.
-func (c *Collector) Reset(_ int64, all iter.Seq[store.Write]) { c.graph.reset(all) }
+func (c *Collector) Reset(_ int64, all store.Listing) { c.graph.reset(all) }
 
 // Apply takes one write.
 func (c *Collector) Apply(w store.Write) { c.graph.apply(w) }

@@ -1,7 +1,6 @@
 package garbage
 
 import (
-	"iter"
 	"sync"
 
 	"skerry.dev/skerry/store"
@@ -21,18 +20,18 @@ func newGraph(next func(id)) *graph {
 }
 
 // reset makes the graph anew from everything that exists.
-func (g *graph) reset(all iter.Seq[store.Write]) {
+func (g *graph) reset(all store.Listing) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.nodes)
 	clear(g.keys)
 	owners := map[id]bool{}
-	for w := range all {
+	for w := range all.Objects(nil) {
 		for _, o := range metaOf(w.Object).owners {
 			owners[id{w.Key.Space, o.uid}] = true
 		}
 	}
-	for w := range all {
+	for w := range all.Objects(nil) {
 		m := metaOf(w.Object)
 		if owners[id{w.Key.Space, m.uid}] && !m.mirror {
 			g.node(id{w.Key.Space, m.uid})

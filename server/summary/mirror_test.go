@@ -168,13 +168,13 @@ func TestMirrorsOfBeforeARestartAreKnown(t *testing.T) {
 	c.stop()
 	next := newCenter(t)
 	next.objects, next.placed, next.reports, next.revision = c.objects, c.placed, c.reports, c.revision
-	next.s.Reset(next.revision, func(yield func(store.Write) bool) {
+	next.s.Reset(next.revision, store.ListingOf(func(yield func(store.Write) bool) {
 		for k, o := range next.objects {
 			if !yield(store.Write{Key: k, APIVersion: "v1", Kind: "Pod", Revision: revisionOf(o), Object: o}) {
 				return
 			}
 		}
-	})
+	}))
 	next.says("a", pod, nil)
 	next.eventually("removed by the next life of the center", func() bool { return !next.exists(pod) })
 	if n := next.count(); n != 1 {

@@ -1,20 +1,18 @@
 package summary
 
 import (
-	"iter"
-
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
 // Reset takes a snapshot of everything at a revision: what each object shows now.
-func (s *Summary) Reset(_ int64, all iter.Seq[store.Write]) {
+func (s *Summary) Reset(_ int64, all store.Listing) {
 	seen := map[store.Key]struct{}{}
 	s.mu.Lock()
 	clear(s.marked)
 	s.mu.Unlock()
-	for w := range all {
+	for w := range all.Objects(nil) {
 		if s.observe(w) {
 			seen[w.Key] = struct{}{}
 		}
