@@ -323,6 +323,23 @@ func marks(t *testing.T, c *center) {
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
 		t.Error("a replaced object lost its mark")
 	}
+	// What copies annotations, as operators do, does not move anything by that, and is not kept from its work.
+	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
+	copied, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}}, metav1.CreateOptions{})
+	must(t, err)
+	for _, after := range []string{"create", "update"} {
+		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" || len(notes) != 2 {
+			t.Errorf("the marks of a copy after %s: %v", after, notes)
+		}
+		copied.Annotations, copied.Data = stranger, map[string]string{"a": "b"}
+		copied, err = api.Update(ctx, copied, metav1.UpdateOptions{})
+		must(t, err)
+	}
+	_, err = clients(t, c.admin("team")).CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
+		v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("a user makes what only mirrors: %v", err)
+	}
 	own := clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
 	_, err = own.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
 	check(t, err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -21,7 +22,8 @@ import (
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
 // marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
-// those that get a wish of their own, keeps it on other writes, and refuses users who change it, or who touch what only mirrors a target.
+// those that get a wish of their own, keeps it on other writes, leaves out what a whole object
+// brings of them, and refuses patches that change them, and users who touch what only mirrors a target.
 type marks struct{ place PlaceFunc }
 
 // Handles implements admission.Interface.
@@ -81,12 +83,26 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		case !has && replaces(ctx):
 			// A whole object written back from a file that never had the mark does not mean to take it off.
 			annotate(obj, name, was)
+		case (old == nil || replaces(ctx)) && name != v1alpha1.AnnotationReportedFrom:
+			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
+			leaveOut(ctx, obj, name, was, had)
 		default:
 			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
 				"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget))
 		}
 	}
 	return nil
+}
+
+// leaveOut puts a mark back as it was, and tells the user.
+func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool) {
+	notes := obj.GetAnnotations()
+	if delete(notes, name); had {
+		notes[name] = was
+	}
+	obj.SetAnnotations(notes)
+	warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target set the label %s, or use a Placement",
+		name, v1alpha1.LabelTarget))
 }
 
 // forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back those that were replaced by them:
