@@ -181,14 +181,14 @@ soak: build testenv ## churn 1,000 objects and 3,000 pods for SOAK (default 2h) 
 
 # Upstream's specs take minutes to compile and half an hour to run, so they are no part of `make test`.
 .PHONY: conformance
-conformance: build ## run upstream's e2e specs and kubectl's tests against spaces (FOCUS=regexp, SPACES="1 3", KUBECTL=0)
+conformance: build ## run upstream's e2e specs and kubectl's tests against spaces (FOCUS=regexp, SPACES="1 3", SITE=0, KUBECTL=0)
 	mkdir -p bin/conformance
 	cd testenv/conformance && go build -p $(JOBS) -ldflags '-s -w -X $(VERSION_PKG).gitVersion=$(KUBE_VERSION)' -o ../../bin/conformance/ \
 	  github.com/onsi/ginkgo/v2/ginkgo k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kubectl-convert
 	cd testenv/conformance && go test -p $(JOBS) -c -vet=off -ldflags '-s -w' -o ../../bin/conformance/specs.test ./specs
 	cd testenv/conformance/specs && $(CURDIR)/bin/conformance/specs.test -test.run '^TestDeclared$$'
 	bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
-	  $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
+	  $(if $(filter 0,$(SITE)),--site=false) $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
 
 .PHONY: package
 package: ## not there yet: exits with an error

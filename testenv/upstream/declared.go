@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 )
 
 // Declared is the list of upstream's tests by their names: those that are run, and those that are not, with the reason.
 type Declared struct {
-	Run      []string `json:"run"`
+	Run []string `json:"run"`
+	// WithSite are run in a space of a center that has a site, because they are about what controllers and nodes do.
+	WithSite []string `json:"withSite"`
 	Excluded []struct {
 		Reason string   `json:"reason"`
 		Tests  []string `json:"tests"`
@@ -37,7 +40,7 @@ func Load(path string) (*Declared, error) {
 		}
 		return nil
 	}
-	if err := add(d.Run); err != nil {
+	if err := add(append(slices.Clone(d.Run), d.WithSite...)); err != nil {
 		return nil, err
 	}
 	for _, e := range d.Excluded {
@@ -51,9 +54,9 @@ func Load(path string) (*Declared, error) {
 	return &d, nil
 }
 
-// Chosen are the tests to run whose names match focus, in the order of the list.
-func (d *Declared) Chosen(focus *regexp.Regexp) (names []string) {
-	for _, name := range d.Run {
+// chosen are those of a list that match focus, in the order of the list.
+func chosen(list []string, focus *regexp.Regexp) (names []string) {
+	for _, name := range list {
 		if focus == nil || focus.MatchString(name) {
 			names = append(names, name)
 		}
@@ -72,7 +75,7 @@ func (d *Declared) Left() (n int) {
 // Check compares the list with the tests that there are: each is to be listed, and nothing else.
 func (d *Declared) Check(existing []string) error {
 	listed := map[string]bool{}
-	for _, name := range d.Run {
+	for _, name := range slices.Concat(d.Run, d.WithSite) {
 		listed[name] = true
 	}
 	for _, e := range d.Excluded {

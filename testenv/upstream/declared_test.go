@@ -17,18 +17,18 @@ func load(t *testing.T, list string) (*Declared, error) {
 	return Load(path)
 }
 
-const list = "run: [a, b c]\nexcluded: [{reason: it needs a node, tests: [d]}]\n"
+const list = "run: [a, b c]\nwithSite: [s]\nexcluded: [{reason: it needs a node, tests: [d]}]\n"
 
 func TestDeclared(t *testing.T) {
 	d, err := load(t, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Chosen(regexp.MustCompile("^b")); !slices.Equal(got, []string{"b c"}) {
+	if got := chosen(d.Run, regexp.MustCompile("^b")); !slices.Equal(got, []string{"b c"}) {
 		t.Errorf("chosen: %q", got)
 	}
-	for _, x := range []struct{ existing, want string }{{"a,b c,d", ""}, {"a,b c,d,e", `"e" is a test of upstream that is not declared`},
-		{"a,d", `"b c" is declared but is no test of upstream`}} {
+	for _, x := range []struct{ existing, want string }{{"a,b c,d,s", ""}, {"a,b c,d,s,e", `"e" is a test of upstream that is not declared`},
+		{"a,d,s", `"b c" is declared but is no test of upstream`}} {
 		got := ""
 		if err := d.Check(strings.Split(x.existing, ",")); err != nil {
 			got = err.Error()
@@ -41,7 +41,7 @@ func TestDeclared(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	for why, text := range map[string]string{
-		"listed twice":     strings.Replace(list, "b c", "d", 1),
+		"listed twice":     strings.Replace(list, "[s]", "[d]", 1),
 		"without a reason": strings.Replace(list, "it needs a node", "", 1),
 		"unknown field":    list + "more: []\n",
 	} {

@@ -52,7 +52,7 @@ func (r *run) functions(ctx context.Context) error {
 	if err := declared.Check(existing); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(r.Lists, "kubectl.yaml"), err)
 	}
-	chosen := declared.Chosen(r.Focus)
+	chosen := chosen(declared.Run, r.Focus)
 	if len(chosen) == 0 {
 		return nil
 	}

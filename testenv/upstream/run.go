@@ -18,8 +18,8 @@ import (
 
 // Options say what to run and with what.
 type Options struct {
-	// Skerry is the path of the product's binary.
-	Skerry string
+	// Skerry and Testenv are the paths of the product's and of this module's binaries.
+	Skerry, Testenv string
 	// Built is the directory with what `make conformance` builds: specs.test, ginkgo, kubectl and kubectl-convert, all of upstream.
 	Built string
 	// Lists is the directory with the declared lists, testenv/conformance.
@@ -28,6 +28,8 @@ type Options struct {
 	Upstream string
 	// Rounds are the numbers of spaces at once that the specs run in; empty is none.
 	Rounds []int
+	// Site says whether those specs run too that need a site; it is a simulated cluster.
+	Site bool
 	// Functions says whether kubectl's test functions run too.
 	Functions bool
 	// Procs is how many specs run side by side in one space.
@@ -62,7 +64,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := errors.Join(os.RemoveAll(logs), os.MkdirAll(logs, 0o755)); err != nil {
 		return fmt.Errorf("make a directory for logs: %w", err)
 	}
-	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Kubectl: filepath.Join(o.Built, "kubectl"), Dir: dir}, logs: logs}
+	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: filepath.Join(o.Built, "kubectl"), Dir: dir}, logs: logs}
 	if r.center, err = r.StartCenter(ctx, "center", ""); err != nil {
 		return err
 	}
@@ -72,6 +74,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	for _, spaces := range o.Rounds {
 		if err := r.specs(ctx, spaces); err != nil {
+			return err
+		}
+	}
+	if o.Site {
+		if err := r.withSite(ctx); err != nil {
 			return err
 		}
 	}

@@ -14,13 +14,22 @@ import (
 	"time"
 )
 
-// specs runs the declared specs in that many spaces at once, each with a suite of its own.
+// specs runs the declared specs in that many spaces at once.
 func (r *run) specs(ctx context.Context, spaces int) error {
+	name := "specs in one space"
+	if spaces > 1 {
+		name = "specs in spaces"
+	}
+	return r.inSpaces(ctx, name, spaces, func(d *Declared) []string { return d.Run })
+}
+
+// inSpaces runs a list of specs in that many new spaces at once, each with a suite of its own.
+func (r *run) inSpaces(ctx context.Context, name string, spaces int, which func(*Declared) []string) error {
 	declared, err := Load(filepath.Join(r.Lists, "specs.yaml"))
 	if err != nil {
 		return err
 	}
-	chosen := declared.Chosen(r.Focus)
+	chosen := chosen(which(declared), r.Focus)
 	if len(chosen) == 0 {
 		return nil
 	}
@@ -28,10 +37,7 @@ func (r *run) specs(ctx context.Context, spaces int) error {
 	if err := os.WriteFile(list, []byte(strings.Join(chosen, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write the list of specs: %w", err)
 	}
-	round := &Round{Name: "specs in one space", Spaces: spaces, Declared: len(chosen), Excluded: declared.Left()}
-	if spaces > 1 {
-		round.Name = "specs in spaces"
-	}
+	round := &Round{Name: name, Spaces: spaces, Declared: len(chosen), Excluded: declared.Left()}
 	r.rounds = append(r.rounds, round)
 	began := time.Now()
 	results, errs := make([][]Result, spaces), make([]error, spaces)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 
@@ -18,6 +19,7 @@ func conformanceCommand() *cli.Command {
 			&cli.StringFlag{Name: "lists", Value: "testenv/conformance", Usage: "the directory with the declared tests"},
 			&cli.StringFlag{Name: "upstream", Usage: "the directory of Kubernetes' sources"},
 			&cli.IntSliceFlag{Name: "spaces", Value: cli.NewIntSlice(1, 3), Usage: "run the specs in so many spaces at once; 0: not"},
+			&cli.BoolFlag{Name: "site", Value: true, Usage: "run the specs that need a site"},
 			&cli.BoolFlag{Name: "kubectl", Value: true, Usage: "run kubectl's test functions"},
 			&cli.IntFlag{Name: "procs", Value: 2, Usage: "how many tests run side by side in a space"},
 			&cli.StringFlag{Name: "focus", Usage: "run only what matches this regular expression"},
@@ -25,8 +27,11 @@ func conformanceCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			var err error
-			o := upstream.Options{Functions: c.Bool("kubectl"), Procs: c.Int("procs"),
+			o := upstream.Options{Site: c.Bool("site"), Functions: c.Bool("kubectl"), Procs: c.Int("procs"),
 				Upstream: c.String("upstream"), Log: c.App.Writer}
+			if o.Testenv, err = os.Executable(); err != nil {
+				return err
+			}
 			for flag, path := range map[string]*string{"skerry": &o.Skerry, "built": &o.Built, "lists": &o.Lists, "summary": &o.Summary} {
 				if *path, err = filepath.Abs(c.String(flag)); err != nil {
 					return err
