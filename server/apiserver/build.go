@@ -77,6 +77,7 @@ func (s *Server) build() error {
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
+	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
 	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
 	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, used: s.config.Used, log: s.config.Log}

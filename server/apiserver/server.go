@@ -74,6 +74,7 @@ type Server struct {
 	crds     *crdServers
 	sums     *sums
 	checks   *typeChecks
+	ttl      *jobTTL
 	rules    *policy.Plugin
 	counts   *quotaUsage
 	usage    *spaceUsage
@@ -155,6 +156,7 @@ func (s *Server) serve(ctx context.Context) error {
 	run("shared APIs", func(ctx context.Context) error { return s.borrows.run(ctx, s.config.Store.Client().Client) })
 	run("aggregated roles", s.sums.run)
 	run("types of admission policies", s.checks.run)
+	run("finished Jobs", s.ttl.run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
 	run("history", func(ctx context.Context) error { return s.storages.history.run(ctx, s.config.Store.Revision) })
