@@ -223,7 +223,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 	}
 	caughtUp, memory := make(chan struct{}), &footprint{rest: s.inboxes.Rest}
-	serving, deciding := append(s.api.Counters(), s.furnish, memory), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
+	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
@@ -232,7 +232,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if started(s.api.Ready()) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
-			start("memory", memory.Run)
+			start("memory", memory.run)
 			start("kubeconfig", s.keepKubeconfig)
 			start("furnish", s.furnish.Run)
 			if s.lead != nil {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
-	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -91,9 +89,8 @@ func (s *Server) build() error {
 	if err := s.install(g, factory, p); err != nil {
 		return err
 	}
+	serveDocuments(s.generic, g)
 	s.generic.PrepareRun()
-	// The documents are built; the definitions they came from would stay for nothing (6 MB).
-	g.OpenAPIV3Config.Definitions = nil
 	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, hosts: hosts{s.config.SpacesDomain}, audited: g.AuditBackend != nil}
 	return nil
 }
@@ -123,7 +120,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
-	names := openapinamer.NewDefinitionNamer(legacyscheme.Scheme, apiextensionsapiserver.Scheme)
+	names := definitionNames()
+	g.SkipOpenAPIInstallation = true // serveDocuments does it
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIConfig.Info.Title = "Skerry"
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
@@ -165,12 +163,16 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}
+			info.StaticOpenAPISpec = nil
 			continue
 		}
 		groups = append(groups, &info)
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install groups: %w", err)
+	}
+	for _, info := range groups { // which the server keeps, to destroy their storages
+		info.StaticOpenAPISpec = nil
 	}
 	checks := []healthz.HealthChecker{healthz.NamedCheck("spaces", func(*http.Request) error {
 		if !s.config.Spaces.Loaded() {

@@ -35,11 +35,11 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.metrics.ServeHTTP(w, r)
 		case path == "/apis":
 			serveGroups(w, r, native, d.servers(r))
-		case path == "/openapi/v3":
+		case path == openAPIv3Path:
 			serveOpenAPIv3Root(w, r, native, d.servers(r))
-		case strings.HasPrefix(path, "/openapi/v3/apis/"):
+		case strings.HasPrefix(path, openAPIv3Path+"/"):
 			serveOpenAPIv3(w, r, native, d.servers(r))
-		case path == "/openapi/v2":
+		case path == openAPIv2Path:
 			serveOpenAPIv2(w, r, native, d.servers(r))
 		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
 			if own := d.crds.forSpace(ownSpace); own != nil {

@@ -24,7 +24,7 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 	for _, h := range handlers(native, servers) {
 		more := all
 		more.Paths = map[string]item{}
-		a := ask(h, r, "/openapi/v3", "application/json")
+		a := ask(h, r, openAPIv3Path, jsonType)
 		if a.code != http.StatusOK || json.Unmarshal(a.body, &more) != nil {
 			a.replay(w)
 			return
@@ -35,7 +35,7 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 			}
 		}
 	}
-	writeJSON(w, r, "application/json", all)
+	writeJSON(w, r, jsonType, all)
 }
 
 // serveOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
@@ -58,7 +58,7 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 	var all map[string]json.RawMessage
 	paths, definitions := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
-		a := ask(h, r, "/openapi/v2", "application/json")
+		a := ask(h, r, openAPIv2Path, jsonType)
 		var doc map[string]json.RawMessage
 		if a.code != http.StatusOK || json.Unmarshal(a.body, &doc) != nil {
 			a.replay(w)
@@ -75,7 +75,7 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 	all["paths"], _ = json.Marshal(paths)
 	all["definitions"], _ = json.Marshal(definitions)
 	body, err := json.Marshal(all)
-	contentType := "application/json"
+	contentType := jsonType
 	if strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
 		contentType = openAPIv2Proto
 		var doc *openapiv2.Document
