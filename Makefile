@@ -101,12 +101,16 @@ scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simula
 	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
-# cert-manager's controllers take minutes to compile, so they are no part of `make test`.
+# These take minutes to compile, so they are no part of `make test`.
 .PHONY: operators
 operators: build testenv ## existing operators, unmodified, against a space
-	rm -rf bin/operators && mkdir -p bin/operators/cert-manager
+	rm -rf bin/operators && mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
+	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
+	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
+	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
 
