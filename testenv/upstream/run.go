@@ -91,6 +91,9 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (r *run) finish() error {
+	if len(r.rounds) == 0 {
+		return errors.New("nothing was run: no declared test matches --focus")
+	}
 	table(r.Options.Log, r.rounds)
 	data, err := json.MarshalIndent(r.rounds, "", "  ")
 	if err != nil {
