@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/store"
 )
@@ -302,47 +301,6 @@ func ownKinds(t *testing.T, c *center) {
 	if len(all.Items) != 2 || all.Items[0].GetSelfLink() == all.Items[1].GetSelfLink() {
 		t.Errorf("Placements of all spaces: %d", len(all.Items))
 	}
-}
-
-func marks(t *testing.T, c *center) {
-	ctx := t.Context()
-	api := clients(t, c.admin("team")).CoreV1().ConfigMaps("default")
-	cm, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}}, metav1.CreateOptions{})
-	must(t, err)
-	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
-		t.Errorf("the mark is not set in the same write: %v", cm.Annotations)
-	}
-	for _, value := range []string{`"rome"`, `null`} {
-		_, err := api.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":`+value+`}}}`), metav1.PatchOptions{})
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), v1alpha1.LabelTarget) {
-			t.Errorf("a user sets the mark to %s: %v", value, err)
-		}
-	}
-	cm, err = api.Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}, Data: map[string]string{"a": "b"}}, metav1.UpdateOptions{})
-	must(t, err)
-	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
-		t.Error("a replaced object lost its mark")
-	}
-	// What copies annotations, as operators do, does not move anything by that, and is not kept from its work.
-	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
-	copied, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}}, metav1.CreateOptions{})
-	must(t, err)
-	for _, after := range []string{"create", "update"} {
-		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" || len(notes) != 2 {
-			t.Errorf("the marks of a copy after %s: %v", after, notes)
-		}
-		copied.Annotations, copied.Data = stranger, map[string]string{"a": "b"}
-		copied, err = api.Update(ctx, copied, metav1.UpdateOptions{})
-		must(t, err)
-	}
-	_, err = clients(t, c.admin("team")).CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
-		v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
-	if !apierrors.IsForbidden(err) {
-		t.Errorf("a user makes what only mirrors: %v", err)
-	}
-	own := clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
-	_, err = own.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
-	check(t, err)
 }
 
 func front(t *testing.T, c *center) {
