@@ -227,7 +227,7 @@ func (a *agent) run(ctx context.Context) error {
 	books.Go(func() { a.keepClock(bookCtx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
-		parts.Go(func() { trim(ctx, func() int64 { return a.observer.Feed().Head().Revision }, a.file.Rest) })
+		parts.Go(func() { trim(ctx, a.file.Rest) })
 	}
 	if a.scrape != nil {
 		parts.Go(func() { cancel(a.scrape.Run(ctx, a.Metrics.Handler())) })

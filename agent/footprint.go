@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
@@ -13,8 +14,10 @@ import (
 // the binary that only starting or that burst touched (most of the binary is the center's code, which an agent never runs).
 const (
 	trimPeriod = 5 * time.Second
-	// dropPeriods is after how many of them pages of files are given back while work goes on without a pause: what is in use comes back at once.
+	// dropPeriods is after how many of them pages of files are given back whatever goes on: what is in use comes back at once.
 	dropPeriods = 12
+	// little is what an agent allocates in a trimPeriod in which there is no work to speak of.
+	little = 512 << 10
 	// gcPercent trades a little CPU for a smaller heap: the live heap of an agent is small, so a collection costs some milliseconds.
 	gcPercent = 25
 )
@@ -30,31 +33,37 @@ func small() (undo func()) {
 	}
 }
 
-// trim gives memory back each time that work has come and is over: progress is a number that changes while there is any. rest gives back what is
-// no heap; that is done now and then while work goes on, too.
-func trim(ctx context.Context, progress func() int64, rest func()) {
+// trim gives memory back each time that work has come and is over, whatever the work was: it looks at how much is allocated. rest gives back what
+// is no heap; that is done now and then in any case, since each piece of work, however small, brings pages of the binary with it.
+func trim(ctx context.Context, rest func()) {
 	ticker := time.NewTicker(trimPeriod)
 	defer ticker.Stop()
-	trimmed, last := int64(-1), int64(-2)
-	for since := 1; ; since++ { // files were given back
+	worked, last := true, uint64(0) // starting is work
+	for since := 0; ; since++ {     // files were given back
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now := progress()
-		over := now == last && now != trimmed
-		if over {
+		now := allocated()
+		busy := now-last > little
+		if worked && !busy {
 			compress.Default().Rest()
 			runtime.GC()         // what pools keep they let go at the second collection
 			debug.FreeOSMemory() // collects again
-			trimmed = now
 		}
-		if over || now != last && since >= dropPeriods {
+		if worked && !busy || since >= dropPeriods {
 			rest()
 			dropText()
 			since = 0
 		}
-		last = now
+		worked, last = busy, now
 	}
+}
+
+// allocated is how many bytes of heap were allocated since the start, garbage or not.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

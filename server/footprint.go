@@ -18,11 +18,13 @@ type footprint struct {
 const (
 	// quietTime is how long little must have been allocated.
 	quietTime = 5 * time.Second
-	// little in a quietTime is no burst, such as what the signs of life of targets leave, which never end. That can wait for calmTime.
-	little   = 8 << 20
-	calmTime = 5 * time.Minute
-	// collections follow a burst, a quietTime after each other: what pools keep they let go at the second.
-	collections = 2
+	// burst in a quietTime has to be given back as soon as no more than little is allocated. What lies between, such as what the signs of life of
+	// many targets leave, never ends, and can wait for calmTime.
+	burst, little = 32 << 20, 8 << 20
+	calmTime      = 5 * time.Minute
+	// collections follow a burst, a quietTime after each other: what pools keep they let go at the second, and each halves the stacks of goroutines
+	// that have used little of theirs since the one before, of which a session has seven.
+	collections = 4
 )
 
 // run gives memory back until ctx ends.
@@ -37,9 +39,10 @@ func (f *footprint) run(ctx context.Context) error {
 			return nil
 		}
 		now := allocated()
-		if now-last > little {
+		switch rate := now - last; {
+		case rate > burst:
 			due = collections
-		} else if due > 0 || now-freed > little && time.Since(at) >= calmTime {
+		case due > 0 && rate <= little, now-freed > little && time.Since(at) >= calmTime:
 			f.rest()
 			compress.Thorough().Rest()
 			debug.FreeOSMemory()

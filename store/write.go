@@ -9,6 +9,6 @@ type Write struct {
 	Revision int64
 	// Size is how many bytes are stored of it, with its key; 0 when it is not known.
 	Size int
-	// Object is the object as decoded JSON. It is nil when the object was deleted. It is shared: never change it.
+	// Object is the object as decoded JSON, without metadata.managedFields. It is nil when the object was deleted. It is shared: never change it.
 	Object map[string]any
 }

@@ -94,7 +94,8 @@ func write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: storedSize(kv), Object: obj}, nil
 }
 
-// storedMap returns a stored object as decoded JSON: custom resources are stored so, built-in kinds as protobuf.
+// storedMap returns a stored object as decoded JSON, without who manages its fields: that is most of a small object, and concerns no part of the
+// center. Custom resources are stored as JSON, built-in kinds as protobuf.
 func storedMap(data []byte) (map[string]any, error) {
 	v, err := decodeStored(data)
 	if err != nil {
@@ -102,8 +103,14 @@ func storedMap(data []byte) (map[string]any, error) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		if m, ok := v["metadata"].(map[string]any); ok {
+			delete(m, "managedFields")
+		}
 		return v, nil
 	case runtime.Object:
+		if o := object(v); o != nil {
+			o.SetManagedFields(nil)
+		}
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(v)
 	default:
 		return nil, fmt.Errorf("unexpected %T", v)
