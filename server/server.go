@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -178,7 +179,9 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Forget: s.inboxes.Forget, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
-	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed})
+	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
+	}, func() float64 { return float64(s.api.CustomServers()) }))
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
 		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,

@@ -72,7 +72,7 @@ func (s *Server) build() error {
 	}
 	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, v2: memoized(definitions), v3: memoized(definitions)}
-	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.Log)
+	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.CustomIdle, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)

@@ -26,6 +26,7 @@ type heldKey struct{}
 // serve answers a request below /apis that no built-in kind answers.
 func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
 	if server := s.forSpace(s.definer(r, groupIn(r.URL.Path))); server != nil {
+		defer s.using(server)()
 		server.handler.ServeHTTP(w, r) // and what it does not know comes to unserved
 		return
 	}

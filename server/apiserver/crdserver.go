@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
@@ -27,6 +28,10 @@ type crdServer struct {
 	handler   http.Handler
 	discovery aggregated.ResourceManager
 	stop      func()
+
+	// Of crdServers, guarded by its mu: how many requests are in it, and when it was used last.
+	uses int
+	last time.Time
 }
 
 // crdServerConfig is what all crdServers have in common.

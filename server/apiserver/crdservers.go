@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -15,25 +16,27 @@ import (
 )
 
 // crdServers keeps a crdServer for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
-// resource or the discovery of the space, or when a definition is written, until the last definition is gone.
+// resource or the discovery of the space, or when a definition is written, until the last definition is gone or nobody has used it for a
+// while: a server weighs megabytes.
 type crdServers struct {
 	config  *crdServerConfig
 	client  *clientv3.Client
 	borrows *borrows
+	idle    time.Duration // how long an unused server is kept
 	log     *slog.Logger
 
 	// starting is held while a server starts. It is never held together with mu: the new server reads its space through the front.
 	starting sync.Mutex
 
 	mu     sync.Mutex
-	ctx    context.Context // that of run
-	known  map[string]map[string]bool
+	ctx    context.Context            // that of run
+	known  map[string]map[string]bool // definitions of a space, by name: whether its server has still to bring one forward
 	server map[string]*crdServer
 	wake   sync.WaitGroup
 }
 
-func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, log *slog.Logger) *crdServers {
-	return &crdServers{config: c, client: client, borrows: b, log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, idle time.Duration, log *slog.Logger) *crdServers {
+	return &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
 }
 
 // forSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
@@ -58,6 +61,7 @@ func (s *crdServers) forSpace(space string) *crdServer {
 		s.wake.Go(server.stop)
 		return nil
 	}
+	server.last = time.Now()
 	s.server[space] = server
 	return server
 }
@@ -71,7 +75,10 @@ func (s *crdServers) context() context.Context {
 func (s *crdServers) lookup(space string) (server *crdServer, needed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.server[space], len(s.known[space]) > 0 && s.ctx != nil && s.ctx.Err() == nil
+	if server = s.server[space]; server != nil {
+		server.last = time.Now()
+	}
+	return server, len(s.known[space]) > 0 && s.ctx != nil && s.ctx.Err() == nil
 }
 
 // run follows the definitions of all spaces until ctx ends, then stops all servers.
@@ -79,6 +86,7 @@ func (s *crdServers) run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
+	s.wake.Go(func() { s.stopUnused(ctx) })
 	err := follow(ctx, s.client, crdKeys, s)
 	s.mu.Lock()
 	for space, server := range s.server {
@@ -158,8 +166,8 @@ func (s *crdServers) put(kv *mvccpb.KeyValue) {
 	if s.known[space] == nil {
 		s.known[space] = map[string]bool{}
 	}
-	s.known[space][name] = true
-	if s.server[space] == nil && space != ownSpace && unfinished(kv.Value) {
+	s.known[space][name] = unfinished(kv.Value)
+	if s.server[space] == nil && space != ownSpace && s.known[space][name] {
 		s.wake.Go(func() { s.forSpace(space) })
 	}
 }

@@ -50,6 +50,8 @@ type Config struct {
 	Used func(ctx context.Context, space string) error
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
 	Seats int
+	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.
+	CustomIdle time.Duration
 	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
 	// once. Empty means no providers.
 	AuthenticationConfig string

@@ -1,0 +1,66 @@
+package apiserver
+
+import (
+	"context"
+	"time"
+)
+
+// idleTime is how long a server of custom resources is kept although nobody uses it. It starts again in some tens of milliseconds.
+const idleTime = 10 * time.Minute
+
+// using counts a request that may last, like a watch, until what it returns is called.
+func (s *crdServers) using(server *crdServer) (done func()) {
+	count := func(n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		server.uses += n
+		server.last = time.Now()
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// stopUnused stops servers that nobody uses until ctx ends.
+func (s *crdServers) stopUnused(ctx context.Context) {
+	tick := time.NewTicker(s.idle / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, server := range s.takeUnused(time.Now()) {
+			server.stop()
+		}
+	}
+}
+
+// takeUnused takes out the servers that may stop. One that has a definition to bring forward goes on, and so does the center's own, which is
+// in use by every space.
+func (s *crdServers) takeUnused(now time.Time) (unused []*crdServer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for space, server := range s.server {
+		busy := space == ownSpace || server.uses > 0 || now.Sub(server.last) < s.idle
+		for _, unfinished := range s.known[space] {
+			busy = busy || unfinished
+		}
+		if !busy {
+			delete(s.server, space)
+			unused = append(unused, server)
+		}
+	}
+	return unused
+}
+
+// CustomServers returns how many spaces' custom resources are being served, the center's own left out.
+func (s *Server) CustomServers() int {
+	s.crds.mu.Lock()
+	defer s.crds.mu.Unlock()
+	n := len(s.crds.server)
+	if s.crds.server[ownSpace] != nil {
+		n--
+	}
+	return n
+}
