@@ -10,28 +10,3 @@ type Listing interface {
 	// Objects gives the objects whose keys are wanted; nil wants all.
 	Objects(wanted func(Key) bool) iter.Seq[Write]
 }
-
-// ListingOf is a Listing of what is decoded already.
-func ListingOf(all iter.Seq[Write]) Listing { return decoded(all) }
-
-type decoded iter.Seq[Write]
-
-func (d decoded) Keys() iter.Seq2[Key, int] {
-	return func(yield func(Key, int) bool) {
-		for w := range d {
-			if !yield(w.Key, w.Size) {
-				return
-			}
-		}
-	}
-}
-
-func (d decoded) Objects(wanted func(Key) bool) iter.Seq[Write] {
-	return func(yield func(Write) bool) {
-		for w := range d {
-			if (wanted == nil || wanted(w.Key)) && !yield(w) {
-				return
-			}
-		}
-	}
-}

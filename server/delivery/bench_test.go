@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 func quiet10k(b *testing.B) *Delivery {
 	d := still()
 	target, space, ns := rootKey("synctargets", "a"), rootKey("spaces", "shop"), nsKey("app")
-	d.Reset(1, store.ListingOf(slices.Values([]store.Write{
+	d.Reset(1, storetest.Listing(slices.Values([]store.Write{
 		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget", meta("a"))},
 		{Key: space, Revision: 1, Object: obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec",
 			map[string]any{"defaultTargets": map[string]any{"count": int64(1)}})},

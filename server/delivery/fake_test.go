@@ -16,6 +16,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // center is a store with an API: every write gets the next revision and reaches the catalog in order.
@@ -76,7 +77,7 @@ func (c *center) restart() {
 func (c *center) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.d.Reset(c.revision, store.ListingOf(func(yield func(store.Write) bool) {
+	c.d.Reset(c.revision, storetest.Listing(func(yield func(store.Write) bool) {
 		for k, o := range c.objects {
 			if !yield(c.write(k, o)) {
 				return

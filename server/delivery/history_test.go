@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // TestAnyHistoryEndsAsItsSnapshotBegins applies random writes and compares the feeds with those that a new catalog makes of what is stored
@@ -21,14 +22,14 @@ func TestAnyHistoryEndsAsItsSnapshotBegins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{t: t, d: still(), stored: map[store.Key]store.Write{}, revision: 1}
 		defer stop(h.d)
-		h.d.Reset(1, store.ListingOf(maps.Values(h.stored)))
+		h.d.Reset(1, storetest.Listing(maps.Values(h.stored)))
 		h.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}))
 		for range rapid.IntRange(1, 40).Draw(t, "writes") {
 			h.write()
 		}
 		again := still()
 		defer stop(again)
-		again.Reset(h.revision, store.ListingOf(maps.Values(h.stored)))
+		again.Reset(h.revision, storetest.Listing(maps.Values(h.stored)))
 		for _, name := range []string{"a", "b"} {
 			x, y := live(h.d.Feed(name)), live(again.Feed(name))
 			if !maps.Equal(x, y) {

@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -194,7 +195,7 @@ func (f *fakeAPI) follow(d *Door) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.followers = append(f.followers, d)
-	d.Reset(int64(f.revision), store.ListingOf(func(yield func(store.Write) bool) {
+	d.Reset(int64(f.revision), storetest.Listing(func(yield func(store.Write) bool) {
 		for p, obj := range f.objects {
 			if key, ok := followedKey(p); ok && !yield(store.Write{Key: key, Object: obj}) {
 				return

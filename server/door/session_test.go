@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -93,7 +94,7 @@ func TestSessionEndsWithItsTarget(t *testing.T) {
 	for name, end := range map[string]func(c *center){
 		"removed": func(c *center) { c.api.change(targetsPath+"/paris", nil) },
 		"removed unseen": func(c *center) {
-			c.door.Reset(9, store.ListingOf(func(func(store.Write) bool) {}))
+			c.door.Reset(9, storetest.Listing(func(func(store.Write) bool) {}))
 		},
 		"key taken": func(c *center) {
 			c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // cluster is a kube API as far as a Furnisher sees one. It hands every write on, in order.
@@ -119,7 +120,7 @@ func TestFurnish(t *testing.T) {
 		var run sync.WaitGroup
 		run.Go(func() { c.furnisher.Run(ctx) })
 		defer func() { cancel(); run.Wait() }()
-		c.furnisher.Reset(1, store.ListingOf(func(func(store.Write) bool) {}))
+		c.furnisher.Reset(1, storetest.Listing(func(func(store.Write) bool) {}))
 		want := func(when, space, ns string, want [2]string) {
 			t.Helper()
 			synctest.Wait()
@@ -177,7 +178,7 @@ func TestResetKnowsWhatIsInUse(t *testing.T) {
 		}
 		add("serviceaccounts", "used", "default", Account, map[string]any{})
 		add("configmaps", "used", "default", RootCA, map[string]any{"data": map[string]any{caKey: "old"}})
-		c.furnisher.Reset(9, store.ListingOf(slices.Values(all)))
+		c.furnisher.Reset(9, storetest.Listing(slices.Values(all)))
 		ctx, cancel := context.WithCancel(t.Context())
 		var run sync.WaitGroup
 		run.Go(func() { c.furnisher.Run(ctx) })

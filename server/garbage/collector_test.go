@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // collecting runs do beside a collector that has first been given what before has made.
@@ -23,7 +23,7 @@ func collecting(t *testing.T, before, do func(c *cluster), then func(t *testing.
 			before(c)
 		}
 		c.collector = New(Config{API: c, Log: slog.New(slog.DiscardHandler)})
-		c.collector.Reset(c.revision, store.ListingOf(c.all()))
+		c.collector.Reset(c.revision, storetest.Listing(c.all()))
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- c.collector.Run(ctx) }()

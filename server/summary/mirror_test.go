@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
@@ -168,7 +169,7 @@ func TestMirrorsOfBeforeARestartAreKnown(t *testing.T) {
 	c.stop()
 	next := newCenter(t)
 	next.objects, next.placed, next.reports, next.revision = c.objects, c.placed, c.reports, c.revision
-	next.s.Reset(next.revision, store.ListingOf(func(yield func(store.Write) bool) {
+	next.s.Reset(next.revision, storetest.Listing(func(yield func(store.Write) bool) {
 		for k, o := range next.objects {
 			if !yield(store.Write{Key: k, APIVersion: "v1", Kind: "Pod", Revision: revisionOf(o), Object: o}) {
 				return
