@@ -4,10 +4,10 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/metrics"
 )
 
 // A site may be a small board, so an agent gives memory back when work is over: the heap that a burst needed, and the pages of
@@ -45,7 +45,7 @@ func trim(ctx context.Context, rest func()) {
 			return
 		case <-ticker.C:
 		}
-		now := allocated()
+		now := metrics.Allocated()
 		busy := now-last > little
 		if worked && !busy {
 			compress.Default().Rest()
@@ -59,11 +59,4 @@ func trim(ctx context.Context, rest func()) {
 		}
 		worked, last = busy, now
 	}
-}
-
-// allocated is how many bytes of heap were allocated since the start, garbage or not.
-func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }

@@ -3,10 +3,10 @@ package server
 import (
 	"context"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/metrics"
 )
 
 // footprint gives the heap that a burst of work needed back to the kernel once the burst is over, whatever the work was: it looks at how much is
@@ -38,7 +38,7 @@ func (f *footprint) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		now := allocated()
+		now := metrics.Allocated()
 		switch rate := now - last; {
 		case rate > burst:
 			due = collections
@@ -50,11 +50,4 @@ func (f *footprint) run(ctx context.Context) error {
 		}
 		last = now
 	}
-}
-
-// allocated is how many bytes of heap were allocated since the start, garbage or not.
-func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
