@@ -127,26 +127,11 @@ func (d *duel) writes(ctx context.Context) error {
 
 // createMany makes n objects by 16 writers.
 func (s *server) createMany(ctx context.Context, n int) error {
-	const writers = 16
-	errs := make(chan error)
 	first := s.made + 1
 	s.made += n
-	for w := range writers {
-		go func() {
-			var err error
-			for i := w; i < n && err == nil; i += writers {
-				err = s.Create(ctx, configMaps(apiNS), configMap(fmt.Sprintf("object-%d", first+i)))
-			}
-			errs <- err
-		}()
-	}
-	var failed error
-	for range writers {
-		if err := <-errs; err != nil {
-			failed = err
-		}
-	}
-	return failed
+	return sideBySide(16, n, func(i int) error {
+		return s.Create(ctx, configMaps(apiNS), configMap(fmt.Sprintf("object-%d", first+i)))
+	})
 }
 
 // fill brings both to the number of objects that is listed.

@@ -131,23 +131,9 @@ func (b *bench) burst(ctx context.Context, r *route, n int) (float64, error) {
 	r.sequence++
 	prefix := fmt.Sprintf("burst-%d", r.sequence)
 	began := time.Now()
-	errs := make(chan error)
-	const writers = 10
-	for w := range writers {
-		go func() {
-			var err error
-			for i := w; i < n && err == nil; i += writers {
-				err = r.from.Create(ctx, configMaps(r.ns), configMap(fmt.Sprintf("%s-%d", prefix, i)))
-			}
-			errs <- err
-		}()
-	}
-	for range writers {
-		if e := <-errs; e != nil {
-			err = e
-		}
-	}
-	if err != nil {
+	if err := sideBySide(10, n, func(i int) error {
+		return r.from.Create(ctx, configMaps(r.ns), configMap(fmt.Sprintf("%s-%d", prefix, i)))
+	}); err != nil {
 		return 0, err
 	}
 	last := began

@@ -101,24 +101,10 @@ func definition(group string) object {
 // fullStart measures the start of a center that holds 20,000 objects.
 func (b *bench) fullStart(ctx context.Context, k *drive.Kube, c **drive.Center) error {
 	const objects, in = 20000, 20
-	errs := make(chan error)
-	for i := range in {
-		go func() {
-			var err error
-			for j := 0; j < objects/in && err == nil; j++ {
-				err = k.Create(ctx, fmt.Sprintf("/clusters/ready-%d", i)+configMaps("default"), configMap(fmt.Sprintf("object-%d", j)))
-			}
-			errs <- err
-		}()
-	}
-	var failed error
-	for range in {
-		if err := <-errs; err != nil {
-			failed = err
-		}
-	}
-	if failed != nil {
-		return failed
+	if err := sideBySide(in, objects, func(i int) error {
+		return k.Create(ctx, fmt.Sprintf("/clusters/ready-%d", i%in)+configMaps("default"), configMap(fmt.Sprintf("object-%d", i/in)))
+	}); err != nil {
+		return err
 	}
 	var starts []float64
 	for range 3 {
