@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -15,18 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/queue"
 )
 
 // jobTTL deletes Jobs that have ended for as long as their ttlSecondsAfterFinished says, in all spaces, as a controller does in a cluster. A
 // site deletes its own copy by itself, which ends nothing in the space.
 type jobTTL struct {
-	client   *clientv3.Client
 	loopback func(space string) *rest.Config
 	log      *slog.Logger
-	queue    workqueue.TypedRateLimitingInterface[jobKey]
+	settler[jobKey]
 }
 
 type jobKey struct{ space, namespace, name string }
@@ -35,36 +33,15 @@ type jobKey struct{ space, namespace, name string }
 const jobKeys = registryPrefix + "/jobs/"
 
 func newJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *jobTTL {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[jobKey](100*time.Millisecond, time.Minute)
-	return &jobTTL{client: client, loopback: loopback, log: log, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+	t := &jobTTL{loopback: loopback, log: log}
+	t.settler = settler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute),
+		note: t.written, settle: t.sync, failed: func(k jobKey, err error) {
+			log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
+		}}
+	return t
 }
 
-// run follows the Jobs of all spaces until ctx ends.
-func (t *jobTTL) run(ctx context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer t.queue.ShutDown()
-	all.Go(func() { t.work(ctx) })
-	return follow(ctx, t.client, jobKeys, t)
-}
-
-func (t *jobTTL) reset(_ int64, all []*mvccpb.KeyValue) error {
-	for _, kv := range all {
-		t.note(kv)
-	}
-	return nil
-}
-
-func (t *jobTTL) change(e *clientv3.Event) error {
-	if e.Type != clientv3.EventTypeDelete {
-		t.note(e.Kv)
-	}
-	return nil
-}
-
-func (*jobTTL) progress(int64) {}
-
-func (t *jobTTL) note(kv *mvccpb.KeyValue) {
+func (t *jobTTL) written(kv *mvccpb.KeyValue) {
 	key := strings.Split(strings.TrimPrefix(string(kv.Key), jobKeys), "/")
 	obj, err := decodeStored(kv.Value)
 	job, ok := obj.(*batchv1.Job)
@@ -88,22 +65,6 @@ func expiry(job *batchv1.Job) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func (t *jobTTL) work(ctx context.Context) {
-	for {
-		k, shutdown := t.queue.Get()
-		if shutdown {
-			return
-		}
-		if err := t.sync(ctx, k); err == nil {
-			t.queue.Forget(k)
-		} else if ctx.Err() == nil {
-			t.log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
-			t.queue.AddRateLimited(k)
-		}
-		t.queue.Done(k)
-	}
 }
 
 // sync deletes a Job whose time is up. What has changed since it was queued counts: its time may have become longer, or it may be another one.

@@ -26,9 +26,9 @@ import (
 	quotageneric "k8s.io/apiserver/pkg/quota/v1/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -41,16 +41,15 @@ type quotaUsage struct {
 	client  *clientv3.Client
 	now     func(context.Context) (int64, error)
 	log     *slog.Logger
-	queue   workqueue.TypedRateLimitingInterface[quotaKey]
+	queue   queue.Queue[quotaKey]
 
 	mu   sync.Mutex
 	with map[quotaKey]map[string]bool // the quotas of the namespaces that have some
 }
 
 func newQuotaUsage(q *quotas, db *kine.Store, log *slog.Logger) *quotaUsage {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[quotaKey](100*time.Millisecond, 30*time.Second)
 	return &quotaUsage{quotas: q, natives: map[schema.GroupResource]rest.Lister{}, client: db.Client().Client, now: db.Revision, log: log,
-		queue: workqueue.NewTypedRateLimitingQueue(limiter), with: map[quotaKey]map[string]bool{}}
+		queue: queue.New[quotaKey](100*time.Millisecond, 30*time.Second), with: map[quotaKey]map[string]bool{}}
 }
 
 func isQuota(k store.Key) bool { return k.Group == "" && k.Resource == "resourcequotas" }
@@ -107,26 +106,14 @@ func (u *quotaUsage) run(ctx context.Context) error {
 	defer all.Wait()
 	defer u.queue.ShutDown()
 	for range 2 {
-		all.Go(func() { u.work(ctx) })
+		all.Go(func() {
+			queue.Drain(ctx, u.queue, u.count, func(of quotaKey, err error) {
+				u.log.Debug("quota not counted yet", "space", of.space, "namespace", of.namespace, "err", err)
+			})
+		})
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func (u *quotaUsage) work(ctx context.Context) {
-	for {
-		of, shutdown := u.queue.Get()
-		if shutdown {
-			return
-		}
-		if err := u.count(ctx, of); err == nil {
-			u.queue.Forget(of)
-		} else if ctx.Err() == nil {
-			u.log.Debug("quota not counted yet", "space", of.space, "namespace", of.namespace, "err", err)
-			u.queue.AddRateLimited(of)
-		}
-		u.queue.Done(of)
-	}
 }
 
 // errFlying is returned when something charged has not ended; a recount would take it back.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -20,16 +19,15 @@ import (
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/util/workqueue"
+
+	"skerry.dev/skerry/server/queue"
 )
 
 // typeChecks writes into the status of ValidatingAdmissionPolicies what is wrong with their expressions, as a controller does in a cluster:
 // against the kinds that the policy's space has.
 type typeChecks struct {
-	client   *clientv3.Client
 	loopback func(space string) *rest.Config
-	log      *slog.Logger
-	queue    workqueue.TypedRateLimitingInterface[policyKey]
+	settler[policyKey]
 }
 
 type policyKey struct{ space, name string }
@@ -41,54 +39,17 @@ const policyKeys = registryPrefix + "/validatingadmissionpolicies/"
 const typeChecker = "validatingadmissionpolicy-status"
 
 func newTypeChecks(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *typeChecks {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[policyKey](10*time.Millisecond, 30*time.Second)
-	return &typeChecks{client: client, loopback: loopback, log: log, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+	t := &typeChecks{loopback: loopback}
+	t.settler = settler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second),
+		note: t.written, settle: t.sync, failed: func(k policyKey, err error) {
+			log.Debug("admission policy not checked yet", "space", k.space, "policy", k.name, "err", err)
+		}}
+	return t
 }
 
-// run follows the policies of all spaces until ctx ends.
-func (t *typeChecks) run(ctx context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer t.queue.ShutDown()
-	all.Go(func() { t.work(ctx) })
-	return follow(ctx, t.client, policyKeys, t)
-}
-
-func (t *typeChecks) reset(_ int64, all []*mvccpb.KeyValue) error {
-	for _, kv := range all {
-		t.note(kv)
-	}
-	return nil
-}
-
-func (t *typeChecks) change(e *clientv3.Event) error {
-	if e.Type != clientv3.EventTypeDelete {
-		t.note(e.Kv)
-	}
-	return nil
-}
-
-func (*typeChecks) progress(int64) {}
-
-func (t *typeChecks) note(kv *mvccpb.KeyValue) {
+func (t *typeChecks) written(kv *mvccpb.KeyValue) {
 	if space, name, ok := strings.Cut(strings.TrimPrefix(string(kv.Key), policyKeys), "/"); ok {
 		t.queue.Add(policyKey{space, name})
-	}
-}
-
-func (t *typeChecks) work(ctx context.Context) {
-	for {
-		k, shutdown := t.queue.Get()
-		if shutdown {
-			return
-		}
-		if err := t.sync(ctx, k); err == nil {
-			t.queue.Forget(k)
-		} else if ctx.Err() == nil {
-			t.log.Debug("admission policy not checked yet", "space", k.space, "policy", k.name, "err", err)
-			t.queue.AddRateLimited(k)
-		}
-		t.queue.Done(k)
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -51,10 +50,10 @@ type Config struct {
 type Delivery struct {
 	cfg    Config
 	bodies bodies
-	groups workqueue.TypedRateLimitingInterface[ref]
-	notes  workqueue.TypedRateLimitingInterface[store.Key]
-	marks  workqueue.TypedRateLimitingInterface[store.Key]
-	status workqueue.TypedRateLimitingInterface[store.Key]
+	groups queue.Queue[ref]
+	notes  queue.Queue[store.Key]
+	marks  queue.Queue[store.Key]
+	status queue.Queue[store.Key]
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
@@ -79,10 +78,10 @@ func New(cfg Config) *Delivery {
 	return &Delivery{
 		cfg:       cfg,
 		bodies:    bodies{items: map[store.Key]*body{}, limit: bodyBytes},
-		groups:    queue[ref](),
-		notes:     queue[store.Key](),
-		marks:     queue[store.Key](),
-		status:    queue[store.Key](),
+		groups:    newQueue[ref](),
+		notes:     newQueue[store.Key](),
+		marks:     newQueue[store.Key](),
+		status:    newQueue[store.Key](),
 		spaces:    map[string]*space{},
 		kinds:     map[[2]string]*kind{},
 		kindNames: map[[2]string]*kind{},
@@ -94,11 +93,6 @@ func New(cfg Config) *Delivery {
 		finished:  map[*object]*set{},
 		intents:   intents{},
 	}
-}
-
-// queue delays what fails by itself, from 5 ms to 30 s: a limit over all items would hold thousands back after one outage of the API.
-func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 30*time.Second))
 }
 
 // Run writes decisions until the context ends. It may be called once.
@@ -123,24 +117,17 @@ func (d *Delivery) Run(ctx context.Context) error {
 	return nil
 }
 
-// run takes items off a queue until it is shut down; an item that fails comes back with a growing delay.
+func newQueue[T comparable]() queue.Queue[T] {
+	return queue.New[T](5*time.Millisecond, 30*time.Second)
+}
+
 func run[T interface {
 	comparable
 	fmt.Stringer
-}](ctx context.Context, d *Delivery, q workqueue.TypedRateLimitingInterface[T], do func(context.Context, T) error) {
-	for {
-		item, down := q.Get()
-		if down {
-			return
-		}
-		if err := do(ctx, item); err == nil {
-			q.Forget(item)
-		} else if ctx.Err() == nil {
-			d.cfg.Log.Debug("decision is tried again", "of", item.String(), "err", err)
-			q.AddRateLimited(item)
-		}
-		q.Done(item)
-	}
+}](ctx context.Context, d *Delivery, q queue.Queue[T], do func(context.Context, T) error) {
+	queue.Drain(ctx, q, do, func(item T, err error) {
+		d.cfg.Log.Debug("decision is tried again", "of", item.String(), "err", err)
+	})
 }
 
 // String names the group for logs.

@@ -6,8 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -44,7 +43,7 @@ type Config struct {
 // Furnisher follows the writes of all spaces. It is a change handler of the kube API.
 type Furnisher struct {
 	cfg   Config
-	queue workqueue.TypedRateLimitingInterface[namespace]
+	queue queue.Queue[namespace]
 
 	mu     sync.Mutex
 	spaces map[string]chan struct{} // the spaces in use; closed once all their namespaces are furnished
@@ -55,8 +54,7 @@ type namespace struct{ space, name string }
 
 // New returns a Furnisher. Use works at once, Run does the rest.
 func New(c Config) *Furnisher {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[namespace](20*time.Millisecond, 30*time.Second)
-	return &Furnisher{cfg: c, queue: workqueue.NewTypedRateLimitingQueue(limiter), spaces: map[string]chan struct{}{}}
+	return &Furnisher{cfg: c, queue: queue.New[namespace](20*time.Millisecond, 30*time.Second), spaces: map[string]chan struct{}{}}
 }
 
 // Use says that somebody asks a space for such kinds, and returns when all of its namespaces have them.
@@ -185,24 +183,12 @@ func (f *Furnisher) Run(ctx context.Context) error {
 	defer all.Wait()
 	defer f.queue.ShutDown()
 	for range workers {
-		all.Go(func() { f.work(ctx) })
+		all.Go(func() {
+			queue.Drain(ctx, f.queue, f.furnish, func(n namespace, err error) {
+				f.cfg.Log.Debug("namespace not furnished yet", "space", n.space, "namespace", n.name, "err", err)
+			})
+		})
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func (f *Furnisher) work(ctx context.Context) {
-	for {
-		n, shutdown := f.queue.Get()
-		if shutdown {
-			return
-		}
-		if err := f.furnish(ctx, n); err == nil {
-			f.queue.Forget(n)
-		} else if ctx.Err() == nil {
-			f.cfg.Log.Debug("namespace not furnished yet", "space", n.space, "namespace", n.name, "err", err)
-			f.queue.AddRateLimited(n)
-		}
-		f.queue.Done(n)
-	}
 }

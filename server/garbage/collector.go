@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
 
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -34,7 +34,7 @@ type Config struct {
 type Collector struct {
 	cfg   Config
 	graph *graph
-	queue workqueue.TypedRateLimitingInterface[id]
+	queue queue.Queue[id]
 }
 
 // workers is how many objects are looked at side by side.
@@ -42,8 +42,7 @@ const workers = 4
 
 // New returns a collector that collects nothing before Run.
 func New(cfg Config) *Collector {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](10*time.Millisecond, 30*time.Second)
-	c := &Collector{cfg: cfg, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+	c := &Collector{cfg: cfg, queue: queue.New[id](10*time.Millisecond, 30*time.Second)}
 	c.graph = newGraph(func(i id) { c.queue.Add(i) })
 	return c
 }
@@ -63,24 +62,12 @@ func (c *Collector) Run(ctx context.Context) error {
 	defer all.Wait()
 	defer c.queue.ShutDown()
 	for range workers {
-		all.Go(func() { c.work(ctx) })
+		all.Go(func() {
+			queue.Drain(ctx, c.queue, c.look, func(i id, err error) {
+				c.cfg.Log.Debug("garbage not collected yet", "space", i.space, "uid", i.uid, "err", err)
+			})
+		})
 	}
 	<-ctx.Done()
 	return nil
-}
-
-func (c *Collector) work(ctx context.Context) {
-	for {
-		i, shutdown := c.queue.Get()
-		if shutdown {
-			return
-		}
-		if err := c.look(ctx, i); err == nil {
-			c.queue.Forget(i)
-		} else if ctx.Err() == nil {
-			c.cfg.Log.Debug("garbage not collected yet", "space", i.space, "uid", i.uid, "err", err)
-			c.queue.AddRateLimited(i)
-		}
-		c.queue.Done(i)
-	}
 }

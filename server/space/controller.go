@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -54,7 +54,7 @@ type Config struct {
 type Controller struct {
 	config Config
 	client dynamic.Interface
-	queue  workqueue.TypedRateLimitingInterface[string]
+	queue  queue.Queue[string]
 	ready  chan struct{}
 }
 
@@ -63,8 +63,7 @@ func New(c Config) *Controller {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 10*time.Second)
-	return &Controller{config: c, queue: workqueue.NewTypedRateLimitingQueue(limiter), ready: make(chan struct{})}
+	return &Controller{config: c, queue: queue.New[string](20*time.Millisecond, 10*time.Second), ready: make(chan struct{})}
 }
 
 // Ready is closed when all spaces are known and root has its namespaces.

@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/kubernetes/pkg/controller/namespace/deletion"
+
+	"skerry.dev/skerry/server/queue"
 )
 
 // namespace is one namespace of one space.
@@ -28,14 +29,13 @@ type namespace struct{ space, name string }
 // clients of the one space.
 type emptier struct {
 	loopback func(space string) *rest.Config
-	queue    workqueue.TypedRateLimitingInterface[namespace]
+	queue    queue.Queue[namespace]
 	log      *slog.Logger
 }
 
 // emptyNamespaces runs until ctx ends.
 func emptyNamespaces(ctx context.Context, loopback func(string) *rest.Config, log *slog.Logger) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[namespace](20*time.Millisecond, 10*time.Second)
-	e := &emptier{loopback: loopback, queue: workqueue.NewTypedRateLimitingQueue(limiter), log: log}
+	e := &emptier{loopback: loopback, queue: queue.New[namespace](20*time.Millisecond, 10*time.Second), log: log}
 	client, err := corev1client.NewForConfig(protobuf(loopback("*")))
 	if err != nil {
 		log.Error("namespaces are not deleted", "err", err)

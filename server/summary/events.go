@@ -11,9 +11,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/workqueue"
 
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -21,11 +21,11 @@ import (
 type recorder struct {
 	api   API
 	log   *slog.Logger
-	queue workqueue.TypedRateLimitingInterface[placement.Event]
+	queue queue.Queue[placement.Event]
 }
 
 func newRecorder(api API, log *slog.Logger) *recorder {
-	return &recorder{api: api, log: log, queue: queue[placement.Event]()}
+	return &recorder{api: api, log: log, queue: queue.New[placement.Event](firstDelay, longestDelay)}
 }
 
 func (r *recorder) say(e placement.Event) { r.queue.Add(e) }

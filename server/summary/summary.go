@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 )
 
@@ -44,7 +43,7 @@ type Config struct {
 // be called at any time.
 type Summary struct {
 	cfg    Config
-	queue  workqueue.TypedRateLimitingInterface[store.Key]
+	queue  queue.Queue[store.Key]
 	events *recorder
 
 	mu      sync.Mutex
@@ -63,7 +62,7 @@ type Summary struct {
 func New(cfg Config) *Summary {
 	return &Summary{
 		cfg:     cfg,
-		queue:   queue[store.Key](),
+		queue:   queue.New[store.Key](firstDelay, longestDelay),
 		events:  newRecorder(cfg.API, cfg.Log),
 		shown:   map[store.Key]shown{},
 		mirrors: map[store.Key]*mirrored{},
@@ -77,40 +76,24 @@ func New(cfg Config) *Summary {
 	}
 }
 
-// queue delays what fails by itself, from 5 ms to 30 s: a limit over all items would hold thousands back after one outage of the API.
-func queue[T comparable]() workqueue.TypedRateLimitingInterface[T] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 30*time.Second))
-}
+// What could not be written comes back after these.
+const firstDelay, longestDelay = 5 * time.Millisecond, 30 * time.Second
 
 // Run writes until the context ends. It may be called once.
 func (s *Summary) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for range writers {
-		running.Go(func() { s.work(ctx) })
+		running.Go(func() {
+			queue.Drain(ctx, s.queue, s.write, func(k store.Key, err error) {
+				s.cfg.Log.Debug("status is written again later", "key", k.String(), "err", err)
+			})
+		})
 	}
 	running.Go(func() { s.events.run(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()
 	return nil
-}
-
-// work takes keys off the queue: a key that changes while it is written comes once more, a key that fails comes back with a
-// growing delay.
-func (s *Summary) work(ctx context.Context) {
-	for {
-		k, down := s.queue.Get()
-		if down {
-			return
-		}
-		if err := s.write(ctx, k); err == nil {
-			s.queue.Forget(k)
-		} else if ctx.Err() == nil {
-			s.cfg.Log.Debug("status is written again later", "key", k.String(), "err", err)
-			s.queue.AddRateLimited(k)
-		}
-		s.queue.Done(k)
-	}
 }
 
 // mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what owns them, and the history of
