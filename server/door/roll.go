@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -21,28 +22,41 @@ import (
 )
 
 // roll is who has a session over QUIC and from where, kept in a file, so that a center that was killed can call its sites: one that has nothing to
-// say would notice only at its next sign of life. It is a hint and nothing more: it is not synced, what cannot be read is left out, and
-// losing it costs seconds.
+// say would notice only at its next sign of life. It is a hint and nothing more: it is not synced, so that only the end of the machine takes
+// what was written, what cannot be read is left out, and losing it costs seconds.
+//
+// A line of the file is a name and an address, or a name and noAddress; the last of a name counts. What is new is appended, all that came while the
+// file was written before in one write, and a file of which most is old is written anew.
 type roll struct {
 	path string
 	log  *slog.Logger
 
 	mu      sync.Mutex
 	entries map[string]netip.AddrPort
+	news    []byte        // lines that the file does not have yet
+	noted   int           // how many changes there were
+	written int           // how many of them the file has, or could not be given
+	turn    chan struct{} // closed, and another made, when written grows
 	dirty   chan struct{}
+
+	// What follows is of run alone.
+	lines   int  // in the file; 0 when it is not known to be this process's, or whole
+	failing bool // the last write failed
 }
 
 const (
 	// maxRoll bounds the roll, in memory and in the file.
 	maxRoll = 50_000
-	// rollDelay is the least time between two writes of the file; a large one is written more seldom. The first change after a pause is written at once:
-	// a center may be killed right after a site has come from another address.
-	rollDelay    = time.Second
-	rollDelayPer = time.Second / 2000
+	// oldLines are how many lines more than two for each entry the file may have.
+	oldLines = 1000
+	// rollPatience is how long a site waits at most for its line: a disk that does not answer keeps nobody out.
+	rollPatience = time.Second
 	// callPace is how long the center waits between two calls: a site that was called comes with a handshake.
 	callPace = 4 * time.Millisecond
 	// maxRollLine is a name, an address and a space.
 	maxRollLine = 128
+	// noAddress stands for the address of a target that has no session to be called.
+	noAddress = "-"
 )
 
 // callAgain is how long after the call before it sites that have not come are called again: a datagram may be lost, and a link that was down when the
@@ -51,7 +65,7 @@ var callAgain = []time.Duration{0, 700 * time.Millisecond, 800 * time.Millisecon
 	4 * time.Second, 6 * time.Second, 9 * time.Second}
 
 func newRoll(path string, log *slog.Logger) *roll {
-	return &roll{path: path, log: log, entries: map[string]netip.AddrPort{}, dirty: make(chan struct{}, 1)}
+	return &roll{path: path, log: log, entries: map[string]netip.AddrPort{}, turn: make(chan struct{}), dirty: make(chan struct{}, 1)}
 }
 
 // load returns what the file says.
@@ -65,11 +79,13 @@ func (r *roll) load() map[string]netip.AddrPort {
 		return out
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, maxRoll*maxRollLine))
+	lines := bufio.NewScanner(io.LimitReader(f, (2*maxRoll+oldLines)*maxRollLine))
 	lines.Buffer(make([]byte, maxRollLine), maxRollLine)
-	for lines.Scan() && len(out) < maxRoll {
+	for lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), " ")
-		if a, err := netip.ParseAddrPort(text); err == nil && name != "" {
+		if text == noAddress {
+			delete(out, name)
+		} else if a, err := netip.ParseAddrPort(text); err == nil && name != "" && len(out) < maxRoll {
 			out[name] = a
 		}
 	}
@@ -92,44 +108,108 @@ func (r *roll) note(target string, from net.Addr) {
 	} else {
 		delete(r.entries, target)
 	}
+	r.news = appendLine(r.news, target, at)
+	r.noted++
 	select {
 	case r.dirty <- struct{}{}:
 	default:
 	}
 }
 
-// run writes the file when there is something new. It does not when ctx ends: the sessions that end then are still the ones to call.
+func appendLine(to []byte, target string, at netip.AddrPort) []byte {
+	to = append(append(to, target...), ' ')
+	if at.IsValid() {
+		to = at.AppendTo(to)
+	} else {
+		to = append(to, noAddress...)
+	}
+	return append(to, '\n')
+}
+
+// wait returns when the file has what was noted before, or was to have it and could not.
+func (r *roll) wait(ctx context.Context) {
+	patience := time.NewTimer(rollPatience)
+	defer patience.Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for upTo := r.noted; r.written < upTo; {
+		turn := r.turn
+		r.mu.Unlock()
+		select {
+		case <-turn:
+		case <-patience.C:
+			upTo = 0
+		case <-ctx.Done():
+			upTo = 0
+		}
+		r.mu.Lock()
+	}
+}
+
+// run writes what is new to the file. It does not when ctx has ended: the sessions that end then are still the ones to call.
 func (r *roll) run(ctx context.Context) {
 	for {
 		select {
 		case <-r.dirty:
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return
 		}
-		if err := r.write(); err != nil {
+		err := r.write()
+		if err != nil && !r.failing {
 			r.log.Warn("who is connected could not be noted; after a crash sites come back some seconds later", "err", err)
 		}
-		r.mu.Lock()
-		n := len(r.entries)
-		r.mu.Unlock()
-		if !pause(ctx, rollDelay+time.Duration(n)*rollDelayPer) {
-			return
-		}
+		r.failing = err != nil
 	}
 }
 
+// write appends what is new, or writes all anew when most of the file is old, is not known, or cannot be appended to.
 func (r *roll) write() error {
+	r.mu.Lock()
+	upTo, news, all := r.noted, r.news, len(r.entries)
+	more := bytes.Count(news, []byte{'\n'})
+	whole := r.lines == 0 || r.lines+more > 2*all+oldLines
+	r.news = nil
+	r.mu.Unlock()
+	var err error
+	if !whole {
+		err = r.extend(news)
+		r.lines += more
+	}
+	if whole || err != nil {
+		r.lines, err = r.rewrite()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written = upTo
+	close(r.turn)
+	r.turn = make(chan struct{})
+	return err
+}
+
+func (r *roll) extend(news []byte) error {
+	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(news)
+	return errors.Join(err, f.Close())
+}
+
+// rewrite writes all entries and returns how many lines that are; 0 when it failed.
+func (r *roll) rewrite() (lines int, err error) {
 	r.mu.Lock()
 	entries := maps.Clone(r.entries)
 	r.mu.Unlock()
-	var b strings.Builder
+	var b []byte
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		fmt.Fprintf(&b, "%s %s\n", name, entries[name])
+		b = appendLine(b, name, entries[name])
 	}
-	if err := os.WriteFile(r.path+".new", []byte(b.String()), 0o600); err != nil {
-		return err
+	if err := os.WriteFile(r.path+".new", b, 0o600); err != nil {
+		return 0, err
 	}
-	return os.Rename(r.path+".new", r.path)
+	return len(entries), os.Rename(r.path+".new", r.path)
 }
 
 // before returns who was connected before. They stay on the roll until they have come, or were called in vain. It is called once, before anybody comes.

@@ -31,22 +31,26 @@ func TestRoll(t *testing.T) {
 		r := newRoll(path, slog.New(slog.DiscardHandler))
 		var running sync.WaitGroup
 		running.Go(func() { r.run(ctx) })
-		r.note("site-0", at(0))
-		synctest.Wait() // no time passes: the center may be killed now
-		if text, err := os.ReadFile(path); string(text) != "site-0 "+at(0).String()+"\n" {
-			t.Errorf("after the first site the roll is %q: %v", text, err)
+		for i := range 3 { // no time passes: the center may be killed right after each
+			r.note(fmt.Sprint("site-", i), at(i+10))
+			began := time.Now()
+			r.wait(ctx)
+			if on := newRoll(path, r.log).load(); on[fmt.Sprint("site-", i)] != at(i+10).AddrPort() || !time.Now().Equal(began) {
+				t.Errorf("after site %d and %s the roll has %v", i, time.Since(began), on)
+			}
 		}
 		for i := range 5 {
 			r.note(fmt.Sprint("site-", i), at(i))
 		}
 		r.note("site-4", nil)
 		r.note("over-tcp", &net.TCPAddr{})
-		time.Sleep(2 * rollDelay)
+		r.wait(ctx)
 		written, err := os.Stat(path)
 		must(t, err)
 		for range 10 { // nothing new
 			r.note("site-1", at(1))
-			time.Sleep(rollDelay)
+			r.wait(ctx)
+			synctest.Wait()
 		}
 		if now, err := os.Stat(path); err != nil || now.ModTime() != written.ModTime() || now.Mode() != 0o600 {
 			t.Errorf("written again without news, or with mode %v: %v", now.Mode(), err)
@@ -75,6 +79,64 @@ func TestRoll(t *testing.T) {
 	})
 }
 
+// Sites that come together are written together, the file does not grow with those that come and go, and one that cannot be written keeps nobody out.
+func TestRollOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data")
+		must(t, os.Mkdir(dir, 0o700))
+		path := filepath.Join(dir, "roll")
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRoll(path, slog.New(slog.DiscardHandler))
+		var running sync.WaitGroup
+		running.Go(func() { r.run(ctx) })
+		began := time.Now()
+		for round := range 10 {
+			var coming sync.WaitGroup
+			for i := range 1000 {
+				coming.Go(func() {
+					r.note(fmt.Sprint("site-", i), at(round))
+					r.wait(ctx)
+				})
+			}
+			coming.Wait()
+			on := r.load()
+			if len(on) != 1000 || on["site-999"] != at(round).AddrPort() {
+				t.Errorf("round %d: %d on the roll, site-999 at %s", round, len(on), on["site-999"])
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they waited %s", took)
+		}
+		text, err := os.ReadFile(path)
+		must(t, err)
+		if lines := strings.Count(string(text), "\n"); lines > 2*1000+oldLines {
+			t.Errorf("the file of 1,000 has %d lines", lines)
+		}
+
+		must(t, os.RemoveAll(dir))
+		for i := range 2 { // no time passes
+			r.note("late", at(i))
+			r.wait(ctx)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a file that cannot be written kept a site waiting for %s", took)
+		}
+		must(t, os.Mkdir(dir, 0o700))
+		r.note("late", at(2))
+		r.wait(ctx)
+		if on := r.load(); len(on) != 1001 || on["late"] != at(2).AddrPort() {
+			t.Errorf("when it could be written again, it has %d, late at %s", len(on), on["late"])
+		}
+		cancel()
+		running.Wait()
+		r.note("late", at(3)) // nobody writes any more
+		r.wait(t.Context())
+		if took := time.Since(began); took != rollPatience {
+			t.Errorf("waited %s for a disk that does not answer", took)
+		}
+	})
+}
+
 // A center that is killed calls its agents when it is there again: they do not wait for their next sign of life. An agent that is called with
 // another's secret does nothing.
 func TestKilledCenterCallsItsAgents(t *testing.T) {
@@ -89,9 +151,11 @@ func TestKilledCenterCallsItsAgents(t *testing.T) {
 	if len(welcome.Wake) != 16 {
 		t.Fatalf("the agent was told to expect %x", welcome.Wake)
 	}
-	within(t, "the roll on disk", func() bool { b, _ := os.ReadFile(c.roll); return strings.HasPrefix(string(b), "paris 127.0.0.1:") })
-	kept, err := os.ReadFile(c.roll)
+	kept, err := os.ReadFile(c.roll) // at once: the center may be killed right after the welcome
 	must(t, err)
+	if !strings.HasPrefix(string(kept), "paris 127.0.0.1:") {
+		t.Fatalf("with the welcome the roll is %q", kept)
+	}
 	c.relay.Set(tunneltest.Faults{Cut: true}) // so that the agent hears nothing of the end
 	stop()
 	must(t, os.WriteFile(c.roll, kept, 0o600)) // as a kill would have left it

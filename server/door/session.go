@@ -200,16 +200,18 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
-		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Clock: time.Now(), Wake: d.wake(s)}}, nil
+		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Clock: time.Now(), Wake: d.wake(ctx, s)}}, nil
 }
 
-// wake puts a session on the roll and returns what its agent is called with. A broken TCP connection is noticed without a call.
-func (d *Door) wake(s *session) []byte {
+// wake puts a session on the roll and returns what its agent is called with, when that is in the file: the center may be killed right after the
+// welcome. A broken TCP connection is noticed without a call.
+func (d *Door) wake(ctx context.Context, s *session) []byte {
 	if s.conn.Transport() != "quic" {
 		d.roll.note(s.target, nil)
 		return nil
 	}
 	d.roll.note(s.target, s.conn.RemoteAddr())
+	d.roll.wait(ctx)
 	return wakeSecret(d.cfg.ResetKey, s.target)
 }
 
