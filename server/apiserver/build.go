@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -24,9 +26,11 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
+	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/fair"
 )
@@ -70,8 +74,8 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	definitions := apiextensionsopenapi.GetOpenAPIDefinitions
-	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, v2: memoized(definitions), v3: memoized(definitions)}
+	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, documents: lru.New(keptDocuments),
+		common: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), names: openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.CustomIdle, s.config.Log)
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)

@@ -12,12 +12,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	"k8s.io/client-go/kubernetes/scheme"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/client-go/rest"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
 )
@@ -25,9 +27,11 @@ import (
 // crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
 // the API server, so they are authenticated and authorized.
 type crdServer struct {
-	handler   http.Handler
-	discovery aggregated.ResourceManager
-	stop      func()
+	handler     http.Handler
+	discovery   aggregated.ResourceManager
+	definitions func() []*apiextensionsv1.CustomResourceDefinition // shared: nobody changes them
+	documents   *lru.Cache
+	stop        func()
 
 	// Of crdServers, guarded by its mu: how many requests are in it, and when it was used last.
 	uses int
@@ -40,8 +44,10 @@ type crdServerConfig struct {
 	storages *storages
 	loopback func(space string) *rest.Config
 	outbound *outbound.Rules
-	// v2 and v3 are the OpenAPI definitions that every crdServer begins with, built once: they are most of what one weighs.
-	v2, v3 common.GetOpenAPIDefinitions
+	// common are the OpenAPI definitions that server-side apply begins with in every crdServer, built once.
+	common    common.GetOpenAPIDefinitions
+	names     *openapinamer.DefinitionNamer
+	documents *lru.Cache // see customDocuments
 }
 
 // memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in the same way.
@@ -62,11 +68,10 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 	g.LoopbackClientConfig = c.loopback(space)
 	g.Authorization.Authorizer, g.AdmissionControl = c.base.Authorization.Authorizer, c.base.AdmissionControl
 	g.EnableIndex, g.EnableProfiling, g.EnableMetrics, g.StorageObjectCountTracker = false, false, false, nil
-	g.MergedResourceConfig = apiextensionsapiserver.DefaultAPIResourceConfigSource()
+	g.MergedResourceConfig = serverstorage.NewResourceConfig() // crdGroup serves the definitions themselves
 	g.RESTOptionsGetter = withCodec{c.storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false, ""}
-	names := openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
-	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(c.v2, names)
-	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.v3, names)
+	g.OpenAPIConfig, g.SkipOpenAPIInstallation = nil, true // customDocuments does it
+	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.common, c.names)
 	resources := aggregated.NewResourceManager("apis")
 	g.AggregatedDiscoveryGroupManager = resources
 	only := space
@@ -90,9 +95,15 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 	for _, started := range s.GenericAPIServer.MuxAndDiscoveryCompleteSignals() {
 		<-started
 	}
+	known := s.Informers.Apiextensions().V1().CustomResourceDefinitions().Lister()
 	return &crdServer{
 		handler:   refuseProtobuf(s.GenericAPIServer.UnprotectedHandler()),
 		discovery: resources,
+		definitions: func() []*apiextensionsv1.CustomResourceDefinition {
+			all, _ := known.List(labels.Everything())
+			return all
+		},
+		documents: c.documents,
 		stop:      func() { cancel(); s.GenericAPIServer.Destroy(); s.Informers.Shutdown() },
 	}, nil
 }

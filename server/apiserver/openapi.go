@@ -56,7 +56,7 @@ func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler,
 // serveOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
 func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	var all map[string]json.RawMessage
-	paths, definitions := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
 		a := ask(h, r, openAPIv2Path, jsonType)
 		var doc map[string]json.RawMessage
@@ -67,13 +67,14 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 		if all == nil {
 			all = doc
 		}
-		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil {
+		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil || merge(parameters, doc["parameters"]) != nil {
 			a.replay(w)
 			return
 		}
 	}
 	all["paths"], _ = json.Marshal(paths)
 	all["definitions"], _ = json.Marshal(definitions)
+	all["parameters"], _ = json.Marshal(parameters)
 	body, err := json.Marshal(all)
 	contentType := jsonType
 	if strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
