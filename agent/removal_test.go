@@ -67,6 +67,44 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 	}
 }
 
+// An object that leaves and comes back before the target is rid of it was taken away by nobody: it is made anew at once, however often, and also
+// where what others delete stays away.
+func TestComesBackWhileItIsGoing(t *testing.T) {
+	for _, policy := range []string{"Restore", "Report"} {
+		t.Run(policy, func(t *testing.T) {
+			s := newSite(t)
+			c := with(configMap("default", "c", "1"), `{"whenDrifted":"`+policy+`"}`)
+			s.desire(c)
+			s.settled()
+			<-s.observer.Ready()
+			for range contestedRounds {
+				uid := s.api.PutAs("holder", "", "v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}})
+				s.desire(gone(c))
+				eventually(t, "it is going", func() bool {
+					return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
+				})
+				s.desire(c)
+				s.api.Remove("", "configmaps", "default", "c") // the finalizer is taken off
+				eventually(t, "it is back", func() bool {
+					o := s.api.Object("", "configmaps", "default", "c")
+					return o != nil && metadata(o)["uid"] != uid
+				})
+				eventually(t, "it is as desired", func() bool {
+					r := s.report(c.Key)
+					if r != nil && r.Error != nil && r.Error.Reason == "Contested" {
+						t.Fatal("it is told that somebody deletes it")
+					}
+					return s.applier.Pending() == 0 && s.observer.Waiting() == 0
+				})
+				s.healthy(c)
+			}
+		})
+	}
+}
+
+// contestedRounds is how often it takes to be called contested, and once more.
+const contestedRounds = 4
+
 func TestDependentsAreKeptOrGo(t *testing.T) {
 	s := newSite(t)
 	keep, drop := deployment(1, "default", "keep", 1), deployment(1, "default", "drop", 1)

@@ -60,6 +60,7 @@ type Applier struct {
 	queue    *queue
 	drifts   drifts
 	contests contests
+	going    going
 	finished chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -69,7 +70,7 @@ type Applier struct {
 func New(c Config) *Applier {
 	return &Applier{
 		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
-		unrecorded: checklist{done: make(chan struct{})}, drifts: drifts{seen: map[store.Key]drift{}}, contests: newContests(),
+		unrecorded: checklist{done: make(chan struct{})}, drifts: drifts{seen: map[store.Key]drift{}}, contests: newContests(), going: going{uids: map[store.Key]string{}},
 	}
 }
 

@@ -113,6 +113,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		a.Deleting(e)
 	}
 	// gofail: var beforeTargetDelete struct{}
+	a.going.begin(e.Key, live.Metadata.UID)
 	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, live.Metadata.UID, how == store.RemoveKeepDependents)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
@@ -153,6 +154,7 @@ func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resourc
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
 	a.Inventory.Delete(e.Key)
+	a.going.end(e.Key)
 	a.Reports.Removed(e.Key)
 	select {
 	case a.finished <- e:

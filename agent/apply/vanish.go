@@ -27,9 +27,9 @@ func (a *Applier) ended(t *task) error {
 	return a.stayAway(t)
 }
 
-// Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at
-// once the first time and ever slower when somebody keeps deleting it; the answer tells whether the target is without what is desired.
-// What ran to its end is not run again; running is true when it was seen to be not at its end when it went.
+// Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at once the first time and
+// ever slower when somebody keeps deleting it; the answer tells whether the target is without what is desired. What was deleted from here, and is
+// desired again, nobody has taken away. What ran to its end is not run again; running is true when it was seen to be not at its end when it went.
 func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	r, known := a.Inventory.Get(k)
 	if !known || r.UID != uid {
@@ -47,13 +47,14 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	if err := t.decode(); err != nil {
 		return false // its report says so already
 	}
+	ours := a.going.gone(k, uid)
 	// A Job that its own time to live removed while nobody looked had ended before.
-	finished := r.Finished || !running && hasTimeToLive(k, t.head.Spec)
+	finished := r.Finished || !ours && !running && hasTimeToLive(k, t.head.Spec)
 	known = a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
 		if r.UID != uid {
 			return r, false
 		}
-		r.UID, r.Finished, r.Gone = "", finished, finished || !t.policy.restores()
+		r.UID, r.Finished, r.Gone = "", finished, finished || !ours && !t.policy.restores()
 		if !r.Gone {
 			r.Applied = store.Hash{}
 		}
@@ -62,7 +63,7 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	switch {
 	case !known || finished:
 		return false
-	case !t.policy.restores():
+	case ours, !t.policy.restores():
 		a.queue.add(k, false)
 		return true
 	}
