@@ -21,6 +21,8 @@ type Kube struct {
 	base string
 	auth string
 	http *http.Client
+	// Resumed is told when the API has ended a watch and it goes on behind an event; it may be nil.
+	Resumed func(path, version string)
 }
 
 type kubeconfigFile struct {
@@ -157,6 +159,9 @@ func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, vi
 	}
 	version, err := versionOf(list)
 	for err == nil && ctx.Err() == nil {
+		if began == nil && k.Resumed != nil {
+			k.Resumed(path, version)
+		}
 		version, err = k.watchFrom(ctx, path, version, began, visit)
 		began = nil
 	}

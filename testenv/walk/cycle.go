@@ -32,7 +32,7 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 	if again {
 		stopped = time.Now()
 	}
-	as, err := w.converge(ctx)
+	as, awaited, err := w.converge(ctx)
 	if err != nil {
 		return fmt.Errorf("cycle %d: %w", c.number, err)
 	}
@@ -50,7 +50,7 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 	}
 	w.say("cycle %d: %s; as the model says %.1f s after that", c.number, strings.Join(told, "; "), slowest.Seconds())
 	if slowest > slow {
-		w.tellSlow(c, as, mended, stopped)
+		w.tellSlow(c, as, awaited, mended, stopped)
 	}
 	return w.lab.dead()
 }
@@ -74,8 +74,8 @@ func took(as map[string]time.Time, whole time.Time, site string) (longest time.D
 	return longest
 }
 
-// tellSlow tells what happened when in a cycle that took long, and what the agents said.
-func (w *walk) tellSlow(c cycle, as map[string]time.Time, mended []time.Time, stopped time.Time) {
+// tellSlow tells what happened when in a cycle that took long, what the agents said, and what each site waited for at the end.
+func (w *walk) tellSlow(c cycle, as map[string]time.Time, awaited map[string][]difference, mended []time.Time, stopped time.Time) {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 	for i, f := range c.faults {
 		fmt.Fprintf(w.Log, "   %s: mended at %s\n", f, at(mended[i]))
@@ -83,6 +83,9 @@ func (w *walk) tellSlow(c cycle, as map[string]time.Time, mended []time.Time, st
 	fmt.Fprintf(w.Log, "   the last write at %s\n", at(stopped))
 	for site, is := range as {
 		fmt.Fprintf(w.Log, "   %s: as the model says at %s; the end of its agent's log:\n%s\n", site, at(is), w.lab.tail(site))
+		if end := awaited[site]; len(end) > 0 {
+			fmt.Fprintf(w.Log, "   one of the %d objects that it waited for at the end, %s:\n%s\n", len(end), end[0], strings.Join(last(w.history.of(end[0].key), 10), "\n"))
+		}
 	}
 }
 
@@ -120,9 +123,9 @@ func (w *walk) suffer(ctx context.Context, f fault, began time.Time) (time.Time,
 // patience is how long a site may take to be as the model says. The goal is much less; what is later than this is lost.
 const patience = 90 * time.Second
 
-// converge waits until every site is as the model says, and returns when each was.
-func (w *walk) converge(ctx context.Context) (map[string]time.Time, error) {
-	as := map[string]time.Time{}
+// converge waits until every site is as the model says, and returns when each was, and what it had waited for at last.
+func (w *walk) converge(ctx context.Context) (as map[string]time.Time, awaited map[string][]difference, err error) {
+	as, awaited = map[string]time.Time{}, map[string][]difference{}
 	wanted := map[string]map[string]int{}
 	for _, s := range w.model.sites {
 		wanted[s] = w.model.wanted(s)
@@ -139,15 +142,17 @@ func (w *walk) converge(ctx context.Context) (map[string]time.Time, error) {
 			case time.Since(began) > patience:
 				w.judge.late(s, differences)
 				as[s] = time.Now()
+			default:
+				awaited[s] = differences
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	w.judge.rest()
 	w.model.rest()
-	return as, nil
+	return as, awaited, nil
 }

@@ -37,8 +37,9 @@ type seen struct {
 type verdict struct {
 	Lost, Resurrected, WronglyDeleted, WrittenTwice, WentBack int
 	Events                                                    int
-	// Repeated events tell of a write that an event has told of before.
+	// Repeated events tell of a write that an event has told of before; Repeats are the first of them, in words.
 	Repeated int
+	Repeats  []string
 	// Said are the first of them, in words.
 	Said []string
 	keys []string
@@ -115,12 +116,20 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	case version < v.highest[key]:
 		j.accuse(&j.found.WentBack, key, "%s at %s went back from version %d to %d", key, site, v.highest[key], version)
 	case present && have.revision == o.Metadata.ResourceVersion:
-		j.found.Repeated++ // an API server may tell of one write twice
+		j.repeat("%s: %s of %s at %s again, resourceVersion %s", at.UTC().Format("15:04:05.000"), typ, key, site, have.revision)
 	case present && have.uid == o.Metadata.UID && have.version == version:
 		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s: %s", version, key, site, differing(have.raw, raw))
 	}
 	v.highest[key] = max(version, v.highest[key])
 	v.present[key] = seen{uid: o.Metadata.UID, version: version, revision: o.Metadata.ResourceVersion, raw: raw}
+}
+
+// repeat counts an event that is told twice, which an API server may do. The caller holds the lock.
+func (j *judge) repeat(format string, args ...any) {
+	j.found.Repeated++
+	if len(j.found.Repeats) < 5 {
+		j.found.Repeats = append(j.found.Repeats, fmt.Sprintf(format, args...))
+	}
 }
 
 // accuse counts what must not happen. The caller holds the lock.

@@ -31,6 +31,9 @@ func (w *walk) report(took time.Duration) error {
 			return err
 		}
 	}
+	for _, said := range v.Repeats {
+		w.say("told twice: %s", said)
+	}
 	if v.faultless() {
 		return nil
 	}

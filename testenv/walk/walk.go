@@ -104,6 +104,7 @@ func (w *walk) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		kube.Resumed = func(_, version string) { w.say("the watch of %s goes on behind %s", s, version) }
 		began := make(chan struct{})
 		watching.Go(func() {
 			err := kube.Watch(ctx, "/api/v1/configmaps", began, func(typ string, at time.Time, obj json.RawMessage) { w.judge.event(s, typ, at, obj) })
@@ -164,6 +165,6 @@ func (w *walk) fill(ctx context.Context) error {
 	if err := w.write(ctx, all); err != nil {
 		return err
 	}
-	_, err := w.converge(ctx)
+	_, _, err := w.converge(ctx)
 	return err
 }

@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 		j := newCase()
 		c.after(j)
 		got := j.verdict()
-		got.Events, got.Said, got.keys = 0, nil, nil
+		got.Events, got.Said, got.Repeats, got.keys = 0, nil, nil, nil
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: found %+v, want %+v", name, got, c.want)
 		}
