@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
@@ -88,6 +90,10 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 	if err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
+	definitions := s.Informers.Apiextensions().V1().CustomResourceDefinitions()
+	if err := definitions.Informer().SetTransform(trimDefinition); err != nil {
+		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
+	}
 	s.GenericAPIServer.PrepareRun()
 	// A hook that sees its context end before it is done kills the process, so the context must outlive the start.
 	hooks, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -95,7 +101,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 	for _, started := range s.GenericAPIServer.MuxAndDiscoveryCompleteSignals() {
 		<-started
 	}
-	known := s.Informers.Apiextensions().V1().CustomResourceDefinitions().Lister()
+	known := definitions.Lister()
 	return &crdServer{
 		handler:   refuseProtobuf(s.GenericAPIServer.UnprotectedHandler()),
 		discovery: resources,
@@ -106,6 +112,24 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 		documents: c.documents,
 		stop:      func() { cancel(); s.GenericAPIServer.Destroy(); s.Informers.Shutdown() },
 	}, nil
+}
+
+// trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
+// finalizers of one. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
+// other replicas may not know it yet, which here wait until they do (crdhold.go).
+func trimDefinition(obj any) (any, error) {
+	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return obj, nil // a deletion that was missed has what was kept
+	}
+	crd.ManagedFields = nil
+	delete(crd.Annotations, corev1.LastAppliedConfigAnnotation)
+	for i := range crd.Status.Conditions {
+		if c := &crd.Status.Conditions[i]; c.Type == apiextensionsv1.Established {
+			c.LastTransitionTime = metav1.NewTime(crd.CreationTimestamp.Add(-holdTime))
+		}
+	}
+	return crd, nil
 }
 
 // noServices refuses webhooks by Service: a space has no pods that could answer.
