@@ -31,6 +31,14 @@ func marks(t *testing.T, c *center) {
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
 		t.Error("a replaced object lost its mark")
 	}
+	for _, copied := range []string{`"skerry.dev/targets":"rome","mine":"yes"`, `"mine":"no"`} {
+		force := true
+		cm, err = api.Patch(ctx, "cm", types.ApplyPatchType, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm","annotations":{`+copied+`}}}`),
+			metav1.PatchOptions{FieldManager: "operator", Force: &force})
+		if err != nil || cm.Annotations[v1alpha1.AnnotationTargets] != "paris" || cm.Annotations["mine"] == "" {
+			t.Errorf("server-side apply with %s: %v %v", copied, cm.Annotations, err)
+		}
+	}
 	// What copies annotations, as operators do, does not move anything by that, and is not kept from its work.
 	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
 	copied, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}}, metav1.CreateOptions{})

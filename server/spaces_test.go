@@ -49,7 +49,7 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {
@@ -317,8 +317,8 @@ func front(t *testing.T, c *center) {
 	}{
 		{client, "/clusters/nope/api", 404, "team-b", ""},
 		{client, "/clusters/nope/api", 404, "skerry space create", ""},
-		{user, "/clusters/nope/api", 404, "no space", "team"},
-		{nobody, "/clusters/nope/api", 401, "", "team"},
+		{user, "/clusters/nope/api", 403, "no such space", "team"},
+		{nobody, "/clusters/nope/api", 403, "", "nope"},
 		{client, "/clusters/*/api/v1/pods", 403, "", ""},
 		{client, "/clusters/%2A/api/v1/pods", 403, "", ""},
 		{client, "/clusters/skerry.dev/apis/apiextensions.k8s.io/v1/customresourcedefinitions", 404, "", ""},

@@ -92,8 +92,21 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 		return fmt.Errorf("export space %s: %w", o.Name, err)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s holds the %d objects of space %q at revision %s, Secrets among them.\n"+
-		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n", o.File, w.n, o.Name, revision, o.Name, o.File)
+		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name, revision, o.Name, o.File, borrowed(spec))
 	return err
+}
+
+// borrowed says what an import of a space needs that is not in the export: the definitions that the space has from others.
+func borrowed(spec map[string]any) string {
+	apis, _, _ := unstructured.NestedSlice(spec, "apis")
+	var out strings.Builder
+	for _, api := range apis {
+		if one, ok := api.(map[string]any); ok {
+			fmt.Fprintf(&out, "It has the definitions of %v from space %v (spec.apis), which the export leaves out: an import is refused until that space is in the other center, "+
+				"has them, and shares them:  kubectl annotate crd NAME... %s=true\n", one["group"], one["fromSpace"], v1alpha1.AnnotationShared)
+		}
+	}
+	return out.String()
 }
 
 // revision is one that holds every write which was acknowledged before: a list of a kind tells one that holds those of that kind.

@@ -44,7 +44,7 @@ func (creators) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	switch {
 	case has == had && is == was:
 		return nil
-	case !has && replaces(ctx):
+	case !has && whole(ctx):
 		annotate(obj, v1alpha1.AnnotationCreator, was)
 		return nil
 	default:

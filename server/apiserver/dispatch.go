@@ -26,6 +26,9 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			return
 		}
 		d.furnish(r)
+		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+			r = r.WithContext(withApply(r.Context()))
+		}
 		switch {
 		case path == "/metrics":
 			if d.metrics == nil || spaceOf(r.Context()) != rootSpace {

@@ -60,7 +60,7 @@ func (f *front) outer() http.Handler {
 			w.Header().Set("Retry-After", "1")
 			writeStatus(w, errNotLoaded())
 		case !f.spaces.Has(space):
-			f.unknown(w, r, space)
+			f.unknown(w, r, space, path)
 		default:
 			f.serve(w, r, space, path)
 		}
@@ -76,11 +76,16 @@ func (f *front) inner() http.Handler {
 }
 
 func (f *front) serve(w http.ResponseWriter, r *http.Request, space, path string) {
+	f.serveAs(w, r, space, space, path)
+}
+
+// serveAs answers for a space that was asked for by another name.
+func (f *front) serveAs(w http.ResponseWriter, r *http.Request, space, asked, path string) {
 	r = r.WithContext(withSpace(r.Context(), space))
 	u := *r.URL
-	if f.audited && space != rootSpace {
+	if f.audited && asked != rootSpace {
 		// Only what is written down is made of this form; everything is found by the path.
-		whole := url.URL{Path: prefix + space + path}
+		whole := url.URL{Path: prefix + asked + path}
 		u.Opaque = whole.EscapedPath()
 	}
 	u.Path, u.RawPath = path, ""

@@ -23,7 +23,7 @@ type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1
 
 // marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
 // those that get a wish of their own, keeps it on other writes, leaves out what a whole object
-// brings of them, and refuses patches that change them, and users who touch what only mirrors a target.
+// brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
 type marks struct{ place PlaceFunc }
 
 // Handles implements admission.Interface.
@@ -80,10 +80,10 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		is, has := annotation(obj, name)
 		switch {
 		case has == had && is == was:
-		case !has && replaces(ctx):
+		case !has && whole(ctx):
 			// A whole object written back from a file that never had the mark does not mean to take it off.
 			annotate(obj, name, was)
-		case (old == nil || replaces(ctx)) && name != v1alpha1.AnnotationReportedFrom:
+		case (old == nil || whole(ctx)) && name != v1alpha1.AnnotationReportedFrom:
 			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
 		default:
@@ -166,10 +166,10 @@ func onlyShows(target string) error {
 	return fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target)
 }
 
-// replaces tells whether the request carries a whole object (PUT), not a patch.
-func replaces(ctx context.Context) bool {
+// whole tells whether the request carries an object as somebody has it (PUT, server-side apply), not a patch of some fields.
+func whole(ctx context.Context) bool {
 	info, ok := apirequest.RequestInfoFrom(ctx)
-	return ok && info.Verb == "update"
+	return ok && info.Verb == "update" || applies(ctx)
 }
 
 func object(o runtime.Object) metav1.Object {

@@ -42,7 +42,7 @@ func (m *members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 		return decision, why, err
 	}
 	if decision, why, err = m.next.Authorize(ctx, in(a, user.AllUnauthenticated)); decision == authorizer.DecisionNoOpinion {
-		why = "no role binding of this space names this user or one of their groups"
+		why = "no role binding of this space names this user or one of their groups, or there is no such space"
 	}
 	return decision, why, err
 }

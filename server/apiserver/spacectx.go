@@ -16,6 +16,8 @@ const (
 	// ownSpace holds the CustomResourceDefinitions of skerry.dev. A dot cannot be in a user's space, and no request from outside
 	// reaches it.
 	ownSpace = registrykey.OwnSpace
+	// nowhere is the space of requests for spaces that do not exist. A dot cannot be in a space of users, and nothing is stored in it.
+	nowhere = "no.space"
 )
 
 // errNoSpace is returned by the storage when a request names no space: upstream code that makes a context of its own. There is
@@ -24,6 +26,7 @@ var errNoSpace = errors.New("no space in the request's context")
 
 type spaceKey struct{}
 type innerKey struct{}
+type applyKey struct{}
 
 func withSpace(ctx context.Context, space string) context.Context {
 	return context.WithValue(ctx, spaceKey{}, space)
@@ -41,5 +44,13 @@ func withInner(ctx context.Context) context.Context { return context.WithValue(c
 // credential and no impersonation makes an outer request an inner one.
 func isInner(ctx context.Context) bool {
 	b, _ := ctx.Value(innerKey{}).(bool)
+	return b
+}
+
+// withApply marks a request that is a server-side apply: admission sees no more than that something is patched.
+func withApply(ctx context.Context) context.Context { return context.WithValue(ctx, applyKey{}, true) }
+
+func applies(ctx context.Context) bool {
+	b, _ := ctx.Value(applyKey{}).(bool)
 	return b
 }

@@ -15,21 +15,16 @@ import (
 // maxListed is how many spaces the answer about an unknown one names.
 const maxListed = 20
 
-// unknown answers a request for a space that does not exist: only to those who have shown who they are, and with the names of others
-// only to the admin.
-func (f *front) unknown(w http.ResponseWriter, r *http.Request, space string) {
-	// The request is in no space, so only the center's own credentials count, never a space's tokens.
+// unknown answers a request for a space that does not exist. The admin is told so, with the names of others. Everybody else gets the answer of a space in which
+// he is nobody: names of spaces are no secret that anybody could ask for one by one.
+func (f *front) unknown(w http.ResponseWriter, r *http.Request, space, path string) {
+	// Asked in no space, only the center's own credentials count, never a space's tokens.
 	resp, ok, err := f.authn.AuthenticateRequest(r)
-	if err != nil || !ok || slices.Contains(resp.User.GetGroups(), user.AllUnauthenticated) {
-		writeStatus(w, status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized"))
+	if err != nil || !ok || !slices.Contains(resp.User.GetGroups(), user.SystemPrivilegedGroup) {
+		f.serveAs(w, r, nowhere, space, path)
 		return
 	}
-	msg := "there is no space " + clip(space)
-	if slices.Contains(resp.User.GetGroups(), user.SystemPrivilegedGroup) {
-		msg += "; " + listed(f.spaces.Names()) + "; create it with: skerry space create NAME"
-	} else {
-		msg += "; an admin creates it with: skerry space create NAME"
-	}
+	msg := "there is no space " + clip(space) + "; " + listed(f.spaces.Names()) + "; create it with: skerry space create NAME"
 	warn(w, msg)
 	writeStatus(w, status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
 }
