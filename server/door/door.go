@@ -162,6 +162,7 @@ func (d *Door) accept(ctx context.Context, next func(context.Context) (tunnel.Co
 func (d *Door) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
+		SessionTicketsDisabled: true, // agents resume no session
 		VerifyConnection: func(s tls.ConnectionState) error {
 			return enroll.VerifyAgent(s.PeerCertificates[0], d.cfg.Authorities.AgentCAs())
 		},

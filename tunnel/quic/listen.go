@@ -50,7 +50,9 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
 	}
-	q, err := transport.Listen(cfg.TLS, parentConfig())
+	config := cfg.TLS.Clone()
+	config.SessionTicketsDisabled = true // a child resumes no session: each proves itself anew
+	q, err := transport.Listen(config, parentConfig())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}

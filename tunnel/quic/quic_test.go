@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,40 @@ func TestConn(t *testing.T) {
 func TestStrangersAreRefused(t *testing.T) {
 	s := newSite(t)
 	s.RefusesStrangers(t, s.listener.Accept, func(config *tls.Config) (tunnel.Conn, error) { return s.dial(t, config) })
+}
+
+// tickets counts the sessions that a child could resume.
+type tickets struct{ n atomic.Int32 }
+
+func (*tickets) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
+
+func (c *tickets) Put(_ string, session *tls.ClientSessionState) {
+	if session != nil {
+		c.n.Add(1)
+	}
+}
+
+// A parent sends nothing to resume a session with: no child does, and it is 800 bytes.
+func TestNoTickets(t *testing.T) {
+	s := newSite(t)
+	kept := &tickets{}
+	s.child.ClientSessionCache = kept
+	child, parent := s.pair(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := parent.OpenStream(ctx)
+	if err == nil {
+		_, err = stream.Write([]byte("behind what a handshake ends with"))
+	}
+	if err == nil {
+		_, err = child.AcceptStream(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := kept.n.Load(); n != 0 {
+		t.Errorf("%d tickets", n)
+	}
 }
 
 // A center that was restarted has forgotten its connections; the key that it kept lets it say so at once.
