@@ -21,6 +21,8 @@ type link struct {
 	delay   atomic.Int64 // one way, nanoseconds
 	bytes   atomic.Int64
 	packets atomic.Int64
+	shaking atomic.Int64 // bytes of datagrams that begin with a packet of a handshake
+	cut     atomic.Bool  // nothing crosses
 
 	udp  *net.UDPConn
 	tcp  net.Listener
@@ -63,6 +65,9 @@ func (l *link) Close() {
 // SetRTT delays each direction by half of rtt from now on.
 func (l *link) SetRTT(rtt time.Duration) { l.delay.Store(int64(rtt / 2)) }
 
+// Cut lets nothing cross any more, as a link does that is silently down, or lets it cross again. What was open over TCP is broken.
+func (l *link) Cut(on bool) { l.cut.Store(on) }
+
 // delayed hands over what is put into it after the link's delay, in order.
 type delayed struct {
 	at   time.Time
@@ -91,9 +96,12 @@ func (l *link) pump(ctx context.Context, in <-chan delayed) {
 
 func (l *link) due() time.Time { return time.Now().Add(time.Duration(l.delay.Load())) }
 
-func (l *link) count(n int) {
-	l.bytes.Add(int64(n))
+func (l *link) count(datagram []byte) {
+	l.bytes.Add(int64(len(datagram)))
 	l.packets.Add(1)
+	if len(datagram) > 0 && datagram[0]&0x80 != 0 { // the long header of QUIC
+		l.shaking.Add(int64(len(datagram)))
+	}
 }
 
 // forwardUDP keeps one socket to the center per address that talks to the link.
@@ -113,6 +121,9 @@ func (l *link) forwardUDP(ctx context.Context) {
 		if err != nil {
 			return
 		}
+		if l.cut.Load() {
+			continue
+		}
 		peer := peers[from.String()]
 		if peer == nil {
 			ca, err := net.ResolveUDPAddr("udp", l.center)
@@ -125,7 +136,7 @@ func (l *link) forwardUDP(ctx context.Context) {
 			peers[from.String()] = peer
 			l.wg.Go(func() { l.answers(ctx, peer, from, back) })
 		}
-		l.count(n)
+		l.count(buf[:n])
 		data := append([]byte(nil), buf[:n]...)
 		push(ctx, out, delayed{l.due(), func() { _, _ = peer.Write(data) }})
 	}
@@ -138,10 +149,10 @@ func (l *link) answers(ctx context.Context, peer *net.UDPConn, to *net.UDPAddr, 
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil {
+		if err != nil || l.cut.Load() {
 			continue // the center is not there at the moment
 		}
-		l.count(n)
+		l.count(buf[:n])
 		data := append([]byte(nil), buf[:n]...)
 		push(ctx, back, delayed{l.due(), func() { _, _ = l.udp.WriteToUDP(data, to) }})
 	}
@@ -161,8 +172,11 @@ func (l *link) forwardTCP(ctx context.Context) {
 			return
 		}
 		parent, err := net.Dial("tcp", l.center)
-		if err != nil {
+		if err != nil || l.cut.Load() {
 			child.Close()
+			if err == nil {
+				parent.Close()
+			}
 			continue
 		}
 		context.AfterFunc(ctx, func() { child.Close(); parent.Close() })
@@ -180,7 +194,9 @@ func (l *link) copyTCP(ctx context.Context, to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 {
+		if l.cut.Load() {
+			err = net.ErrClosed
+		} else if n > 0 {
 			data := append([]byte(nil), buf[:n]...)
 			push(ctx, in, delayed{l.due(), func() { _, _ = to.Write(data) }})
 		}
