@@ -336,6 +336,11 @@ func front(t *testing.T, c *center) {
 		{client, "/metrics", 200, "go_goroutines", ""},
 		{client, "/clusters/team/metrics", 404, "", "apiserver"}, // they are about all spaces
 		{client, "/clusters/team/metrics/slis", 404, "", "kubernetes"},
+		{client, "/debug/pprof/goroutine?debug=1", 200, "goroutine profile: total", ""},
+		{client, "/debug/pprof/profile?seconds=1", 200, "", "not found"},
+		{client, "/debug/pprof/cmdline", 404, "", c.url},
+		{user, "/debug/pprof/goroutine?debug=1", 403, "", "profile"},
+		{client, "/clusters/team/debug/pprof/goroutine?debug=1", 404, "", "profile"},
 		{nobody, "/api/v1/secrets", 403, "", ""},
 		{nobody, "/enroll/v1", http.StatusTeapot, "", ""},
 	} {

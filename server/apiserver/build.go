@@ -82,7 +82,7 @@ func (s *Server) build() error {
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
 	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
-	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, used: s.config.Used, log: s.config.Log}
+	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, profiles: profiles(), used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}
@@ -118,8 +118,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.MergedResourceConfig = resources
 	g.LoopbackClientConfig = s.Loopback(rootSpace)
 	g.RESTOptionsGetter = s.storages
-	g.EnableProfiling = false
-	g.EnableMetrics = false // dispatch serves them, in root alone
+	g.EnableProfiling, g.EnableMetrics = false, false // dispatch serves both, in root alone
 	// Upstream's other check, of its log, keeps a goroutine for ever.
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping

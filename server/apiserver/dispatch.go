@@ -12,10 +12,11 @@ import (
 // dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
 // in, and hands the group skerry.dev to its server.
 type dispatch struct {
-	crds    *crdServers
-	metrics http.Handler
-	used    func(ctx context.Context, space string) error
-	log     *slog.Logger
+	crds     *crdServers
+	metrics  http.Handler
+	profiles http.Handler
+	used     func(ctx context.Context, space string) error
+	log      *slog.Logger
 }
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
@@ -31,11 +32,9 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		}
 		switch {
 		case path == "/metrics":
-			if d.metrics == nil || spaceOf(r.Context()) != rootSpace {
-				writeStatus(w, errNotFound()) // they are about all spaces
-				return
-			}
-			d.metrics.ServeHTTP(w, r)
+			d.aboutAll(d.metrics, w, r)
+		case path == profilesPath || strings.HasPrefix(path, profilesPath+"/"):
+			d.aboutAll(d.profiles, w, r)
 		case path == "/apis":
 			serveGroups(w, r, native, d.servers(r))
 		case path == openAPIv3Path:
@@ -54,6 +53,15 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			native.ServeHTTP(w, r)
 		}
 	})
+}
+
+// aboutAll answers in root alone, because what is told is about all spaces.
+func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	if h == nil || spaceOf(r.Context()) != rootSpace {
+		writeStatus(w, errNotFound())
+		return
+	}
+	h.ServeHTTP(w, r)
 }
 
 // furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody from outside asks for such. If that fails the
