@@ -119,7 +119,7 @@ func TestRegressedCenterOverASession(t *testing.T) {
 	if n := len(api.Writes()) - before; n != 0 {
 		t.Errorf("%d writes because of a center that went back", n)
 	}
-	orders <- tunnel.Accept{Center: h.Head, At: h.At, Deletions: h.Delete}
+	orders.Put(tunnel.Accept{Center: h.Head, At: h.At, Deletions: h.Delete})
 	eventually(t, "the site follows", func() bool { return api.Object("", "configmaps", "app", "goes") == nil })
 	if api.Object("", "configmaps", "app", "stays") == nil || len(api.Writes())-before != 1 {
 		t.Errorf("%d writes to delete one object", len(api.Writes())-before)

@@ -51,7 +51,7 @@ type center struct {
 	bodies   map[store.Key]store.Entry
 	revision int64
 	held     chan delta.Held // nil: nobody asks
-	orders   chan tunnel.Order
+	orders   *tunnel.Orders
 	shut     func() // ends the QUIC door
 }
 
@@ -178,10 +178,10 @@ func (c *center) open() {
 func (c *center) close() { c.shut() }
 
 // hold makes the sessions that begin from now on tell what their sites hold, and take orders.
-func (c *center) hold() (<-chan delta.Held, chan<- tunnel.Order) {
+func (c *center) hold() (<-chan delta.Held, *tunnel.Orders) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held, c.orders = make(chan delta.Held, 10), make(chan tunnel.Order, 1)
+	c.held, c.orders = make(chan delta.Held, 10), tunnel.NewOrders(1)
 	return c.held, c.orders
 }
 

@@ -23,7 +23,7 @@ const (
 	burst, little = 32 << 20, 8 << 20
 	calmTime      = 5 * time.Minute
 	// collections follow a burst, a quietTime after each other: what pools keep they let go at the second, and each halves the stacks of goroutines
-	// that have used little of theirs since the one before, of which a session has seven.
+	// that have used little of theirs since the one before, of which a session has five.
 	collections = 4
 )
 

@@ -43,7 +43,9 @@ type Feed struct {
 	floor  int64
 	dead   int
 	outer  [Fanout]Digest
-	wake   chan struct{}
+	wake   chan struct{} // closed at the next change; nil until somebody waits
+
+	bell Bell
 }
 
 type item struct {
@@ -88,7 +90,7 @@ const MaxTombstones = 10_000
 // NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position is older, or whose copy may
 // hold keys from before, must compare digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
-	return &Feed{incarnation: incarnation, body: body, items: map[Key]*item{}, head: floor, floor: floor, wake: make(chan struct{})}
+	return &Feed{incarnation: incarnation, body: body, items: map[Key]*item{}, head: floor, floor: floor}
 }
 
 // In tells the feed the eras of its sender's data; it is called before anything else. It returns the feed.
@@ -123,6 +125,14 @@ func (f *Feed) at(revision int64) Position {
 // Apply records the changes of one revision as one step that no reader sees half of. A revision below the head counts as the
 // head. Values equal to what the feed has change nothing; it reports how many changed.
 func (f *Feed) Apply(revision int64, changes ...Change) int {
+	n := f.apply(revision, changes)
+	if n > 0 {
+		f.bell.Ring()
+	}
+	return n
+}
+
+func (f *Feed) apply(revision int64, changes []Change) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	again := revision <= f.head
@@ -136,8 +146,10 @@ func (f *Feed) Apply(revision int64, changes ...Change) int {
 	f.head = revision
 	if n > 0 {
 		f.compact()
-		close(f.wake)
-		f.wake = make(chan struct{})
+		if f.wake != nil {
+			close(f.wake)
+			f.wake = nil
+		}
 	}
 	return n
 }

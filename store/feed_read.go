@@ -102,8 +102,14 @@ func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return 
 func (f *Feed) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.wake == nil {
+		f.wake = make(chan struct{})
+	}
 	return f.wake
 }
+
+// Watch has a function called after each change, until stop is called; when stop has returned, it does not run. It must not block.
+func (f *Feed) Watch(changed func()) (stop func()) { return f.bell.On(changed) }
 
 // Head is the newest position.
 func (f *Feed) Head() Position {

@@ -89,8 +89,11 @@ type control struct {
 	mu sync.Mutex // held while a frame is written
 }
 
+// readAhead is small: frames are rare, and what is larger is read past it.
+const readAhead = 64
+
 func newControl(s Stream, m *traffic.Meter) *control {
-	return &control{stream: s, in: bufio.NewReaderSize(s, 1<<10), meter: m}
+	return &control{stream: s, in: bufio.NewReaderSize(s, readAhead), meter: m}
 }
 
 func (c *control) send(t wire.Type, v any) error {

@@ -1,8 +1,7 @@
 package tunnel
 
 import (
-	"context"
-	"fmt"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -83,27 +82,57 @@ func (r *Renewal) tried(err error) {
 	}
 }
 
-// order sends the parent's orders as they come, and how the link is used when that changes; it ends the session with the connection.
-func (p *parent) order(ctx context.Context) error {
-	told := p.admission.Welcome.Link
+// Orders wait to be sent to one child. All methods may be called concurrently.
+type Orders struct {
+	limit int
+	bell  store.Bell
+
+	mu   sync.Mutex
+	list []Order
+}
+
+// NewOrders returns a queue that takes so many orders at a time.
+func NewOrders(limit int) *Orders { return &Orders{limit: limit} }
+
+// Put has an order sent. It returns false, and does nothing, while too many wait.
+func (o *Orders) Put(order Order) bool {
+	o.mu.Lock()
+	room := len(o.list) < o.limit
+	if room {
+		o.list = append(o.list, order)
+	}
+	o.mu.Unlock()
+	if room {
+		o.bell.Ring()
+	}
+	return room
+}
+
+// take returns the next order, nil when there is none.
+func (o *Orders) take() (next Order) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.list) > 0 {
+		next, o.list = o.list[0], o.list[1:]
+	}
+	if len(o.list) == 0 {
+		o.list = nil
+	}
+	return next
+}
+
+// order sends the orders that wait, and how the link is used when that has changed.
+func (p *parent) order() {
 	for {
-		var o Order
-		link, changed := p.Use.now()
-		if link != told {
-			o, told = link, link
-		} else {
-			select {
-			case o = <-p.Orders:
-			case <-changed:
-				continue
-			case <-p.conn.Done():
-				return fmt.Errorf("the connection ended: %w", p.conn.Err())
-			case <-ctx.Done():
-				return nil
-			}
+		var next Order
+		if link := p.Use.Now(); link != p.told {
+			next, p.told = link, link
+		} else if next = p.Orders.take(); next == nil {
+			return
 		}
-		if err := p.control.send(o.frame(), o); err != nil {
-			return err
+		if err := p.control.send(next.frame(), next); err != nil {
+			p.cancel(err)
+			return
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -14,6 +14,7 @@ import (
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // openTime is how long a child may take to open its streams, and to read a refusal.
@@ -47,8 +48,8 @@ type ParentConfig struct {
 	OnHolds func(Holding)
 	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
 	OnHeld func(delta.Held)
-	// Orders are sent to the child as they come.
-	Orders <-chan Order
+	// Orders are sent to the child as they come. It may be nil.
+	Orders *Orders
 	// SendOptions of Feed; nil means delta.Down on the terms of Use.
 	Send *delta.SendOptions
 	// Use says how the link is used; nil is a LAN without limits.
@@ -63,31 +64,54 @@ type ParentConfig struct {
 // ServeParent runs one session over a connection that a child has dialled, until ctx ends or the session does, and closes the connection. It
 // always returns an error.
 func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ended := make(chan error, 1)
+	StartParent(ctx, conn, cfg, func(err error) { ended <- err })
+	return <-ended
+}
+
+// StartParent is ServeParent that returns at once and calls done with the error when nothing of the session runs any more. A center has thousands of
+// sessions that have nothing to say: what a session has then is one goroutine for each of its streams that waits for the child, with a small stack.
+func StartParent(ctx context.Context, conn Conn, cfg ParentConfig, done func(error)) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Use == nil {
 		cfg.Use = NewUse(Link{})
 	}
-	p := &parent{ParentConfig: cfg, conn: conn}
+	if cfg.Orders == nil {
+		cfg.Orders = NewOrders(0)
+	}
+	p := &parent{ParentConfig: cfg, conn: conn, done: done}
+	p.outer, p.cancel = context.WithCancelCause(ctx)
 	cfg.Meter.Open(link{conn})
 	// The parts end after the connection: else the child would see a broken stream before the reason.
-	inner, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	stop := context.AfterFunc(ctx, func() {
-		conn.Close(drainReason(context.Cause(ctx)))
-		end()
+	p.ctx, p.end = context.WithCancel(context.WithoutCancel(ctx))
+	p.kept = context.AfterFunc(p.outer, func() {
+		conn.Close(drainReason(context.Cause(p.outer)))
+		p.end()
 	})
-	err := p.serve(inner, cancel)
-	stop()
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+	p.parts.Store(1)
+	go func() { p.ended(p.begin()) }()
+}
+
+// ended notes that a part has ended; an error ends the others. The last one ends the session.
+func (p *parent) ended(err error) {
+	if err != nil {
+		p.cancel(err) // the first one is the cause
 	}
-	err = whyEnded(conn, err)
-	cfg.Meter.Ended(link{conn}, endOf(err))
-	return errors.Join(err, conn.Close(drainReason(err)))
+	if p.parts.Add(-1) > 0 {
+		return
+	}
+	p.kept()
+	if p.ordering != nil {
+		p.unwatch()
+		p.ordering.End()
+	}
+	err = whyEnded(p.conn, context.Cause(p.outer))
+	p.Meter.Ended(link{p.conn}, endOf(err))
+	err = errors.Join(err, p.conn.Close(drainReason(err)))
+	p.end()
+	p.done(err)
 }
 
 // drainReason is what the child is told when the parent's context ends: that it is stopping, unless the cause says otherwise.
@@ -101,32 +125,41 @@ func drainReason(err error) error {
 type parent struct {
 	ParentConfig
 	conn              Conn
+	done              func(error)
+	outer             context.Context // of the session
+	cancel            context.CancelCauseFunc
+	ctx               context.Context // of its parts
+	end               func()
+	kept              func() bool // keeps the connection from being closed with outer
+	parts             atomic.Int32
 	control           *control
 	desired, reported Stream
 	admission         Admission
+
+	ordering *work.Job
+	unwatch  func()
+	told     Link // how the child was told to use the link
 }
 
-func (p *parent) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
-	welcome, err := p.open(ctx)
+// begin lets the child in and starts the parts of the session.
+func (p *parent) begin() error {
+	welcome, err := p.open(p.ctx)
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{p.read, p.order}
+	p.ordering = work.NewJob(p.order)
+	offOrders, offUse := p.Orders.bell.On(p.ordering.Kick), p.Use.bell.On(p.ordering.Kick)
+	p.unwatch = func() { offOrders(); offUse() }
+	p.ordering.Kick()
+	p.parts.Add(1)
+	go p.read()
 	if !welcome.RenewOnly {
-		parts = append(parts, p.send, p.receive)
+		p.parts.Add(2)
+		p.send()
+		delta.StartReceive(p.ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
+			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) })
 	}
-	var running sync.WaitGroup
-	run := func(part func(context.Context) error) {
-		if err := part(ctx); err != nil {
-			cancel(err)
-		}
-	}
-	for _, part := range parts[1:] {
-		running.Go(func() { run(part) })
-	}
-	run(parts[0]) // here: a center has thousands of sessions, and every goroutine has a stack
-	running.Wait()
-	return nil // the first part to end has given the cause
+	return nil
 }
 
 // open accepts the child's streams, reads its hello and answers it.
@@ -207,7 +240,8 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	}
 	var err error
 	p.admission, err = p.Admit(ctx, who, hello)
-	p.admission.Welcome.Link, _ = p.Use.now()
+	p.told = p.Use.Now()
+	p.admission.Welcome.Link = p.told
 	return p.admission.Welcome, err
 }
 
@@ -225,44 +259,50 @@ func (p *parent) refuse(err error) error {
 }
 
 // read takes what comes on the control stream; it ends with the connection.
-func (p *parent) read(ctx context.Context) error {
+func (p *parent) read() {
 	for {
 		t, payload, err := p.control.receive()
+		if err == nil {
+			err = work.Apart(func() error { return p.heard(t, payload) })
+		}
+		if err != nil {
+			p.ended(err)
+			return
+		}
+	}
+}
+
+func (p *parent) heard(t wire.Type, payload []byte) error {
+	switch t {
+	case typeWaiting:
+		p.waits(payload)
+	case typeConditions:
+		said, err := decode[Said](payload)
 		if err != nil {
 			return err
 		}
-		switch t {
-		case typeWaiting:
-			p.waits(payload)
-		case typeConditions:
-			said, err := decode[Said](payload)
-			if err != nil {
-				return err
-			}
-			if p.OnSaid != nil {
-				kept, dropped := bounded(said.Conditions)
-				p.OnSaid(Said{kept, said.Withheld.bounded()}, dropped)
-			}
-		case typeHolds:
-			h, err := decode[Holding](payload)
-			if err != nil {
-				return err
-			}
-			if p.OnHolds != nil {
-				p.OnHolds(h)
-			}
-		case typeRequest:
-			csr, err := decode[[]byte](payload)
-			if err != nil {
-				return err
-			}
-			if err := p.control.send(typeCertificate, p.sign(ctx, csr)); err != nil {
-				return err
-			}
-		default:
-			return fmt.Errorf("%w: frame type %d from a child", ErrProtocol, t)
+		if p.OnSaid != nil {
+			kept, dropped := bounded(said.Conditions)
+			p.OnSaid(Said{kept, said.Withheld.bounded()}, dropped)
 		}
+	case typeHolds:
+		h, err := decode[Holding](payload)
+		if err != nil {
+			return err
+		}
+		if p.OnHolds != nil {
+			p.OnHolds(h)
+		}
+	case typeRequest:
+		csr, err := decode[[]byte](payload)
+		if err != nil {
+			return err
+		}
+		return p.control.send(typeCertificate, p.sign(p.ctx, csr))
+	default:
+		return fmt.Errorf("%w: frame type %d from a child", ErrProtocol, t)
 	}
+	return nil
 }
 
 func (p *parent) sign(ctx context.Context, csr []byte) certificate {
@@ -278,21 +318,20 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 	return certificate{Chain: chain, Bundle: bundle}
 }
 
-func (p *parent) send(ctx context.Context) error {
+// send keeps the child's copy of the desired state.
+func (p *parent) send() {
 	o := delta.Down(delta.LAN)
 	o.Terms, o.Shared = p.Use.down, p.Shared
 	if p.Send != nil {
 		o = *p.Send
 	}
 	o.OnAck, o.OnHeld, o.Log, o.Meter, o.Purpose = p.OnAck, p.OnHeld, p.Log, p.Meter, traffic.OfDesired
-	err := delta.Send(ctx, p.desired, p.admission.Feed, o)
-	if errors.Is(err, delta.ErrHeld) {
-		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
-		return nil
-	}
-	return fmt.Errorf("send the desired state: %w", err)
-}
-
-func (p *parent) receive(ctx context.Context) error {
-	return fmt.Errorf("receive reports: %w", delta.Receive(ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport}))
+	delta.StartSend(p.ctx, p.desired, p.admission.Feed, o, func(err error) {
+		if errors.Is(err, delta.ErrHeld) {
+			p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
+			p.ended(nil)
+			return
+		}
+		p.ended(fmt.Errorf("send the desired state: %w", err))
+	})
 }

@@ -151,7 +151,7 @@ func TestBundleIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds, renewed := tunnel.Holding{Bundle: "old"}, 0
 		var said []tunnel.Holding
-		orders := make(chan tunnel.Order)
+		orders := tunnel.NewOrders(1)
 		child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
 			Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return []byte("csr"), nil },
 			Install: func([]byte, []byte) error { renewed++; holds.Authority = "new"; return nil },
@@ -177,7 +177,9 @@ func TestBundleIsTakenOver(t *testing.T) {
 		}
 		go func() {
 			for _, b := range []tunnel.Bundle{{PEM: []byte("bad")}, {PEM: []byte("both")}, {PEM: []byte("both"), Renew: true}} {
-				orders <- b
+				if !orders.Put(b) {
+					t.Error("an order was not taken")
+				}
 				time.Sleep(10 * time.Second)
 			}
 		}()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/wire"
 )
@@ -32,27 +33,29 @@ type Use struct {
 	down    *delta.Regulator
 	waiting atomic.Int64 // at the child
 
-	mu      sync.Mutex
-	link    Link
-	changed chan struct{}
+	bell store.Bell
+
+	mu   sync.Mutex
+	link Link
 }
 
 // NewUse returns the use of a session that begins.
 func NewUse(l Link) *Use {
-	return &Use{down: delta.NewRegulator(l.Class.Down()), link: l, changed: make(chan struct{})}
+	return &Use{down: delta.NewRegulator(l.Class.Down()), link: l}
 }
 
 // Set changes how the link is used, on both sides.
 func (u *Use) Set(l Link) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	if l == u.link {
-		return
+	changed := l != u.link
+	if changed {
+		u.link = l
+		u.down.Set(l.Class.Down())
 	}
-	u.link = l
-	u.down.Set(l.Class.Down())
-	close(u.changed)
-	u.changed = make(chan struct{})
+	u.mu.Unlock()
+	if changed {
+		u.bell.Ring()
+	}
 }
 
 // Waiting is about how many bytes wait to cross, in both directions; the child's share is up to a ping's interval old.
@@ -60,14 +63,9 @@ func (u *Use) Waiting() int64 { return u.down.Waiting() + u.waiting.Load() }
 
 // Now is how the link is used.
 func (u *Use) Now() Link {
-	l, _ := u.now()
-	return l
-}
-
-func (u *Use) now() (Link, <-chan struct{}) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.link, u.changed
+	return u.link
 }
 
 // waits takes what a child says of its reports.

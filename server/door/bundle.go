@@ -42,10 +42,8 @@ func (d *Door) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
 	if s.offered.bundle == next.bundle && s.offered.renew == next.renew && next.at.Sub(s.offered.at) < offerPause {
 		return
 	}
-	select {
-	case s.orders <- tunnel.Bundle{PEM: d.cfg.Authorities.Bundle(), Renew: next.renew}:
+	if s.orders.Put(tunnel.Bundle{PEM: d.cfg.Authorities.Bundle(), Renew: next.renew}) { // else it is behind with its orders: later
 		s.offered = next
-	default: // it is behind with its orders: later
 	}
 }
 

@@ -152,7 +152,8 @@ func (d *Door) accept(ctx context.Context, next func(context.Context) (tunnel.Co
 		case err != nil:
 			return fmt.Errorf("accept an agent: %w", err)
 		}
-		running.Go(func() { d.serve(ctx, conn) })
+		running.Add(1)
+		d.serve(ctx, conn, running.Done)
 	}
 }
 

@@ -88,12 +88,11 @@ func (d *Door) accepted(s *session) {
 	if held == nil || held.Accept != known.accept || again {
 		return
 	}
-	select {
-	case s.orders <- order:
-		s.mu.Lock()
-		s.given = known.accept
-		s.mu.Unlock()
-		d.cfg.Log.Info("an admin's acceptance goes to the target", "target", s.target, "reason", held.Reason, "deletions", held.Deletions)
-	default: // it is looked at again at the next word of the agent
+	if !s.orders.Put(order) {
+		return // it is looked at again at the next word of the agent
 	}
+	s.mu.Lock()
+	s.given = known.accept
+	s.mu.Unlock()
+	d.cfg.Log.Info("an admin's acceptance goes to the target", "target", s.target, "reason", held.Reason, "deletions", held.Deletions)
 }

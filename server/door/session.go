@@ -28,7 +28,7 @@ type session struct {
 	cancel context.CancelCauseFunc
 	use    *tunnel.Use
 	ended  chan struct{} // closed when nothing of the session runs any more
-	orders chan tunnel.Order
+	orders *tunnel.Orders
 	rivals // set before anybody else sees the session
 
 	mu      sync.Mutex
@@ -102,15 +102,13 @@ func (s *session) glance() {
 // maxOrders is how many orders may wait for one agent.
 const maxOrders = 8
 
-// serve runs one connection to its end.
-func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
+// serve begins the session of a connection, and calls done when nothing of it runs any more.
+func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}),
-		orders: make(chan tunnel.Order, maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
-	defer close(s.ended)
+		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
 	log := d.cfg.Log.With("target", s.target)
-	err := tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{
+	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
 		Admit: func(ctx context.Context, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 			return d.admit(ctx, s, id, hello)
 		},
@@ -153,11 +151,15 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn) {
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
 		Member: d.member, Use: s.use, Shared: d.shared, Meter: d.meter, Log: log,
+	}, func(err error) {
+		d.account(s, time.Now())
+		if d.leave(s) {
+			log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
+		}
+		close(s.ended)
+		cancel(nil)
+		done()
 	})
-	d.account(s, time.Now())
-	if d.leave(s) {
-		log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
-	}
 }
 
 // admit decides about a hello. The newest session of a target wins; closing the older one does not touch the new one.

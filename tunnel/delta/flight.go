@@ -16,11 +16,11 @@ type flight struct {
 	onAck      func(store.Position)
 	settle     func(store.Cursor)
 	meter      *traffic.Meter
+	landed     func() // something was acknowledged
 
 	mu      sync.Mutex
 	batches []inFlight
 	bytes   int
-	landed  chan struct{} // one slot: something was acknowledged
 }
 
 type inFlight struct {
@@ -31,8 +31,8 @@ type inFlight struct {
 	at      time.Time
 }
 
-func newFlight(feed *store.Feed, o SendOptions) *flight {
-	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: make(chan struct{}, 1)}
+func newFlight(feed *store.Feed, o SendOptions, landed func()) *flight {
+	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed}
 }
 
 // room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large.
@@ -72,12 +72,11 @@ func (f *flight) ack(a wire.Ack) error {
 			reached = &b
 		}
 	}
-	f.batches = append(f.batches[:0], f.batches[a.Frames:]...)
-	f.mu.Unlock()
-	select {
-	case f.landed <- struct{}{}:
-	default:
+	if f.batches = append(f.batches[:0], f.batches[a.Frames:]...); len(f.batches) == 0 {
+		f.batches = nil
 	}
+	f.mu.Unlock()
+	f.landed()
 	if reached == nil {
 		return nil
 	}

@@ -42,77 +42,73 @@ func (s *sender) read(all bool) {
 	}
 }
 
-// follow sends what there is, then changes as they come. A turn is what is sent without a pause.
+// follow sends what there is to send now. When it returns nil, it is to be called again at the next change, acknowledgement, other terms, or when the timer
+// that it has set is over: a sender that has nothing to send has no goroutine.
 func (s *sender) follow(ctx context.Context) error {
-	turn, waited := 0, false
 	for {
-		changed := s.feed.Changed()
-		terms, others := s.terms.now()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-s.compare:
+			if err := s.reconcile(ctx, nil); err != nil {
+				return err
+			}
+		default:
+		}
+		terms := s.terms.now()
 		s.read(false)
-		again := s.offerAgain()
+		after := s.offerAgain()
 		due := s.backlog.next(terms.last())
 		s.tell()
-		on := signals{changed: changed, terms: others, again: again}
-		switch {
-		case len(due) == 0 && !(s.at.owes && s.backlog.len() == 0):
-			turn, waited = 0, false
-			if err := s.sleep(ctx, on); err != nil {
-				return err
-			}
-			continue
-		case turn == 0 && len(due) > 0:
-			urgent := s.backlog.urgentFirst && due[0].Priority <= store.PriorityCondition
-			on.after = s.pace.wait(terms.Window, time.Now(), s.backlog.since, urgent)
+		if len(due) == 0 && !(s.at.owes && s.backlog.len() == 0) {
+			s.turn = turn{}
+			s.callAfter(after)
+			return nil
 		}
-		if on.after > 0 || !s.flight.room(terms.InFlightBytes) {
-			waited = true
-			if err := s.sleep(ctx, on); err != nil {
-				return err
+		if wait := s.pause(terms, due); wait > 0 || !s.flight.room(terms.InFlightBytes) {
+			s.turn.waited = true
+			if after == 0 || wait > 0 && wait < after {
+				after = wait
 			}
-			continue
+			s.callAfter(after)
+			return nil
 		}
 		n, err := s.batch(ctx, due)
 		if err != nil {
 			return err
 		}
-		if turn += n; len(s.backlog.next(terms.last())) == 0 {
-			s.pace.sent(terms.Window, time.Now(), turn, waited)
-			turn, waited = 0, false
+		if s.turn.sent += n; len(s.backlog.next(terms.last())) == 0 {
+			s.pace.sent(terms.Window, time.Now(), s.turn.sent, s.turn.waited)
+			s.turn = turn{}
 		}
 	}
 }
 
-// signals are what a sender waits for, besides acknowledgements and the end.
-type signals struct {
-	changed, terms <-chan struct{}
-	after, again   time.Duration // the end of a window; the next offer of what is owed
+// turn is what is sent without a pause: how many entries, and whether they had to wait.
+type turn struct {
+	sent   int
+	waited bool
 }
 
-// sleep returns when there is something new to decide.
-func (s *sender) sleep(ctx context.Context, on signals) error {
-	var timeout <-chan time.Time
-	if on.after == 0 || on.again > 0 && on.again < on.after {
-		on.after = on.again
+// pause is how long what is due has to wait for the window.
+func (s *sender) pause(terms Terms, due []waiting) time.Duration {
+	if s.turn.sent > 0 || len(due) == 0 {
+		return 0
 	}
-	if on.after > 0 {
-		timer := time.NewTimer(on.after)
-		defer timer.Stop()
-		timeout = timer.C
+	urgent := s.backlog.urgentFirst && due[0].Priority <= store.PriorityCondition
+	return s.pace.wait(terms.Window, time.Now(), s.backlog.since, urgent)
+}
+
+// callAfter has follow called after a while; 0 leaves it to what happens.
+func (s *sender) callAfter(d time.Duration) {
+	switch {
+	case d <= 0:
+	case s.timer == nil:
+		s.timer = time.AfterFunc(d, s.job.Kick)
+	default:
+		s.timer.Reset(d)
 	}
-	if s.backlog.len() > 0 && !s.backlog.urgentFirst {
-		on.changed = nil // nothing that comes now overtakes
-	}
-	select {
-	case <-on.changed:
-	case <-on.terms:
-	case <-timeout:
-	case <-s.flight.landed:
-	case <-s.compare:
-		return s.reconcile(ctx, nil)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
 }
 
 // tell says what waits.

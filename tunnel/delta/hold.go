@@ -1,7 +1,6 @@
 package delta
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +55,7 @@ func (r *receiver) admit(m wire.Start) error {
 
 // hold tells the sender why it is not obeyed, and answers how the copy differs from its feed, as often as the sender begins anew. What it
 // sent before it knew is thrown away.
-func (r *receiver) hold(in *bufio.Reader, why error) error {
+func (r *receiver) hold(why error) error {
 	if r.onHold != nil {
 		r.onHold(why)
 	}
@@ -65,7 +64,7 @@ func (r *receiver) hold(in *bufio.Reader, why error) error {
 		return errors.Join(why, err)
 	}
 	for begun := false; ; {
-		t, payload, err := wire.ReadFrame(in, wire.MaxFrame)
+		t, payload, err := wire.ReadFrame(r.in, wire.MaxFrame)
 		r.counter.position(traffic.Received, payload)
 		switch {
 		case err != nil:

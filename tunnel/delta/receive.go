@@ -26,11 +26,35 @@ type bodies interface {
 // stream ends the sender is only told how the two differ, and ErrReleased is returned as soon as they do not.
 // What it acknowledges is durable. The stream is cancelled when it returns.
 func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) error {
+	r, err := admitted(ctx, stream, sink, o)
+	if err != nil {
+		return err
+	}
+	return r.finish(r.read())
+}
+
+// StartReceive is Receive that returns at once, and calls done with the error in the end, see StartSend.
+func StartReceive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions, done func(error)) {
+	go func() {
+		r, err := admitted(ctx, stream, sink, o)
+		if err != nil {
+			done(err)
+			return
+		}
+		go r.serve(done)
+	}()
+}
+
+func (r *receiver) serve(done func(error)) {
+	err := r.read()
+	done(r.finish(err))
+}
+
+// admitted exchanges positions with the sender, and returns when it is the one that the copy came from.
+func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(ctx, stream.Cancel)
-	defer stop()
-	r := &receiver{stream: stream, sink: sink, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
+	r := &receiver{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), stream: stream, in: bufio.NewReaderSize(stream, readAhead), sink: sink,
+		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -39,30 +63,48 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	r.decoder = wire.NewDecoder(compress.Default(), base)
 	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil}
 	if err := r.counter.write(stream, wire.TypeResume, resume.Encode()); err != nil {
-		return because(ctx, fmt.Errorf("send the position: %w", err))
+		return nil, r.finish(fmt.Errorf("send the position: %w", err))
 	}
-	in := bufio.NewReaderSize(stream, readAhead)
-	if err := r.start(in); err != nil {
-		return because(ctx, err)
+	if err := r.start(); err != nil {
+		return nil, r.finish(err)
 	}
 	if o.OnAdmit != nil {
 		o.OnAdmit()
 	}
-	err := r.frames.fill(in, func() {
-		if err := r.work(ctx); err != nil {
-			cancel(err) // which ends the stream, and so the reading
-			r.frames.take(true)
-		}
-	})
-	stream.Cancel()
-	return because(ctx, err)
+	return r, nil
+}
+
+// read takes what comes until the stream ends.
+func (r *receiver) read() error {
+	return r.frames.fill(r.in, r.work)
+}
+
+// work does what has come.
+func (r *receiver) work() {
+	if err := r.arrived(r.ctx); err != nil {
+		r.cancel(err) // which ends the stream, and so the reading
+		r.frames.take(true)
+	}
+}
+
+// finish lets go of the stream and returns the first reason for it.
+func (r *receiver) finish(err error) error {
+	r.stream.Cancel()
+	err = because(r.ctx, err)
+	r.cancel(err)
+	r.uncut()
+	return err
 }
 
 // readAhead is small: a center holds one for each stream of each session, and what is larger is read past it.
-const readAhead = 2 << 10
+const readAhead = 64
 
 // receiver is one Receive. Its fields belong to the main goroutine, from the first frame on to the one that works.
 type receiver struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	uncut   func() bool
+	in      *bufio.Reader
 	stream  Stream
 	sink    store.Sink
 	bodies  bodies
@@ -82,8 +124,8 @@ type receiver struct {
 }
 
 // start reads where the sender is, and refuses one that is not the sender of this copy.
-func (r *receiver) start(in *bufio.Reader) error {
-	t, payload, err := wire.ReadFrame(in, 256)
+func (r *receiver) start() error {
+	t, payload, err := wire.ReadFrame(r.in, 256)
 	if err != nil {
 		return fmt.Errorf("read the sender's position: %w", err)
 	}
@@ -100,11 +142,11 @@ func (r *receiver) start(in *bufio.Reader) error {
 	if !errors.Is(err, store.ErrRegressed) {
 		return err
 	}
-	return r.hold(in, err)
+	return r.hold(err)
 }
 
-// work does all that has arrived: what came while the disk was awaited is stored in one transaction.
-func (r *receiver) work(ctx context.Context) error {
+// arrived does all that has arrived: what came while the disk was awaited is stored in one transaction.
+func (r *receiver) arrived(ctx context.Context) error {
 	for {
 		frames := r.frames.take(false)
 		if len(frames) == 0 {

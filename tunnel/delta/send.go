@@ -6,21 +6,47 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // Send keeps the receiver at the other end of the stream equal to the feed until ctx ends or the stream breaks; it always returns an error.
 // While the receiver does not obey this feed it is only asked how it differs; the error is ErrHeld then. The stream is cancelled when it
 // returns.
 func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) error {
+	s, err := begin(ctx, stream, feed, o)
+	if err != nil {
+		return err
+	}
+	return s.finish(s.listen())
+}
+
+// StartSend is Send that returns at once, and calls done with the error in the end: for the senders of a center, of which there are thousands. What waits
+// for the receiver is a goroutine that has never done anything else, so that its stack is small.
+func StartSend(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions, done func(error)) {
+	go func() {
+		s, err := begin(ctx, stream, feed, o)
+		if err != nil {
+			done(err)
+			return
+		}
+		go s.serve(done)
+	}()
+}
+
+func (s *sender) serve(done func(error)) {
+	err := s.listen()
+	done(s.finish(err))
+}
+
+// begin reads the receiver's position and begins to send.
+func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) (*sender, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(ctx, stream.Cancel)
-	defer stop()
 	codec := compress.Default()
 	if o.Shared != nil {
 		o.PatchBytes = 0
@@ -28,31 +54,59 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	if o.Terms == nil {
 		o.Terms = NewRegulator(LAN.Down())
 	}
-	running, pause := context.WithCancelCause(ctx)
-	defer pause(nil)
-	s := &sender{pause: pause, onHeld: o.OnHeld, stream: stream, feed: feed, counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes),
-		flight: newFlight(feed, o), shared: o.Shared, patches: true, terms: o.Terms, backlog: newBacklog(o.UrgentFirst), owed: owed{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
-	in := bufio.NewReaderSize(stream, readAhead/2)
-	resume, err := s.readResume(in)
+	s := &sender{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), onHeld: o.OnHeld, stream: stream, in: bufio.NewReaderSize(stream, readAhead), feed: feed,
+		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes), shared: o.Shared, patches: true, terms: o.Terms,
+		backlog: newBacklog(o.UrgentFirst), owed: owed{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+	s.running, s.hold = context.WithCancelCause(ctx)
+	s.job = work.NewJob(s.work)
+	s.flight = newFlight(feed, o, s.job.Kick)
+	resume, err := s.readResume()
 	if err != nil {
-		return because(ctx, fmt.Errorf("read the receiver's position: %w", err))
+		return nil, s.finish(fmt.Errorf("read the receiver's position: %w", err))
 	}
-	if !resume.Bases {
+	if s.resume = resume; !resume.Bases {
 		s.bases.limit, s.patches = 0, false
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		cancel(s.listen(ctx, in))
-	}()
-	err = s.run(running, resume)
-	if why := context.Cause(running); errors.Is(why, ErrHeld) && ctx.Err() == nil {
-		err = errors.Join(why, s.held(ctx, resume.Position, why))
+	s.unwatch = append(s.unwatch, feed.Watch(s.job.Kick), s.terms.bell.On(s.job.Kick))
+	s.job.Kick()
+	return s, nil
+}
+
+// finish ends all that runs, and returns the first reason for it.
+func (s *sender) finish(err error) error {
+	err = because(s.ctx, err)
+	s.cancel(err)
+	s.stream.Cancel()
+	for _, unwatch := range s.unwatch {
+		unwatch()
 	}
-	cancel(err)
-	stream.Cancel()
-	<-read
-	return because(ctx, err)
+	s.job.End()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.uncut()
+	return because(s.ctx, err)
+}
+
+// work sends what there is to send, from the position of the receiver at the beginning.
+func (s *sender) work() {
+	err := s.send()
+	if why := context.Cause(s.running); errors.Is(why, ErrHeld) && s.ctx.Err() == nil {
+		err = errors.Join(why, s.held(s.ctx, s.resume.Position, why))
+	}
+	if err != nil {
+		s.cancel(err) // which ends the stream, and so the listening
+	}
+}
+
+func (s *sender) send() error {
+	if !s.begun {
+		s.begun = true
+		if err := s.start(s.running, s.resume); err != nil {
+			return err
+		}
+	}
+	return s.follow(s.running)
 }
 
 // guessedBytes is what an entry takes on the wire, as long as none was sent.
@@ -66,34 +120,46 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// sender is one Send. All fields but flight and the channels belong to its main goroutine.
+// sender is one Send. What is not its listener's (in) or safe for both belongs to its job.
 type sender struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	uncut   func() bool
+	running context.Context         // ends when the receiver holds
+	hold    context.CancelCauseFunc // ends running
+	unwatch []func()
+	in      *bufio.Reader
 	stream  Stream
 	feed    *store.Feed
 	counter counter
 	log     *slog.Logger
+	flight  *flight
+	answers chan wire.Answer
+	compare chan struct{} // one slot: the receiver wants to compare
+	terms   *Regulator
+	job     *work.Job
+
+	resume  wire.Resume
+	begun   bool
 	encoder *wire.Encoder
 	bases   *bases
 	shared  *Shared // nil: bases
 	patches bool    // the receiver takes them
-	flight  *flight
 	pace    pace
-	terms   *Regulator
+	turn    turn
+	timer   *time.Timer // calls the job
 	backlog backlog
 	owed    owed
 	at      place
 	tries   int // to render a batch of one decision, in a row
 	// entryBytes is what an entry took on the wire lately.
 	entryBytes int
-	answers    chan wire.Answer
-	compare    chan struct{}           // one slot: the receiver wants to compare
-	pause      context.CancelCauseFunc // of run, when the receiver holds
 	onHeld     func(Held)
 	warned     bool
 }
 
-func (s *sender) readResume(in *bufio.Reader) (wire.Resume, error) {
-	t, payload, err := wire.ReadFrame(in, 256)
+func (s *sender) readResume() (wire.Resume, error) {
+	t, payload, err := wire.ReadFrame(s.in, 256)
 	if err != nil {
 		return wire.Resume{}, err
 	}
@@ -105,9 +171,9 @@ func (s *sender) readResume(in *bufio.Reader) (wire.Resume, error) {
 }
 
 // listen takes what the receiver says until the stream ends.
-func (s *sender) listen(ctx context.Context, in *bufio.Reader) error {
+func (s *sender) listen() error {
 	for {
-		t, payload, err := wire.ReadFrame(in, wire.MaxFrame)
+		t, payload, err := wire.ReadFrame(s.in, wire.MaxFrame)
 		if err != nil {
 			return fmt.Errorf("read from the receiver: %w", err)
 		}
@@ -122,33 +188,43 @@ func (s *sender) listen(ctx context.Context, in *bufio.Reader) error {
 				return err
 			}
 		case wire.TypeAnswer:
-			answer, err := decodeAnswer(payload)
-			if err != nil {
+			if err := work.Apart(func() error { return s.answered(payload) }); err != nil {
 				return err
-			}
-			select {
-			case s.answers <- answer:
-			case <-ctx.Done():
-				return ctx.Err()
 			}
 		case wire.TypeCompare:
 			select {
 			case s.compare <- struct{}{}:
 			default:
 			}
+			s.job.Kick()
 		case wire.TypeHold:
 			if len(payload) > maxWhy {
 				return fmt.Errorf("%w: %d bytes of why it holds", wire.ErrMalformed, len(payload))
 			}
-			s.pause(fmt.Errorf("%w: %s", ErrHeld, payload))
+			s.hold(fmt.Errorf("%w: %s", ErrHeld, payload))
+			s.job.Kick()
 		default:
 			return fmt.Errorf("%w: frame type %d from a receiver", wire.ErrMalformed, t)
 		}
 	}
 }
 
-// run brings the receiver up to date, then follows the feed.
-func (s *sender) run(ctx context.Context, resume wire.Resume) error {
+// answered hands an answer to who asked.
+func (s *sender) answered(payload []byte) error {
+	answer, err := decodeAnswer(payload)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.answers <- answer:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// start says where the feed is, and finds what the receiver lacks.
+func (s *sender) start(ctx context.Context, resume wire.Resume) error {
 	head, root, cursor := s.feed.Snapshot()
 	same := resume.Position.Incarnation == head.Incarnation
 	current := same && resume.Position.Revision == head.Revision
@@ -164,10 +240,7 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 		if !ours {
 			s.at.told = store.Position{Incarnation: head.Incarnation, Revision: store.Comparing}
 		}
-		if err := s.reconcile(ctx, &resume.Root); err != nil {
-			return err
-		}
-		return s.follow(ctx)
+		return s.reconcile(ctx, &resume.Root)
 	}
 	if s.flight.onAck != nil {
 		s.flight.onAck(s.at.told) // what the receiver says that it has, it has acknowledged on an earlier stream
@@ -175,5 +248,5 @@ func (s *sender) run(ctx context.Context, resume wire.Resume) error {
 	if !current {
 		s.at.cursor = s.feed.CursorAt(s.at.told.Revision)
 	}
-	return s.follow(ctx)
+	return nil
 }

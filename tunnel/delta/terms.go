@@ -34,31 +34,30 @@ func (t Terms) last() store.Priority {
 type Regulator struct {
 	waiting atomic.Int64
 
-	mu      sync.Mutex
-	terms   Terms
-	changed chan struct{}
+	mu    sync.Mutex
+	terms Terms
+
+	bell store.Bell
 }
 
 // NewRegulator returns a regulator with its first terms.
-func NewRegulator(t Terms) *Regulator { return &Regulator{terms: t, changed: make(chan struct{})} }
+func NewRegulator(t Terms) *Regulator { return &Regulator{terms: t} }
 
 // Set changes the terms.
 func (r *Regulator) Set(t Terms) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t == r.terms {
-		return
-	}
+	changed := t != r.terms
 	r.terms = t
-	close(r.changed)
-	r.changed = make(chan struct{})
+	r.mu.Unlock()
+	if changed {
+		r.bell.Ring()
+	}
 }
 
-// now returns the terms, and a channel that is closed when they change.
-func (r *Regulator) now() (Terms, <-chan struct{}) {
+func (r *Regulator) now() Terms {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.terms, r.changed
+	return r.terms
 }
 
 // Waiting is about how many bytes the sender has not had acknowledged yet: those on their way, and those that wait for their window or

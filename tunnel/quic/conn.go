@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 
 	quicgo "github.com/quic-go/quic-go"
 
@@ -21,15 +20,14 @@ const maxReason = 256
 type conn struct {
 	quic *quicgo.Conn
 	peer tunnel.Identity
-	// release frees what the connection alone used: a child's socket.
-	release func()
-	once    sync.Once
 }
 
+// newConn takes over a connection. release frees what it alone used when it has ended: a child's socket.
 func newConn(q *quicgo.Conn, peer tunnel.Identity, release func()) *conn {
-	c := &conn{quic: q, peer: peer, release: release}
-	context.AfterFunc(q.Context(), func() { c.once.Do(release) })
-	return c
+	if release != nil {
+		context.AfterFunc(q.Context(), release)
+	}
+	return &conn{quic: q, peer: peer}
 }
 
 func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {

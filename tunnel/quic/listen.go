@@ -73,7 +73,7 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 			_ = q.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)), "not an agent's certificate")
 			continue
 		}
-		return newConn(q, peer, func() {}), nil
+		return newConn(q, peer, nil), nil
 	}
 }
 
