@@ -105,6 +105,32 @@ func TestComesBackWhileItIsGoing(t *testing.T) {
 // contestedRounds is how often it takes to be called contested, and once more.
 const contestedRounds = 4
 
+// What nobody has changed since it was written is deleted in one request. What somebody has changed is read first, and stays when it is another's now.
+func TestRemovalInOneRequest(t *testing.T) {
+	s := newSite(t)
+	same, changed, taken, web := configMap("default", "same", "1"), configMap("default", "changed", "1"), configMap("default", "taken", "1"), deployment(1, "default", "web", 1)
+	s.desire(same, with(changed, `{"whenDrifted":"Report"}`), with(taken, `{"whenDrifted":"Report"}`), web)
+	s.settled()
+	<-s.observer.Ready()
+	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "changed", data(map[string]any{"value": "theirs"}))
+	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "taken", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}}})
+	s.reported(changed, "Drifted")
+	s.reported(taken, "Drifted")
+	s.settled()
+	for _, c := range []struct {
+		entry store.Entry
+		reads int
+		stays bool
+	}{{same, 0, false}, {changed, 1, false}, {taken, 1, true}, {web, 1, false}} {
+		before := s.api.Reads()
+		s.desire(gone(c.entry))
+		s.settled()
+		if s.exists(c.entry) != c.stays || s.api.Reads()-before != c.reads {
+			t.Errorf("%s: it was read %d times, and exists: %v", c.entry.Key.Name, s.api.Reads()-before, s.exists(c.entry))
+		}
+	}
+}
+
 func TestDependentsAreKeptOrGo(t *testing.T) {
 	s := newSite(t)
 	keep, drop := deployment(1, "default", "keep", 1), deployment(1, "default", "drop", 1)

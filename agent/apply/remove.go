@@ -88,6 +88,9 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 // carryOut deletes or releases the object of a record.
 func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, r inventory.Record, how store.Removal) error {
 	resource := target.Of(e.Key, r.APIVersion)
+	if gone, err := a.removeUnread(ctx, c, resource, e, r, how); gone || err != nil {
+		return err
+	}
 	live, done, err := a.ours(ctx, c, resource, e.Key, r)
 	if live != nil && len(e.Body) == 0 {
 		how = removal(e, live) // all that was found of it after a loss is the object itself
@@ -109,16 +112,13 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	if err := a.leftovers(ctx, c, e.Key); err != nil {
 		return err
 	}
-	if a.Deleting != nil {
-		a.Deleting(e)
-	}
-	// gofail: var beforeTargetDelete struct{}
-	a.going.begin(e.Key, live.Metadata.UID)
-	err = c.Delete(ctx, resource, e.Key.Namespace, e.Key.Name, live.Metadata.UID, how == store.RemoveKeepDependents)
+	gone, err := a.delete(ctx, c, resource, e, target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
-	// gofail: var deletedBeforeRecord struct{}
+	if gone {
+		return a.finish(ctx, e, "deleted")
+	}
 	live, done, err = a.ours(ctx, c, resource, e.Key, r)
 	if done != "" {
 		return a.finish(ctx, e, done)
@@ -130,6 +130,38 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		err = &changedError{errors.New("the object has changed while it was being deleted")}
 	}
 	return err
+}
+
+// removeUnread deletes an object in one request when the target still has the version that was written last, which is known to be ours. It is tried
+// only where that is likely: what has a generation has a status, which changes. It tells whether all is done; otherwise the object is to be read.
+func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, r inventory.Record, how store.Removal) (bool, error) {
+	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" || r.ResourceVersion == "" || r.TargetGeneration != 0 {
+		return false, nil
+	}
+	gone, err := a.delete(ctx, c, res, e, target.Deletion{UID: r.UID, ResourceVersion: r.ResourceVersion, KeepDependents: how == store.RemoveKeepDependents})
+	switch {
+	case gone:
+		return true, a.finish(ctx, e, "deleted")
+	case err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !errors.Is(err, target.ErrNotServed):
+		return false, fmt.Errorf("delete: %w", err)
+	}
+	a.Inventory.Update(e.Key, func(r inventory.Record) (inventory.Record, bool) {
+		r.ResourceVersion = "" // not again: it is another one by now
+		return r, true
+	})
+	return false, nil
+}
+
+// delete asks the target for the deletion of the object of a tombstone.
+func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, d target.Deletion) (gone bool, err error) {
+	if a.Deleting != nil {
+		a.Deleting(e)
+	}
+	a.going.begin(e.Key, d.UID)
+	// gofail: var beforeTargetDelete struct{}
+	gone, err = c.Delete(ctx, res, e.Key.Namespace, e.Key.Name, d)
+	// gofail: var deletedBeforeRecord struct{}
+	return gone, err
 }
 
 // ours reads the object of a record, or tells why nothing is left to do. An object with another UID than the record's is ours when it carries the

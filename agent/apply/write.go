@@ -197,7 +197,7 @@ func runsOnce(k store.Key) bool {
 // replace removes the object of a source that was deleted and made anew while its tombstone was overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
 	a.going.begin(t.Key, t.record.UID)
-	err := t.client.Delete(ctx, t.resource, t.Key.Namespace, t.Key.Name, t.record.UID, false)
+	_, err := t.client.Delete(ctx, t.resource, t.Key.Namespace, t.Key.Name, target.Deletion{UID: t.record.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the earlier object of this name: %w", err)
 	}

@@ -12,23 +12,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delete asks for the deletion of the object with exactly this UID. What it owns follows in the background, or stays when keep is true.
-func (c *Client) Delete(ctx context.Context, r Resource, namespace, name, uid string, keep bool) error {
+// Deletion says which object is to go, and what becomes of what it owns.
+type Deletion struct {
+	UID string
+	// ResourceVersion is the only version that is deleted; empty is any.
+	ResourceVersion string
+	// KeepDependents lets what it owns stay; otherwise that follows in the background.
+	KeepDependents bool
+}
+
+// Delete asks for the deletion of exactly this object. It tells whether the object is gone with the answer; otherwise the target has yet to
+// finish, or does not say.
+func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string, d Deletion) (gone bool, err error) {
 	policy := metav1.DeletePropagationBackground
-	if keep {
+	if d.KeepDependents {
 		policy = metav1.DeletePropagationOrphan
 	}
 	options := metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions:     &metav1.Preconditions{UID: (*types.UID)(&uid)},
+		Preconditions:     &metav1.Preconditions{UID: (*types.UID)(&d.UID)},
 		PropagationPolicy: &policy,
+	}
+	if d.ResourceVersion != "" {
+		options.Preconditions.ResourceVersion = &d.ResourceVersion
 	}
 	body, err := json.Marshal(options)
 	if err != nil {
-		return fmt.Errorf("encode delete options: %w", err)
+		return false, fmt.Errorf("encode delete options: %w", err)
 	}
-	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, nil)
-	return err
+	var answer struct {
+		Kind   string
+		Status json.RawMessage // a word, or what the object has there
+	}
+	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, &answer)
+	return err == nil && answer.Kind == "Status" && string(answer.Status) == `"`+metav1.StatusSuccess+`"`, err
 }
 
 // Release lets go of an object: our marks and our ownership of fields are taken off it, and every field stays as it is. It tells false when

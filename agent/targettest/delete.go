@@ -9,7 +9,8 @@ import (
 func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var options struct {
 		Preconditions struct {
-			UID string `json:"uid"`
+			UID             string `json:"uid"`
+			ResourceVersion string `json:"resourceVersion"`
 		} `json:"preconditions"`
 		PropagationPolicy string `json:"propagationPolicy"`
 	}
@@ -20,6 +21,10 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []b
 	o := s.objects[at]
 	if want := options.Preconditions.UID; want != "" && want != meta(o)["uid"] {
 		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+want, nil)
+		return
+	}
+	if want := options.Preconditions.ResourceVersion; want != "" && want != meta(o)["resourceVersion"] {
+		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: ResourceVersion in precondition: "+want, nil)
 		return
 	}
 	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: meta(o)["deletionTimestamp"] == nil, Policy: options.PropagationPolicy})

@@ -134,6 +134,13 @@ func (s *Server) Changes() int {
 	return n
 }
 
+// Reads is how often an object was read by its name.
+func (s *Server) Reads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
+}
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
