@@ -30,6 +30,10 @@ const (
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
+	// crowd is from how many statuses on that have to be written there is a pause after each, crowdPause times as long as the writing took.
+	crowd        = 32
+	crowdPause   = 2
+	longestPause = time.Second
 	// welcomeBack is how long after its start a center waits for its targets before it calls them disconnected.
 	welcomeBack = 20 * time.Second
 )
@@ -56,11 +60,29 @@ func (d *Door) keepStatus(ctx context.Context) {
 			if !pause(ctx, settle) {
 				return
 			}
-			for _, name := range d.targets.take() {
-				d.keep(ctx, name, waited)
+			if !d.keepAll(ctx, d.targets.take(), waited, look.C) {
+				return
 			}
 		}
 	}
+}
+
+// keepAll brings the statuses of targets up to date. When there are many, sites are coming back all at once, and a status takes several times the work of letting
+// a site in: so that it does not slow that down, and what changes meanwhile is written with the rest, there is a pause after each. It tells whether ctx still goes on.
+func (d *Door) keepAll(ctx context.Context, names []string, waited bool, look <-chan time.Time) bool {
+	for _, name := range names {
+		began := time.Now()
+		d.keep(ctx, name, waited)
+		if len(names) > crowd && !pause(ctx, min(crowdPause*time.Since(began), longestPause)) {
+			return false
+		}
+		select {
+		case <-look:
+			d.look()
+		default:
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // keep brings one status up to date. What fails is left for the next look.

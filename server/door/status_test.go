@@ -326,3 +326,41 @@ func TestStatusPatchNamesItsObject(t *testing.T) {
 		t.Errorf("patch %s", patch)
 	}
 }
+
+// slowAPI takes a while for each request.
+type slowAPI struct {
+	*fakeAPI
+	takes time.Duration
+}
+
+func (s slowAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(s.takes)
+	return s.fakeAPI.RoundTrip(r)
+}
+
+// When many statuses have to be written, most of the time is left for what else a crowd of sites needs. A few are written at once.
+func TestManyStatusesLeaveTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 10 * time.Millisecond
+		for n, each := range map[int]time.Duration{crowd: takes, 2 * crowd: (1 + crowdPause) * takes} {
+			api := newFakeAPI()
+			door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} }, Objects: func(string) int { return 0 },
+				Log: slog.New(slog.DiscardHandler)})
+			for i := range n {
+				name := fmt.Sprintf("site-%d", i)
+				api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+			}
+			api.follow(door)
+			began := time.Now()
+			if !door.keepAll(t.Context(), door.targets.take(), true, nil) {
+				t.Error("the context has ended")
+			}
+			if took := time.Since(began); took != time.Duration(n)*each {
+				t.Errorf("%d statuses took %s, want %s", n, took, time.Duration(n)*each)
+			}
+			if patches, _ := api.count(); patches != n {
+				t.Errorf("%d writes for %d targets", patches, n)
+			}
+		}
+	})
+}
