@@ -2,11 +2,12 @@ package server
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
-	"skerry.dev/skerry/tunnel/metrics"
 )
 
 // footprint gives the heap that a burst of work needed back to the kernel once the burst is over, whatever the work was: it looks at how much is
@@ -29,16 +30,21 @@ const (
 
 // run gives memory back until ctx ends.
 func (f *footprint) run(ctx context.Context) error {
-	tick := time.NewTicker(quietTime)
+	tick := time.NewTicker(second)
 	defer tick.Stop()
+	gc := newPacing()
 	last, freed, at := uint64(0), uint64(0), time.Now()
-	for due := collections; ; { // starting is a burst
+	for due, n := collections, 0; ; n++ { // starting is a burst
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil
 		}
-		now := metrics.Allocated()
+		now := allocated()
+		gc.tick(now)
+		if n%int(quietTime/second) != 0 {
+			continue
+		}
 		switch rate := now - last; {
 		case rate > burst:
 			due = collections
@@ -50,4 +56,60 @@ func (f *footprint) run(ctx context.Context) error {
 		}
 		last = now
 	}
+}
+
+const second = time.Second // between two looks
+
+// pacing lets the heap grow less between two collections while little is allocated: what a center with thousands of sites allocates when nothing happens
+// fills any room that there is, and only how long that takes differs.
+type pacing struct {
+	most, now int // in percent of the live heap
+	last      uint64
+	rate      float64 // bytes a second, falling slowly
+}
+
+// A calm heap may grow by calmPercent, and by as much as is allocated in collectTime, but never by more than the percentage that the process was started with.
+const (
+	calmPercent = 20
+	collectTime = 15 // seconds
+)
+
+// newPacing begins with the percentage that is in force. Where the variable GOGC says one, it stays.
+func newPacing() *pacing {
+	p := &pacing{last: allocated()}
+	if os.Getenv("GOGC") == "" {
+		p.most = debug.SetGCPercent(100)
+		debug.SetGCPercent(p.most)
+		p.now = p.most
+	}
+	return p
+}
+
+// tick takes note of what was allocated within a second.
+func (p *pacing) tick(allocated uint64) {
+	p.rate = max(float64(allocated-p.last), 0.8*p.rate)
+	p.last = allocated
+	next := percentage(p.rate, live(), p.most)
+	if d := next - p.now; p.most > 0 && (d > p.now/8 || -d > p.now/8) {
+		debug.SetGCPercent(next)
+		p.now = next
+	}
+}
+
+// percentage is by how much a live heap may grow until it is collected while so many bytes are allocated in a second.
+func percentage(rate float64, live uint64, most int) int {
+	room := 100 * rate * collectTime / float64(max(live, 1))
+	return min(most, max(calmPercent, int(min(room, 1000))))
+}
+
+// allocated is how many bytes of heap were allocated since the start, garbage or not.
+func allocated() uint64 { return metric("/gc/heap/allocs:bytes") }
+
+// live is how many bytes of heap the last collection has found in use.
+func live() uint64 { return metric("/gc/heap/live:bytes") }
+
+func metric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
