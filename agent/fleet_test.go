@@ -27,13 +27,13 @@ func TestFleet(t *testing.T) {
 		t.Skip("SKERRY_FLEET=1000 SKERRY_BIN=bin/skerry runs a center and that many agents: make bench FIGURE=fleet")
 	}
 	c := startCenterProcess(t)
-	empty := c.settled()
+	empty := c.parts()
 	base := c.idle(30 * time.Second)
 	f := newFleet(t, n, c)
 	f.join()
 	c.kill()
 	c.start()
-	joined := c.settled()
+	joined := c.parts()
 	f.start()
 	took := f.allBack(time.Now(), 2*time.Minute)
 	calm := time.After(2*time.Minute + 20*time.Second) // until a link counts as not in use

@@ -111,13 +111,17 @@ func (f *fleet) redeem(a *fleetAgent, token enroll.Token) error {
 	}
 }
 
-// memory says what an agent costs the center: all in, and of that the session alone, beside a QUIC connection with nothing on it.
-func (f *fleet) memory(empty, joined float64) {
+// memory says what an agent costs the center: all in, the parts of that, and of that the session alone, beside a QUIC connection with nothing on it.
+func (f *fleet) memory(empty, joined parts) {
 	n := float64(len(f.agents))
-	with := f.center.settled()
+	f.center.quiet() // the statuses of all are written
+	with := f.center.parts()
 	bare := bareConnections(f.t, len(f.agents))
-	say("fleet-center-rss-per-agent", (with-empty)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with %d SyncTargets, "+
-		"%.0f MiB with as many sessions; a session alone %.1f KiB, a bare QUIC connection %.1f KiB", empty/1024, joined/1024, len(f.agents), with/1024, (with-joined)/n, bare))
+	live, stacks := (with.live-empty.live)/n, (with.stacks-empty.stacks)/n
+	say("fleet-center-rss-per-agent", (with.rss-empty.rss)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with %d SyncTargets, "+
+		"%.0f MiB with as many sessions; a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB "+
+		"(heap between collections, and what is mapped of files)", empty.rss/1024, joined.rss/1024, len(f.agents), with.rss/1024, (with.rss-joined.rss)/n, bare,
+		live, (with.goroutines-empty.goroutines)/n, stacks, (with.rss-empty.rss)/n-live-stacks))
 }
 
 // idleCPU measures the center while nothing happens, over more than one heartbeat of every target. base is what it needs without agents.

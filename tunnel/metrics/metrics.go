@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,10 +25,13 @@ const Path = "/metrics"
 // Registry has the collectors of a process.
 type Registry struct{ all *prometheus.Registry }
 
+// liveHeap is what the last collection of garbage has found in use: what the Go runtime tells by default has the garbage since then as well.
+var liveHeap = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
+
 // New returns a registry with the collectors of the Go runtime and of the process.
 func New() *Registry {
 	r := &Registry{prometheus.NewRegistry()}
-	r.all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.all.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(liveHeap)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
