@@ -28,15 +28,8 @@ func detachOf(obj map[string]any) detach {
 	return detach{policy == string(v1alpha1.DetachClean), u.GetDeletionTimestamp() != nil, slices.Contains(u.GetFinalizers(), v1alpha1.FinalizerDetach)}
 }
 
-// detaching tells whether a SyncTarget waits for its target to be empty.
-func (d *Door) detaching(name string) bool {
-	known, ok := d.targets.get(name)
-	if !ok {
-		return false
-	}
-	is := detachOf(known.object)
-	return is.deleting && is.held
-}
+// waits tells whether a SyncTarget waits for its target to be empty.
+func (is detach) waits() bool { return is.deleting && is.held }
 
 // remains is how much a target that is being emptied still has, by its own reports; known is false while it has not taken over the order.
 func (d *Door) remains(s *session) (n int, known bool) {
@@ -52,7 +45,7 @@ func (d *Door) keepFinalizer(ctx context.Context, name string) error {
 	if !ok {
 		return nil
 	}
-	is := detachOf(known.object)
+	is := known.detach
 	want := is.clean
 	if is.deleting {
 		n, acked := d.remains(d.session(name))

@@ -42,8 +42,9 @@ type session struct {
 	head    int64 // the feed's head at the last glance
 	shown   standing
 	counted tunnel.Stats // the bytes that usage has
-	// shownAt is written by the goroutine of keepStatus alone.
+	// shownAt is written by the goroutine of keepStatus alone, which alone uses looks: how often the session was looked at.
 	shownAt time.Time
+	looks   uint
 }
 
 // standing is how a session stands.

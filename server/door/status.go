@@ -30,6 +30,8 @@ const (
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
+	// accounting is how many glances go by until what has crossed a link without a budget is counted: it counts for the day on which that is done.
+	accounting = 16
 	// crowd is from how many statuses on that have to be written there is a pause after each, crowdPause times as long as the writing took.
 	crowd        = 32
 	crowdPause   = 2
@@ -105,10 +107,13 @@ func (d *Door) look() {
 	var beating, stepped []*session
 	for name, s := range d.current() {
 		s.glance()
-		d.account(s, time.Now())
+		known, _ := d.targets.get(name)
+		if s.looks++; known.link.perDay > 0 || s.looks%accounting == 0 {
+			d.account(s, time.Now())
+		}
 		shown, at := s.lastShown()
 		switch is := s.standing(d.cfg.Objects(name)); {
-		case is.urgent(shown) || d.detaching(name):
+		case is.urgent(shown) || known.detach.waits():
 			d.targets.touch(name)
 		case is != shown:
 			stepped = append(stepped, s)

@@ -20,6 +20,7 @@ type target struct {
 	accept string         // what an admin has accepted for it
 	object map[string]any // shared: never changed
 	link   policy
+	detach detach
 }
 
 // targets are the SyncTargets as the last write said, and which of them need their status looked at.
@@ -111,11 +112,11 @@ func (t *targets) put(name string, obj map[string]any) (news bool) {
 	defer t.mu.Unlock()
 	before, known := t.known[name]
 	accept, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationAccept)
-	t.known[name] = target{key: key, accept: accept, object: obj, link: policyOf(obj)}
+	t.known[name] = target{key: key, accept: accept, object: obj, link: policyOf(obj), detach: detachOf(obj)}
 	close(t.news)
 	t.news = make(chan struct{})
 	return !known || before.key != key || before.link != t.known[name].link || revokedKeys(before.object) != revokedKeys(obj) ||
-		detachOf(before.object) != detachOf(obj)
+		before.detach != t.known[name].detach
 }
 
 // awaitTime is how long a join waits until the door knows of it.
