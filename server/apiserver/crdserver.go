@@ -62,9 +62,9 @@ func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	}
 }
 
-// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends. What it
-// does not serve goes to unserved.
-func (c *crdServerConfig) start(ctx context.Context, space string, unserved http.Handler) (*crdServer, error) {
+// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends. Equal
+// definitions of others share what they can.
+func (c *crdServerConfig) start(ctx context.Context, space string, shared *sharedDefinitions) (*crdServer, error) {
 	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
 	g.EffectiveVersion, g.ExternalAddress = c.base.EffectiveVersion, c.base.ExternalAddress
 	g.LoopbackClientConfig = c.loopback(space)
@@ -86,12 +86,13 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 		ServiceResolver:      noServices{},
 		AuthResolverWrapper:  webhookCallers(c.outbound),
 	}}
-	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(unserved))
+	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(shared.unserved))
 	if err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	definitions := s.Informers.Apiextensions().V1().CustomResourceDefinitions()
-	if err := definitions.Informer().SetTransform(trimDefinition); err != nil {
+	serves := &serving{shared: shared, byName: map[string]served{}}
+	if err := definitions.Informer().SetTransform(serves.keep); err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	s.GenericAPIServer.PrepareRun()
@@ -103,7 +104,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 	}
 	known := definitions.Lister()
 	return &crdServer{
-		handler:   refuseProtobuf(s.GenericAPIServer.UnprotectedHandler()),
+		handler:   refuseProtobuf(serves.wrap(known, s.GenericAPIServer.UnprotectedHandler())),
 		discovery: resources,
 		definitions: func() []*apiextensionsv1.CustomResourceDefinition {
 			all, _ := known.List(labels.Everything())
@@ -117,11 +118,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, unserved http
 // trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
 // finalizers of one. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
 // other replicas may not know it yet, which here wait until they do (crdhold.go).
-func trimDefinition(obj any) (any, error) {
-	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
-	if !ok {
-		return obj, nil // a deletion that was missed has what was kept
-	}
+func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil
 	delete(crd.Annotations, corev1.LastAppliedConfigAnnotation)
 	for i := range crd.Status.Conditions {
@@ -129,7 +126,6 @@ func trimDefinition(obj any) (any, error) {
 			c.LastTransitionTime = metav1.NewTime(crd.CreationTimestamp.Add(-holdTime))
 		}
 	}
-	return crd, nil
 }
 
 // noServices refuses webhooks by Service: a space has no pods that could answer.

@@ -20,6 +20,7 @@ import (
 // while: a server weighs megabytes.
 type crdServers struct {
 	config  *crdServerConfig
+	shared  *sharedDefinitions
 	client  *clientv3.Client
 	borrows *borrows
 	idle    time.Duration // how long an unused server is kept
@@ -36,7 +37,9 @@ type crdServers struct {
 }
 
 func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, idle time.Duration, log *slog.Logger) *crdServers {
-	return &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+	s := &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+	s.shared = newSharedDefinitions(c, http.HandlerFunc(s.unserved))
+	return s
 }
 
 // forSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
@@ -50,7 +53,7 @@ func (s *crdServers) forSpace(space string) *crdServer {
 	if server != nil || !needed {
 		return server
 	}
-	server, err := s.config.start(s.context(), space, http.HandlerFunc(s.unserved))
+	server, err := s.config.start(s.context(), space, s.shared)
 	if err != nil {
 		s.log.Error("custom resources are not served", "space", space, "err", err)
 		return nil
