@@ -16,4 +16,7 @@ const (
 // kine ends the process when the transaction of a compaction cannot be committed, as it is when another connection has the database for longer
 // than compactTimeout. Nothing is lost then: the next step finds by the database that the one before was not done, and does it again. Nothing
 // else that is used here calls Fatal.
-func init() { logrus.StandardLogger().ExitFunc = func(int) {} }
+func init() {
+	logrus.StandardLogger().ExitFunc = func(int) {}
+	logrus.AddHook(withoutValues{})
+}
