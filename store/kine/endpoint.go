@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/k3s-io/kine/pkg/drivers"
 	_ "github.com/k3s-io/kine/pkg/drivers/pgsql" // registers the driver of the scheme postgres://
-	"github.com/k3s-io/kine/pkg/server"
 
 	"skerry.dev/skerry/store"
 )
@@ -151,29 +151,11 @@ func (p *postgres) close() error {
 	return p.db.Close()
 }
 
-// backend is kine's, and knows when nobody waits for its poll loop any more.
-type backend interface {
-	server.Backend
-	quiesce()
-}
-
 // sharedBackend is kine's backend of a database that others write to as well: what kine remembers of the newest revision is its own
-// writes' alone then. Writes need no queue here.
+// writes' alone then.
 type sharedBackend struct {
-	serialBackend
+	awaitedBackend
 	db *sql.DB
-}
-
-func (b *sharedBackend) Create(ctx context.Context, key string, value []byte, lease int64) (int64, error) {
-	return b.Backend.Create(ctx, key, value, lease)
-}
-
-func (b *sharedBackend) Update(ctx context.Context, key string, value []byte, revision, lease int64) (int64, *server.KeyValue, bool, error) {
-	return b.Backend.Update(ctx, key, value, revision, lease)
-}
-
-func (b *sharedBackend) Delete(ctx context.Context, key string, revision int64) (int64, *server.KeyValue, bool, error) {
-	return b.Backend.Delete(ctx, key, revision)
 }
 
 func (b *sharedBackend) CurrentRevision(ctx context.Context) (revision int64, err error) {
@@ -193,9 +175,17 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		if _, err := s.shared.db.ExecContext(ctx, sharedSQL); err != nil {
 			return fmt.Errorf("prepare the datastore at %s: %w", u.Host, err)
 		}
-		backend, err := s.start(run, c.Endpoint, "the datastore at "+u.Host, c.CompactInterval)
-		s.backend = &sharedBackend{serialBackend: serialBackend{Backend: backend}, db: s.shared.db}
-		return err
+		config := driverConfig(c.CompactInterval)
+		config.Endpoint = c.Endpoint
+		_, backend, err := drivers.New(run, &s.drivers, config)
+		if err != nil {
+			return fmt.Errorf("open the datastore at %s: %w", u.Host, err)
+		}
+		if err := backend.Start(run); err != nil {
+			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)
+		}
+		s.backend = &sharedBackend{awaitedBackend: awaitedBackend{Backend: backend}, db: s.shared.db}
+		return nil
 	})
 	if err != nil {
 		return err

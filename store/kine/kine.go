@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/k3s-io/kine/pkg/drivers"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
-	_ "github.com/k3s-io/kine/pkg/drivers/sqlite" // registers the driver of the scheme sqlite://
 	"github.com/k3s-io/kine/pkg/server"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -30,11 +28,6 @@ const FileName = "state.db"
 // etcdVersion is what kine claims to be. From 3.5.13 on (and with 3.4.31) an API server would ask for watch progress before each
 // consistent LIST, and kine answers that only at its next poll, up to a second later.
 const etcdVersion = "3.5.0"
-
-// dsnParams must be given as a whole: kine replaces its defaults by whatever is there, and without the busy timeout the first
-// contention is an error. synchronous=FULL is what makes an acknowledged write survive a power cut.
-const dsnParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlock=immediate&_stmt_cache_size=20&cache=shared" +
-	"&_kine_disable_startup_vacuum=1" // free pages are used again; a start must not take longer as the data grows
 
 // Config of Open.
 type Config struct {
@@ -54,8 +47,8 @@ type Store struct {
 	incarnation store.Incarnation
 	eras        store.Eras
 	backend     backend
-	marking     *markingBackend // nil for a shared database
-	shared      *postgres       // nil for a file
+	file        *file     // nil for a shared database
+	shared      *postgres // nil for a file
 	grpc        *grpc.Server
 	cancel      context.CancelFunc
 	drivers     sync.WaitGroup
@@ -77,7 +70,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Endpoint != "" {
 		err = s.openEndpoint(ctx, run, c)
 	} else {
-		err = s.openFile(ctx, run, c)
+		s.file, err = openFile(ctx, run, &s.drivers, c)
+		if err == nil {
+			s.backend, s.incarnation, s.eras = s.file.backend, s.file.incarnation, s.file.eras
+		}
 	}
 	if err != nil {
 		cancel()
@@ -91,35 +87,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openFile(ctx, run context.Context, c Config) (err error) {
-	path := filepath.Join(c.Dir, FileName)
-	if s.incarnation, s.eras, err = prepare(ctx, path); err != nil {
-		return err
-	}
-	backend, err := s.start(run, "sqlite://"+path+"?"+dsnParams, path, c.CompactInterval)
-	s.marking = &markingBackend{Backend: backend}
-	s.backend = &serialBackend{Backend: s.marking}
-	return err
-}
-
-// start runs kine's driver; name is how errors call the database.
-func (s *Store) start(ctx context.Context, endpoint, name string, compact time.Duration) (server.Backend, error) {
-	_, backend, err := drivers.New(ctx, &s.drivers, &drivers.Config{
-		Endpoint:             endpoint,
+// driverConfig is what kine's drivers are told of a database.
+func driverConfig(compact time.Duration) *drivers.Config {
+	return &drivers.Config{
 		ConnectionPoolConfig: generic.ConnectionPoolConfig{MaxIdle: 5},
 		CompactInterval:      compact,
 		CompactTimeout:       compactTimeout,
 		CompactMinRetain:     minRetain,
 		CompactBatchSize:     1000,
 		PollBatchSize:        500,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
-	if err := backend.Start(ctx); err != nil {
-		return nil, fmt.Errorf("start store on %s: %w", name, err)
-	}
-	return backend, nil
 }
 
 // listen serves the etcd API on memory and returns how to reach it.
@@ -181,6 +158,7 @@ func (s *Store) Close() error {
 	s.grpc.Stop()
 	<-s.served
 	s.backend.quiesce()
+	s.file.close()
 	s.cancel()
 	s.drivers.Wait()
 	if err = errors.Join(err, s.shared.close()); err != nil {

@@ -1,12 +1,8 @@
 package kine
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"sync"
-
-	"github.com/k3s-io/kine/pkg/server"
 )
 
 // A Watermark is the revision of the newest write below one prefix of keys. Who has seen the changes up to it has seen every write below the prefix
@@ -16,7 +12,7 @@ type Watermark struct {
 
 	mu       sync.Mutex
 	revision int64
-	// unsure is set while it is not known whether a write took place: its context ended, or the database failed.
+	// unsure is set while it is not known whether a write took place: the disk refused to make it durable.
 	unsure bool
 }
 
@@ -27,7 +23,7 @@ func (w *Watermark) Revision() (revision int64, ok bool) {
 	return w.revision, !w.unsure
 }
 
-// note takes the outcome of a write. Writes come one after another, so a later one that took place settles what an earlier one left open.
+// note takes the outcome of a write. They come in the order of revisions, so a later one that took place settles what an earlier one left open.
 func (w *Watermark) note(o outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,16 +35,10 @@ func (w *Watermark) note(o outcome) {
 	}
 }
 
-// outcome is what is known of a write when it returns.
+// outcome is what is known of a write when it is answered.
 type outcome struct {
 	revision        int64
 	written, unsure bool
-}
-
-// outcomeOf tells what a write has done. Where its context has ended the driver takes whatever happened for a conflict.
-func outcomeOf(ctx context.Context, revision int64, written bool, err error) outcome {
-	written = written && err == nil
-	return outcome{revision, written, !written && (ctx.Err() != nil || err != nil && !errors.Is(err, server.ErrKeyExists))}
 }
 
 // watermarks are those that were asked for, by prefix.
@@ -83,34 +73,10 @@ func (m *watermarks) note(key string, o outcome) {
 	}
 }
 
-// markingBackend notes every write before it is acknowledged. It stands behind serialBackend, so one write comes after another.
-type markingBackend struct {
-	server.Backend
-	marks watermarks
-}
-
-func (b *markingBackend) Create(ctx context.Context, key string, value []byte, lease int64) (int64, error) {
-	revision, err := b.Backend.Create(ctx, key, value, lease)
-	b.marks.note(key, outcomeOf(ctx, revision, true, err))
-	return revision, err
-}
-
-func (b *markingBackend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64, *server.KeyValue, bool, error) {
-	revision, kv, written, err := b.Backend.Update(ctx, key, value, old, lease)
-	b.marks.note(key, outcomeOf(ctx, revision, written, err))
-	return revision, kv, written, err
-}
-
-func (b *markingBackend) Delete(ctx context.Context, key string, old int64) (int64, *server.KeyValue, bool, error) {
-	revision, kv, written, err := b.Backend.Delete(ctx, key, old)
-	b.marks.note(key, outcomeOf(ctx, revision, written && kv != nil, err)) // to delete nothing succeeds, too
-	return revision, kv, written, err
-}
-
 // Watermark follows the writes below a prefix of keys from now on. Of a shared database it can never tell: others write, too.
 func (s *Store) Watermark(prefix string) *Watermark {
-	if s.marking == nil {
+	if s.file == nil {
 		return &Watermark{prefix: prefix, unsure: true}
 	}
-	return s.marking.marks.get(strings.TrimSuffix(prefix, "/") + "/")
+	return s.file.marks.get(strings.TrimSuffix(prefix, "/") + "/")
 }

@@ -1,0 +1,112 @@
+package kine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/k3s-io/kine/pkg/drivers/sqlite"
+	"github.com/k3s-io/kine/pkg/logstructured"
+	"github.com/k3s-io/kine/pkg/logstructured/sqllog"
+	"github.com/k3s-io/kine/pkg/server"
+
+	"skerry.dev/skerry/store"
+)
+
+// dsnParams must be given as a whole: kine replaces its defaults by whatever is there, and without the busy timeout the first
+// contention is an error. synchronous=FULL is what makes an acknowledged write survive a power cut.
+const dsnParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlock=immediate&_stmt_cache_size=20" +
+	"&_kine_disable_startup_vacuum=1" // free pages are used again; a start must not take longer as the data grows
+
+// maxConnections bounds what many requests at once cost: a connection has files and a cache of its own. Nobody who has one waits for another.
+const maxConnections = 32
+
+// file is a database of which this process is the only writer.
+type file struct {
+	incarnation store.Incarnation
+	eras        store.Eras
+	backend     *fileBackend
+	log         *groupLog
+	dialect     *groupDialect
+	marks       watermarks
+	closing     sync.Once
+}
+
+// openFile opens the database in c.Dir and runs kine on it, with its own log in place of kine's. The goroutines end with run, and drivers counts
+// them.
+func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *file, err error) {
+	path := filepath.Join(c.Dir, FileName)
+	f = &file{}
+	if f.incarnation, f.eras, err = prepare(ctx, path); err != nil {
+		return nil, err
+	}
+	config := driverConfig(c.CompactInterval)
+	config.ConnectionPoolConfig.MaxOpen = maxConnections
+	config.DataSourceName = path + "?" + dsnParams
+	_, dialect, err := sqlite.NewVariant(run, drivers, "sqlite3", config)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	f.dialect = &groupDialect{Generic: dialect}
+	f.log = &groupLog{
+		SQLLog: sqllog.New(f.dialect, config.CompactInterval, config.CompactIntervalJitter, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
+		note:   f.marks.note, turn: make(chan struct{}, 1),
+	}
+	f.backend = &fileBackend{awaitedBackend{Backend: logstructured.New(f.log)}}
+	if err := f.backend.Start(run); err != nil {
+		f.close()
+		return nil, fmt.Errorf("start store on %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// close ends writing: the turn is taken and not given back.
+func (f *file) close() {
+	if f == nil {
+		return
+	}
+	f.closing.Do(func() {
+		f.log.turn <- struct{}{}
+		f.dialect.close()
+	})
+}
+
+// fileBackend is kine's backend of a file. kine takes every write that fails for a conflict; here a failure is one.
+type fileBackend struct{ awaitedBackend }
+
+func (b *fileBackend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64, *server.KeyValue, bool, error) {
+	ctx, failed := withFailure(ctx)
+	revision, kv, written, err := b.Backend.Update(ctx, key, value, old, lease)
+	if failed.err != nil {
+		return 0, nil, false, failed.err
+	}
+	return revision, kv, written, err
+}
+
+func (b *fileBackend) Delete(ctx context.Context, key string, old int64) (int64, *server.KeyValue, bool, error) {
+	ctx, failed := withFailure(ctx)
+	revision, kv, deleted, err := b.Backend.Delete(ctx, key, old)
+	if failed.err != nil {
+		return 0, nil, false, failed.err
+	}
+	return revision, kv, deleted, err
+}
+
+// failure is why a write is not known to be done, other than that it was refused.
+type failure struct{ err error }
+
+type failureKey struct{}
+
+func withFailure(ctx context.Context) (context.Context, *failure) {
+	f := &failure{}
+	return context.WithValue(ctx, failureKey{}, f), f
+}
+
+// told returns an error of a write, and notes it where the context's caller asked for it.
+func told(ctx context.Context, err error) error {
+	if f, ok := ctx.Value(failureKey{}).(*failure); ok && err != nil && err != server.ErrKeyExists {
+		f.err = err
+	}
+	return err
+}
