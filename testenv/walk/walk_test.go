@@ -53,6 +53,13 @@ func TestJudge(t *testing.T) {
 			j.event("a", "MODIFIED", time.Now(), eventAt("u1", 3, 9999))
 			j.event("a", "MODIFIED", time.Now(), eventAt("u1", 3, 9999))
 		}, verdict{Repeated: 1}},
+		"its life told twice": {func(j *judge) {
+			j.expect("walk-0/o-1", ways{leave: []string{"a"}})
+			j.event("a", "MODIFIED", time.Now(), eventAt("u1", 3, 9998))
+			j.event("a", "DELETED", time.Now(), eventAt("u1", 3, 9999))
+			j.event("a", "ADDED", time.Now(), eventAt("u1", 3, 9998))
+			j.event("a", "DELETED", time.Now(), eventAt("u1", 3, 9999))
+		}, verdict{Repeated: 2}},
 		"an old version": {func(j *judge) { j.event("a", "MODIFIED", time.Now(), event("u1", 1)) }, verdict{WentBack: 1}},
 		"back without being asked for": {func(j *judge) {
 			j.expect("walk-0/o-1", ways{leave: []string{"a"}})
