@@ -27,7 +27,7 @@ type center struct {
 	mu       sync.Mutex
 	revision int64
 	objects  map[store.Key]map[string]any
-	writes   int
+	writes   int     // but for Events, which come when they come
 	fail     []error // of the next writes
 	reports  map[string]map[store.Key]store.Entry
 	placed   map[store.Key]placement.Located
@@ -151,7 +151,9 @@ func (c *center) Create(_ context.Context, k store.Key, _ string, o map[string]a
 	if _, ok := c.objects[k]; ok {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: k.Resource}, k.Name)
 	}
-	c.writes++
+	if k.Resource != "events" {
+		c.writes++
+	}
 	o = clone(o)
 	o["metadata"].(map[string]any)["uid"] = fmt.Sprint("made-", c.revision)
 	c.commit(k, o)
@@ -168,7 +170,6 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	if !ok {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
 	}
-	c.writes++
 	o = clone(o)
 	if patch[0] == '[' {
 		var ops []struct {
@@ -186,6 +187,12 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 			if op.Op == "test" && in[path[0]] != op.Value {
 				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
 			}
+			if op.Op == "add" && path[0] == "resourceVersion" {
+				if in[path[0]] != op.Value {
+					return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+				}
+				continue
+			}
 			if op.Op == "add" && (sub == "status") == (path[0] == "status") || isMirrored(k) {
 				in[path[0]] = op.Value
 			}
@@ -195,12 +202,27 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 		if err := json.Unmarshal(patch, &fields); err != nil {
 			return nil, err
 		}
-		for f, v := range fields {
-			o[f] = v
-		}
+		merge(o, fields)
 	}
+	c.writes++
 	c.commit(k, o)
 	return clone(o), nil
+}
+
+// merge is a JSON merge patch.
+func merge(into, fields map[string]any) {
+	for f, v := range fields {
+		inner, isMap := v.(map[string]any)
+		old, wasMap := into[f].(map[string]any)
+		switch {
+		case v == nil:
+			delete(into, f)
+		case isMap && wasMap:
+			merge(old, inner)
+		default:
+			into[f] = v
+		}
+	}
 }
 
 func (c *center) Delete(_ context.Context, k store.Key, _, uid string) error {

@@ -81,6 +81,7 @@ func TestPodsAreMirroredAndFollowTheMove(t *testing.T) {
 	c.eventually("b's pod takes the plain name", func() bool { return c.from(pod) == "b" && !c.exists(second) })
 	c.says("b", pod, nil)
 	c.eventually("all gone", func() bool { return !c.exists(pod) })
+	c.stop()
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	if len(c.s.mirrors)+len(c.s.names)+len(c.s.owners) != 0 {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -35,6 +36,7 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
 	pk := k
 	pk.Name = name
+	defer s.begin(pk)()
 	o, ok := have[name]
 	if ok && o.hash == w.hash {
 		return s.showMirror(ctx, pk, o.uid, w.status)
@@ -89,7 +91,7 @@ func (s *Summary) showMirror(ctx context.Context, pk store.Key, uid string, stat
 	if pk.Resource == "pods" {
 		subresource = "status"
 	}
-	return s.show(ctx, pk, mirroredVersion(pk), uid, subresource, status)
+	return s.show(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status)
 }
 
 // changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.
@@ -139,6 +141,10 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	uid, _ := meta["uid"].(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.overtaken(pk) {
+		s.queue.Add(k)
+		return
+	}
 	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
 		s.mirrorOf(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
 		s.names[pk] = k

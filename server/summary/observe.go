@@ -25,6 +25,11 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 			s.unmirror(k)
 		}
 	}
+	for k := range s.writing {
+		if _, ok := seen[k]; !ok {
+			s.overtake(k)
+		}
+	}
 	for k := range s.shown {
 		s.queue.Add(k)
 	}
@@ -33,11 +38,12 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	}
 }
 
-// Apply takes one write, in the order of revisions. A status that somebody else wrote is put right, and what a decision
+// Apply takes one write, in the order of revisions. A status that somebody else wrote is put right unless it is theirs, and what a decision
 // changed is said again.
 func (s *Summary) Apply(w store.Write) {
 	if w.Object == nil {
 		s.mu.Lock()
+		s.overtake(w.Key)
 		delete(s.shown, w.Key)
 		delete(s.refused, w.Key)
 		delete(s.extra, w.Key)

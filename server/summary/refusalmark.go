@@ -8,16 +8,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
 // refusalMark is the annotation skerry.dev/refused that an object has, with what is needed to take it off again. Kinds without conditions
-// (ConfigMaps, Secrets, ServiceAccounts) have it instead: people find it there, and a relay's agent takes it up to the parent.
+// (ConfigMaps, Secrets, ServiceAccounts), and custom resources whose status is not the targets' to say, have it instead: people find it there, and a relay's
+// agent takes it up to the parent.
 type refusalMark struct{ text, apiVersion, uid string }
 
 // observeMark takes over an object's mark. The caller holds the lock.
 func (s *Summary) observeMark(w store.Write) {
-	if takesConditions(w.Key) {
+	if takesConditions(w.Key) && placement.BuiltIn(w.Key.Group) {
 		return
 	}
 	meta, _ := w.Object["metadata"].(map[string]any)

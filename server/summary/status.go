@@ -19,6 +19,7 @@ type shown struct {
 	// take fields out.
 	now, asked, got store.Hash
 	revision        int64
+	theirs          bool // see theirStatus
 }
 
 // is tells whether the object shows a status already.
@@ -64,23 +65,31 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			reports[i] = &r
 		}
 	}
-	if refusal := s.noteRefusals(at, reports); !takesConditions(k) {
-		if err := s.markRefused(ctx, k, refusal); err != nil {
-			return err
-		}
+	theirs, err := s.theirStatus(ctx, at)
+	if err != nil {
+		return err
 	}
-	if at.Class != placement.Placed {
+	refusal := s.noteRefusals(at, reports)
+	if takesConditions(k) && !theirs {
+		refusal = "" // a condition says it
+	}
+	if err := s.markRefused(ctx, k, refusal); err != nil {
+		return err
+	}
+	if theirs || at.Class != placement.Placed {
 		return nil
 	}
 	status, err := s.compose(at, reports)
 	if err != nil || status == nil {
 		return err
 	}
-	return s.show(ctx, k, at.APIVersion, at.UID, "status", status)
+	return s.show(ctx, at, "status", status)
 }
 
 // show writes a status when the object does not show it already. What the API will not take is not tried again before it changes.
-func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid, subresource string, status json.RawMessage) error {
+func (s *Summary) show(ctx context.Context, at placement.Located, subresource string, status json.RawMessage) error {
+	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
+	defer s.begin(k)()
 	want := canonical(status)
 	s.mu.Lock()
 	before := s.shown[k]
@@ -88,10 +97,20 @@ func (s *Summary) show(ctx context.Context, k store.Key, apiVersion, uid, subres
 	if before.is(want) || len(status) == 0 || (before == shown{} && want == emptyStatus()) {
 		return nil
 	}
-	patch, err := json.Marshal([]any{
-		map[string]any{"op": "test", "path": "/metadata/uid", "value": uid},
-		map[string]any{"op": "add", "path": "/status", "value": status},
-	})
+	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": uid}, map[string]any{"op": "add", "path": "/status", "value": status}}
+	if !placement.BuiltIn(k.Group) {
+		revision, theirs, err := s.unchanged(ctx, at, before.revision)
+		switch {
+		case apierrors.IsNotFound(err):
+			return s.unserved(ctx, k, apiVersion, uid, err)
+		case err != nil:
+			return fmt.Errorf("read %s before its status is written: %w", k, err)
+		case theirs:
+			return nil
+		}
+		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/resourceVersion", "value": strconv.FormatInt(revision, 10)})
+	}
+	patch, err := json.Marshal(ops)
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
@@ -128,9 +147,13 @@ func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid str
 	return fmt.Errorf("write status of %s: %w", k, cause)
 }
 
+// learn takes over what the answer to a request says of an object, unless it was deleted meanwhile.
 func (s *Summary) learn(k store.Key, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.overtaken(k) {
+		return
+	}
 	n := s.shown[k]
 	change(&n)
 	s.shown[k] = n

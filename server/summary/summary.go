@@ -48,6 +48,7 @@ type Summary struct {
 
 	mu      sync.Mutex
 	shown   map[store.Key]shown
+	writing map[store.Key]*underway
 	mirrors map[store.Key]*mirrored            // by the key that is reported
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
@@ -65,6 +66,7 @@ func New(cfg Config) *Summary {
 		queue:   queue.New[store.Key](firstDelay, longestDelay),
 		events:  newRecorder(cfg.API, cfg.Log),
 		shown:   map[store.Key]shown{},
+		writing: map[store.Key]*underway{},
 		mirrors: map[store.Key]*mirrored{},
 		names:   map[store.Key]store.Key{},
 		owners:  map[store.Key]*owner{},

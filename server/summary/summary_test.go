@@ -183,3 +183,61 @@ func TestAStatusThatSomebodyElseWroteIsPutRight(t *testing.T) {
 	c.mu.Unlock()
 	c.eventually("put right", func() bool { return num(c.status(web)["replicas"]) == 1 })
 }
+
+// An operator in the space writes what it has found out; a target's copy of the custom resource shows only what its definition gives it.
+func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
+	boat := key("example.com", "boats", "mary")
+	c := newCenter(t)
+	c.place(boat, "example.com/v1", "Boat", "a")
+	report := func(depth int) {
+		c.says("a", boat, &store.Report{OriginUID: "uid-mary", Status: status(`{"depth":%d}`, depth)})
+	}
+	report(1)
+	c.eventually("what only the target says is shown", func() bool { return num(c.status(boat)["depth"]) == 1 })
+	operate := func(phase string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		o := clone(c.objects[boat])
+		o["status"] = map[string]any{"phase": phase}
+		o["metadata"].(map[string]any)["managedFields"] = []any{
+			map[string]any{"manager": "skerry", "fieldsV1": map[string]any{"f:status": map[string]any{}}},
+			map[string]any{"manager": "captain", "subresource": "status", "fieldsV1": map[string]any{"f:status": map[string]any{"f:phase": map[string]any{}}}}}
+		c.commit(boat, o)
+	}
+	operate("Ready")
+	writes := c.count()
+	report(2)
+	operate("Sailing")
+	c.says("a", boat, &store.Report{OriginUID: "uid-mary", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}})
+	c.eventually("a refusal is told in an annotation", func() bool {
+		o, _ := c.Get(t.Context(), boat, "")
+		return strings.Contains(string(encode(o)), v1alpha1.AnnotationRefused)
+	})
+	report(3)
+	c.stop()                                                                                              // which does what is queued
+	if got := c.status(boat); got["phase"] != "Sailing" || got["depth"] != nil || c.count() != writes+2 { // the annotation comes and goes
+		t.Errorf("status %v after %d writes of the center", got, c.count()-writes)
+	}
+}
+
+// Also when the operator writes just before the center does for the first time, and when the center was restarted since.
+func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {
+	boat := key("example.com", "boats", "mary")
+	c := newCenter(t)
+	c.place(boat, "example.com/v1", "Boat", "a")
+	c.mu.Lock()
+	o := clone(c.objects[boat])
+	o["status"] = map[string]any{"phase": "Ready"}
+	o["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "captain", "fieldsV1": map[string]any{"f:status": map[string]any{}}}}
+	c.objects[boat] = o // which the center has not been told of yet
+	c.mu.Unlock()
+	c.says("a", boat, &store.Report{OriginUID: "uid-mary", Status: status(`{"depth":1}`)})
+	c.eventually("it is settled", func() bool {
+		c.s.mu.Lock()
+		defer c.s.mu.Unlock()
+		return c.s.shown[boat].theirs
+	})
+	if got := c.status(boat); got["phase"] != "Ready" || c.count() != 0 {
+		t.Errorf("status %v after %d writes of the center", got, c.count())
+	}
+}
