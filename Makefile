@@ -101,9 +101,12 @@ scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simula
 	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
+# The release of Flux's source-controller whose definitions are used; the controller itself is not.
+FLUX_SOURCES := v1.9.6
+
 # These take minutes to compile, so they are no part of `make test`.
 .PHONY: operators
-operators: build testenv ## existing operators, unmodified, against a space
+operators: build testenv ## existing operators and GitOps controllers, unmodified, against a space
 	rm -rf bin/operators && mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
@@ -111,6 +114,11 @@ operators: build testenv ## existing operators, unmodified, against a space
 	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
 	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
 	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	mkdir -p bin/operators/flux/crds
+	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
+	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
+	  "$$(go mod download -json github.com/fluxcd/source-controller@$(FLUX_SOURCES) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/config/crd/bases/*.yaml bin/operators/flux/crds/
+	cd testenv/operators/argo && go build -p $(JOBS) -o ../../../bin/operators/argo .
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
 
