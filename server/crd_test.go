@@ -47,7 +47,7 @@ func TestCustomResourceAtOnce(t *testing.T) {
 		_, err := d.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
 		must(t, err)
 		if i%2 == 0 {
-			within(t, 10*time.Second, "Established", func() bool { return established(t, d, def.GetName()) })
+			within(t, time.Minute, "Established", func() bool { return established(t, d, def.GetName()) })
 			list, err := clients(t, c.admin("one")).Discovery().ServerResourcesForGroupVersion(gvr.GroupVersion().String())
 			if err != nil || len(list.APIResources) == 0 {
 				t.Errorf("%s is established and not in discovery: %v", gvr.Group, err)
@@ -69,7 +69,7 @@ func TestCustomResourceAtOnce(t *testing.T) {
 			t.Errorf("create gadget %d: %v", i, err)
 		}
 		must(t, d.Resource(crdsGVR).Delete(ctx, def.GetName(), metav1.DeleteOptions{}))
-		within(t, 3*time.Second, "deletion of the definition", func() bool {
+		within(t, time.Minute, "deletion of the definition", func() bool {
 			_, err := d.Resource(crdsGVR).Get(ctx, def.GetName(), metav1.GetOptions{})
 			return apierrors.IsNotFound(err)
 		})
@@ -83,14 +83,14 @@ func notWaitedFor(t *testing.T, d dynamic.Interface) {
 	first, gvr := gadgets("g.example.com")
 	_, err := d.Resource(crdsGVR).Create(ctx, first, metav1.CreateOptions{})
 	must(t, err)
-	within(t, 10*time.Second, "Established", func() bool { return established(t, d, first.GetName()) })
+	within(t, time.Minute, "Established", func() bool { return established(t, d, first.GetName()) })
 	// Another of the same group and kind, whose names are refused.
 	second, _ := gadgets("g.example.com")
 	second.SetName("others.g.example.com")
 	must(t, unstructured.SetNestedField(second.Object, "others", "spec", "names", "plural"))
 	_, err = d.Resource(crdsGVR).Create(ctx, second, metav1.CreateOptions{})
 	must(t, err)
-	within(t, 5*time.Second, "refusal of the names", func() bool {
+	within(t, time.Minute, "refusal of the names", func() bool {
 		def, err := d.Resource(crdsGVR).Get(ctx, second.GetName(), metav1.GetOptions{})
 		must(t, err)
 		return strings.Contains(fmt.Sprint(def.Object["status"]), "KindConflict")
