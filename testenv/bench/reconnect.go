@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"skerry.dev/skerry/testenv/figure"
@@ -98,18 +97,9 @@ func (b *bench) placeMany(ctx context.Context) error {
 		return err
 	}
 	defer a.stop()
-	const writers = 8
-	errs := make([]error, writers)
-	var running sync.WaitGroup
-	for w := range writers {
-		running.Go(func() {
-			for i := w; i < reconnected && errs[w] == nil; i += writers {
-				errs[w] = b.ours.Create(ctx, configMaps(ourNS), configMap(fmt.Sprint("back-", i)))
-			}
-		})
-	}
-	running.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := sideBySide(8, reconnected, func(i int) error {
+		return b.ours.Create(ctx, configMaps(ourNS), configMap(fmt.Sprint("back-", i)))
+	}); err != nil {
 		return err
 	}
 	for i := range reconnected { // each within half a minute after the one before it
