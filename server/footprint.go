@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/metrics"
 )
 
 // footprint gives the heap that a burst of work needed back to the kernel once the burst is over, whatever the work was: it looks at how much is
@@ -40,7 +40,7 @@ func (f *footprint) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		now := allocated()
+		now := metrics.Allocated()
 		gc.tick(now)
 		if n%int(quietTime/second) != 0 {
 			continue
@@ -76,7 +76,7 @@ const (
 
 // newPacing begins with the percentage that is in force. Where the variable GOGC says one, it stays.
 func newPacing() *pacing {
-	p := &pacing{last: allocated()}
+	p := &pacing{last: metrics.Allocated()}
 	if os.Getenv("GOGC") == "" {
 		p.most = debug.SetGCPercent(100)
 		debug.SetGCPercent(p.most)
@@ -89,7 +89,7 @@ func newPacing() *pacing {
 func (p *pacing) tick(allocated uint64) {
 	p.rate = max(float64(allocated-p.last), 0.8*p.rate)
 	p.last = allocated
-	next := percentage(p.rate, live(), p.most)
+	next := percentage(p.rate, metrics.Live(), p.most)
 	if d := next - p.now; p.most > 0 && (d > p.now/8 || -d > p.now/8) {
 		debug.SetGCPercent(next)
 		p.now = next
@@ -100,16 +100,4 @@ func (p *pacing) tick(allocated uint64) {
 func percentage(rate float64, live uint64, most int) int {
 	room := 100 * rate * collectTime / float64(max(live, 1))
 	return min(most, max(calmPercent, int(min(room, 1000))))
-}
-
-// allocated is how many bytes of heap were allocated since the start, garbage or not.
-func allocated() uint64 { return metric("/gc/heap/allocs:bytes") }
-
-// live is how many bytes of heap the last collection has found in use.
-func live() uint64 { return metric("/gc/heap/live:bytes") }
-
-func metric(name string) uint64 {
-	sample := []metrics.Sample{{Name: name}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
