@@ -6,31 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 )
 
 // A full disk: what is known is enforced, what is new is made from memory and not acknowledged, the parent is told; and a crash then leaves
 // nothing on the target that nobody wants.
 func TestFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("a small file system needs root")
-	}
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := storetest.SmallDisk(t, "1m")
 	c, api := newCenter(t), targettest.New(t)
 	w := c.agent(dir, api, c.token.String())
 	kept := configMap("default", "kept", "1")

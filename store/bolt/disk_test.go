@@ -19,24 +19,6 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// smallDisk mounts a file system of 1 MiB.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("a small file system needs root")
-	}
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // told collects what OnHealth is told.
 type told struct {
 	mu   sync.Mutex
@@ -62,7 +44,7 @@ func noise(n int) string { return strings.Repeat("0123456789abcdef", n/16) }
 
 // A full disk: nothing is acknowledged, what is there is read, and all goes on when there is space again.
 func TestFullDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := storetest.SmallDisk(t, "1m")
 	health := &told{}
 	f := open(t, filepath.Join(dir, "a.db"), bolt.Options{OnHealth: health.take})
 	started := make(chan []store.Key, 100)
@@ -130,7 +112,7 @@ func TestFullDisk(t *testing.T) {
 
 // A file system that is read-only: what is known can be read, and nothing is acknowledged.
 func TestReadOnlyDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := storetest.SmallDisk(t, "1m")
 	path := filepath.Join(dir, "a.db")
 	f := open(t, path, bolt.Options{})
 	i := store.NewIncarnation()

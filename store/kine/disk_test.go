@@ -15,23 +15,14 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
 // A full disk: each write of a group says so and none is acknowledged or taken for a conflict, what is there is read, a neighbour for which there is room
 // is written, and all goes on when there is space again.
 func TestFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("a small file system needs root")
-	}
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := storetest.SmallDisk(t, "4m")
 	s := open(t, dir)
 	defer s.Close()
 	w := s.Watermark("/registry")
