@@ -107,6 +107,37 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	eventually(t, "the pod is gone", func() bool { return s.report(key) == nil })
 }
 
+func TestWhatTheTargetFilledInIsReported(t *testing.T) {
+	s := newSite(t)
+	d := deployment(1, "default", "web", 1)
+	service := func(name string, spec map[string]any) store.Entry {
+		return live("", "services", "v1", "Service", "default", name, map[string]any{"spec": spec})
+	}
+	port := map[string]any{"port": 80, "protocol": "TCP"}
+	open := service("open", map[string]any{"clusterIP": "10.0.0.7", "ports": []any{map[string]any{"port": 80, "protocol": "TCP", "nodePort": 30123}, map[string]any{"port": 81}}})
+	none := service("none", map[string]any{"clusterIP": "None", "ports": []any{port}})
+	s.desire(d, open, none)
+	s.settled()
+	<-s.observer.Ready()
+	annotate := func(revision string) {
+		s.api.Edit("controller", "apps", "deployments", "default", "web", map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{"deployment.kubernetes.io/revision": revision}}})
+	}
+	if r := s.report(d.Key); r.Filled != nil {
+		t.Errorf("before its controller has seen it: %s", dump(r))
+	}
+	annotate("12")
+	eventually(t, "the revision", func() bool { r := s.report(d.Key); return r.Filled != nil && r.Filled.Revision == 12 })
+	if f := s.report(open.Key).Filled; f == nil || f.ClusterIP != "10.0.0.7" || len(f.NodePorts) != 1 || f.NodePorts[0] != (store.NodePort{Port: 80, Protocol: "TCP", NodePort: 30123}) {
+		t.Errorf("of a Service: %+v", f)
+	}
+	if f := s.report(none.Key).Filled; f != nil {
+		t.Errorf("of a headless Service: %+v", f)
+	}
+	annotate("12; rm")
+	eventually(t, "what is no revision is none", func() bool { return s.report(d.Key).Filled == nil })
+}
+
 func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)

@@ -13,6 +13,8 @@ type Report struct {
 	Applied string `json:"applied,omitempty"`
 	// Status is the object's status. observedGeneration is in terms of the source's generation. Absent where the kind has none.
 	Status json.RawMessage `json:"status,omitempty"`
+	// Filled is what the target's controllers wrote into the placed object beside its status. Nil where there is nothing of the kind.
+	Filled *Filled `json:"filled,omitempty"`
 	// Of, when not empty, names the kin.Source that Object has to be completed from: the desired version of the placed object, of which
 	// Object leaves out what it has from there.
 	Of string `json:"of,omitempty"`
@@ -25,6 +27,24 @@ type Report struct {
 	Error *ReportError `json:"error,omitempty"`
 	// At is when this was observed at the target, Unix time in milliseconds.
 	At int64 `json:"at,omitempty"`
+}
+
+// Filled are the fields beside the status that only a cluster's controllers write and that tools read. It names them one by one: what a target says
+// can change nothing else of an object in the parent's space.
+type Filled struct {
+	// Revision of a Deployment's template, which Kubernetes keeps in an annotation.
+	Revision int64 `json:"rev,omitempty"`
+	// ClusterIP of a Service, the first where it has two.
+	ClusterIP string `json:"ip,omitempty"`
+	// NodePorts of a Service, in the order of its ports.
+	NodePorts []NodePort `json:"ports,omitempty"`
+}
+
+// NodePort is the port of every node at which one port of a Service is reached.
+type NodePort struct {
+	Port     int64  `json:"port"`
+	Protocol string `json:"protocol,omitempty"`
+	NodePort int64  `json:"node"`
 }
 
 // ReportError is a refusal or failure at the target.

@@ -25,6 +25,7 @@ type record struct {
 	targetGeneration int64      // that it has on the target
 	failure          *store.ReportError
 	below            *store.ReportError // why a target of the target, which is a relay, refuses it
+	filled           *store.Filled
 	status           []byte
 	object           []byte // of a Pod: without status
 	of               string // of a ReplicaSet: the name of the kin.Source that rest completes, empty when none does
@@ -56,6 +57,7 @@ func (rec *record) applied(r inventory.Record) {
 		if !r.Finished { // the last status of what has run to its end stays
 			rec.status, rec.conditions = nil, 0
 		}
+		rec.filled = nil
 	}
 	rec.originUID, rec.hash, rec.failure = r.OriginUID, r.Applied, nil
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
@@ -69,6 +71,7 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
 	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
+	rec.filled = filledIn(k, live)
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)
 	}
@@ -143,7 +146,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 	if rec == nil {
 		return nil, 0, store.ErrGone
 	}
-	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Error: rec.error(), At: rec.at}
+	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Filled: rec.filled, Error: rec.error(), At: rec.at}
 	if rec.hash != (store.Hash{}) {
 		report.Applied = rec.hash.String()
 	}

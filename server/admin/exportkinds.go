@@ -130,11 +130,13 @@ func hasEnded(o *unstructured.Unstructured) bool {
 }
 
 // ownMarks are the annotations that say what this center decided about an object. Another center decides anew.
-var ownMarks = []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft, v1alpha1.AnnotationRefused}
+var ownMarks = []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft, v1alpha1.AnnotationRefused,
+	v1alpha1.AnnotationNodePorts}
 
 // strip takes off what belongs to the center and not to the object.
 func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
 	notes := o.GetAnnotations()
+	allocated := notes[v1alpha1.AnnotationNodePorts]
 	for _, name := range ownMarks {
 		delete(notes, name)
 	}
@@ -142,13 +144,25 @@ func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
 	o.SetResourceVersion("")
 	o.SetSelfLink("")
 	if gr == (schema.GroupResource{Resource: "services"}) {
-		if ip, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); ip != "None" {
-			unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
-			unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
-		}
+		unallocate(o, allocated)
 	}
 	if gr.Group == v1alpha1.GroupVersion.Group {
 		unstructured.RemoveNestedField(o.Object, "status") // decisions about sites that are not the other center's
+	}
+}
+
+// unallocate takes off a Service the addresses that its target has chosen.
+func unallocate(o *unstructured.Unstructured, nodePorts string) {
+	spec, _ := o.Object["spec"].(map[string]any)
+	if spec["clusterIP"] != "None" {
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+	}
+	ports, _ := spec["ports"].([]any)
+	for _, p := range ports {
+		if port, _ := p.(map[string]any); slices.Contains(strings.Split(nodePorts, ","), fmt.Sprint(port["nodePort"])) {
+			delete(port, "nodePort")
+		}
 	}
 }
 

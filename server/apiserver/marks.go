@@ -75,7 +75,7 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		forgetCopied(obj, old)
 	}
 	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft,
-		v1alpha1.AnnotationRefused, v1alpha1.AnnotationReportedFrom} {
+		v1alpha1.AnnotationRefused, v1alpha1.AnnotationNodePorts, v1alpha1.AnnotationReportedFrom} {
 		was, had := annotation(old, name)
 		is, has := annotation(obj, name)
 		switch {

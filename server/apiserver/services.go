@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -29,9 +30,11 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		return func(context.Context, bool) {}, nil
 	}
 	services.Store.BeginUpdate = func(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
+		keepAllocated(obj.(*api.Service), old.(*api.Service))
 		pairClusterIPs(obj.(*api.Service), old.(*api.Service))
 		return func(context.Context, bool) {}, nil
 	}
+	services.Store.UpdateStrategy = settledStrategy{services.Store.UpdateStrategy}
 	status := *services.Store
 	status.UpdateStrategy, status.ResetFieldsStrategy = servicereg.StatusStrategy, servicereg.StatusStrategy
 	status.BeginCreate, status.BeginUpdate = nil, nil
@@ -54,6 +57,50 @@ func pairClusterIPs(after, before *api.Service) {
 		spec.ClusterIPs[0] == before.Spec.ClusterIPs[0])):
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
+}
+
+// keepAllocated keeps what a target has allocated when a writer brings the Service as he first had it, without that, as Kubernetes does.
+func keepAllocated(after, before *api.Service) {
+	if was, is := before.Spec.Type, after.Spec.Type; was == api.ServiceTypeExternalName || is == api.ServiceTypeExternalName {
+		return
+	}
+	if after.Spec.ClusterIP == "" && len(after.Spec.ClusterIPs) == 0 {
+		after.Spec.ClusterIP, after.Spec.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
+	}
+	if !atNodes(before) || !atNodes(after) {
+		return
+	}
+	known, used := map[string]int32{}, map[int32]bool{}
+	for _, p := range before.Spec.Ports {
+		known[p.Name] = p.NodePort
+	}
+	for _, p := range after.Spec.Ports {
+		used[p.NodePort] = true
+	}
+	for i := range after.Spec.Ports {
+		if p := &after.Spec.Ports[i]; p.NodePort == 0 && !used[known[p.Name]] {
+			p.NodePort = known[p.Name]
+		}
+	}
+}
+
+// atNodes tells whether a Service gets a port at every node.
+func atNodes(s *api.Service) bool {
+	balanced := s.Spec.Type == api.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
+	return balanced || s.Spec.Type == api.ServiceTypeNodePort
+}
+
+// settledStrategy lets the center show other addresses than before, which users may not give: a Service that has moved has those of another cluster.
+type settledStrategy struct{ rest.RESTUpdateStrategy }
+
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s settledStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if isInner(ctx) {
+		before, after := old.(*api.Service).DeepCopy(), obj.(*api.Service)
+		before.Spec.ClusterIP, before.Spec.ClusterIPs = after.Spec.ClusterIP, after.Spec.ClusterIPs
+		old = before
+	}
+	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 }
 
 // unallocated is upstream's storage of Services, whose Destroy would also destroy allocators that do not exist.

@@ -1,6 +1,13 @@
 package customize
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
 
 // cleaners take out of a kind, named by its group and kind, what the cluster that runs it fills in. Each gets an object whose
 // top level and metadata are its own to change; what lies deeper is shared and must be copied first.
@@ -24,17 +31,33 @@ func namespace(o map[string]any) {
 	drop(sub(o, "metadata"), "labels", "kubernetes.io/metadata.name")
 }
 
-// service: addresses are the target's to allocate; None is a wish.
+// service: addresses are the target's to allocate; None is a wish, and so are node ports but for those that the target chose.
 func service(o map[string]any) {
+	chosen, _ := sub(sub(o, "metadata"), "annotations")[v1alpha1.AnnotationNodePorts].(string)
+	drop(sub(o, "metadata"), "annotations", v1alpha1.AnnotationNodePorts)
 	spec := own(o, "spec")
 	if spec == nil {
 		return
 	}
+	unchosen(spec, strings.Split(chosen, ","))
 	if ip, _ := spec["clusterIP"].(string); ip != "None" {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
 	}
 	delete(spec, "healthCheckNodePort")
+}
+
+// unchosen leaves out of a Service's ports the node ports that its target chose.
+func unchosen(spec map[string]any, chosen []string) {
+	ports, _ := spec["ports"].([]any)
+	out := slices.Clone(ports)
+	for i, p := range ports {
+		if port, ok := p.(map[string]any); ok && slices.Contains(chosen, fmt.Sprint(port["nodePort"])) {
+			port = maps.Clone(port)
+			delete(port, "nodePort")
+			out[i], spec["ports"] = port, out
+		}
+	}
 }
 
 // serviceAccount: its credentials are those of the cluster that it is in.

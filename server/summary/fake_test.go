@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -180,21 +181,19 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 			return nil, err
 		}
 		for _, op := range ops {
-			in, path := o, strings.Split(op.Path, "/")[1:]
-			if len(path) == 2 {
-				in, path = o[path[0]].(map[string]any), path[1:]
-			}
-			if op.Op == "test" && in[path[0]] != op.Value {
+			in, field := parentOf(o, op.Path)
+			if in == nil || op.Op == "test" && in[field] != op.Value {
 				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
 			}
-			if op.Op == "add" && path[0] == "resourceVersion" {
-				if in[path[0]] != op.Value {
+			if op.Op == "add" && field == "resourceVersion" {
+				if in[field] != op.Value {
 					return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
 				}
 				continue
 			}
-			if op.Op == "add" && (sub == "status") == (path[0] == "status") || isMirrored(k) {
-				in[path[0]] = op.Value
+			with := strings.HasPrefix(op.Path, "/metadata/annotations/") // which writes of a status may bring
+			if op.Op == "add" && (with || (sub == "status") == (field == "status")) || isMirrored(k) {
+				in[field] = op.Value
 			}
 		}
 	} else {
@@ -207,6 +206,23 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	c.writes++
 	c.commit(k, o)
 	return clone(o), nil
+}
+
+// parentOf is what a JSON pointer's last part is a field of, nil when that is not there.
+func parentOf(o map[string]any, pointer string) (map[string]any, string) {
+	path := strings.Split(pointer, "/")[1:]
+	var at any = o
+	for _, part := range path[:len(path)-1] {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[part]
+		case []any:
+			i, _ := strconv.Atoi(part)
+			at = v[i]
+		}
+	}
+	in, _ := at.(map[string]any)
+	return in, strings.ReplaceAll(path[len(path)-1], "~1", "/")
 }
 
 // merge is a JSON merge patch.

@@ -91,7 +91,7 @@ func (s *Summary) showMirror(ctx context.Context, pk store.Key, uid string, stat
 	if pk.Resource == "pods" {
 		subresource = "status"
 	}
-	return s.show(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status)
+	return s.show(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status, nil)
 }
 
 // changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.

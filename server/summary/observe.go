@@ -95,6 +95,7 @@ func (s *Summary) see(w store.Write) {
 	now := statusOf(w.Object)
 	echo := w.Revision == n.revision && now == n.now
 	n.now, n.revision = now, w.Revision
+	n.seeFilled(w.Key, w.Object, echo)
 	s.shown[w.Key] = n
 	if !echo {
 		s.queue.Add(w.Key)

@@ -18,6 +18,7 @@ type shown struct {
 	// now is the status that the object has. asked is what was last asked for, and got what the API made of that: a schema may
 	// take fields out.
 	now, asked, got store.Hash
+	filled          uint64 // the filledSum of what it shows of that
 	revision        int64
 	theirs          bool // see theirStatus
 }
@@ -80,14 +81,19 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		return nil
 	}
 	status, err := s.compose(at, reports)
-	if err != nil || status == nil {
+	if err != nil {
 		return err
 	}
-	return s.show(ctx, at, "status", status)
+	filled := filledBy(k, reports)
+	if err := s.show(ctx, at, "status", status, filled); err != nil {
+		return err
+	}
+	return s.fill(ctx, at, filled)
 }
 
-// show writes a status when the object does not show it already. What the API will not take is not tried again before it changes.
-func (s *Summary) show(ctx context.Context, at placement.Located, subresource string, status json.RawMessage) error {
+// show writes a status when the object does not show it already, with what is filled in beside it where that can go along. What the API will not take is
+// not tried again before it changes.
+func (s *Summary) show(ctx context.Context, at placement.Located, subresource string, status json.RawMessage, filled *store.Filled) error {
 	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
 	defer s.begin(k)()
 	want := canonical(status)
@@ -98,6 +104,10 @@ func (s *Summary) show(ctx context.Context, at placement.Located, subresource st
 		return nil
 	}
 	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": uid}, map[string]any{"op": "add", "path": "/status", "value": status}}
+	along := revisionOp(k, before, filled)
+	if along != nil {
+		ops = append(ops, along)
+	}
 	if !placement.BuiltIn(k.Group) {
 		revision, theirs, err := s.unchanged(ctx, at, before.revision)
 		switch {
@@ -119,6 +129,11 @@ func (s *Summary) show(ctx context.Context, at placement.Located, subresource st
 	switch {
 	case apierrors.IsNotFound(err):
 		return s.unserved(ctx, k, apiVersion, uid, err)
+	case apierrors.IsInvalid(err) && along != nil: // it has no annotations yet, perhaps
+		if err := s.fill(ctx, at, filled); err != nil {
+			return err
+		}
+		return s.show(ctx, at, subresource, status, nil)
 	case apierrors.IsInvalid(err):
 		s.cfg.Log.Warn("space does not take a reported status", "key", k.String(), "err", err)
 		s.learn(k, func(n *shown) { n.asked, n.got = want, n.now })
@@ -131,6 +146,7 @@ func (s *Summary) show(ctx context.Context, at placement.Located, subresource st
 		if n.asked, n.got = want, got; revision >= n.revision {
 			n.now, n.revision = got, revision
 		}
+		n.seeFilled(k, obj, true)
 	})
 	return nil
 }

@@ -39,6 +39,8 @@ const (
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
 	// writes it; a relay's agent reports it to the parent.
 	AnnotationRefused = "skerry.dev/refused"
+	// AnnotationNodePorts stands on a Service: those of its node ports, with commas, that its target has chosen. The others are the user's wish.
+	AnnotationNodePorts = "skerry.dev/node-ports"
 	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never changes.
 	AnnotationCreator = "skerry.dev/creator"
 	// AnnotationShared stands, as "true", on a CustomResourceDefinition whose space agrees that other spaces are served with it (Space.spec.apis).
