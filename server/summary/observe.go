@@ -42,6 +42,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 // changed is said again.
 func (s *Summary) Apply(w store.Write) {
 	if w.Object == nil {
+		s.pacing.forget(w.Key)
 		s.mu.Lock()
 		s.overtake(w.Key)
 		delete(s.shown, w.Key)

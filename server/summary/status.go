@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -56,7 +57,11 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		s.forget(k)
 		return s.markRefused(ctx, k, "")
 	}
-	reports := make([]*store.Report, len(at.Targets))
+	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
+		s.queue.AddAfter(k, rest)
+		return nil
+	}
+	began, reports := time.Now(), make([]*store.Report, len(at.Targets))
 	for i, t := range at.Targets {
 		r, ok, err := s.report(t, k)
 		if err != nil {
@@ -66,6 +71,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			reports[i] = &r
 		}
 	}
+	s.pacing.read(k, len(at.Targets), time.Since(began))
 	theirs, err := s.theirStatus(ctx, at)
 	if err != nil {
 		return err

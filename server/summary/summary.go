@@ -44,6 +44,7 @@ type Config struct {
 type Summary struct {
 	cfg    Config
 	queue  queue.Queue[store.Key]
+	pacing pacing
 	events *recorder
 
 	mu      sync.Mutex
