@@ -1,81 +1,99 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 )
 
-// inboxes holds the last report of each target, one file a target. What is in it is soft: a lost file is sent again by the site.
+// inboxes holds the last reports of all targets in one file, so that what many of them say at a time shares the syncs of one write, and one that says
+// nothing costs nothing but the state of its copy. What is in it is soft: what is lost is sent again by the sites.
 type inboxes struct {
-	dir      string
+	path     string
 	reported func(target string, keys []store.Key)
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	open map[string]*inbox
+	file *bolt.File // nil before anything is asked for
+	had  map[string]bool
+	open map[string]*bolt.Sink
+	used chan struct{} // closed when file is there
 }
 
-type inbox struct {
-	*bolt.Sink
-	file *bolt.File
+func newInboxes(path string, reported func(string, []store.Key), log *slog.Logger) *inboxes {
+	return &inboxes{path: path, reported: reported, log: log, open: map[string]*bolt.Sink{}, used: make(chan struct{})}
 }
 
-func newInboxes(dir string, reported func(string, []store.Key), log *slog.Logger) *inboxes {
-	return &inboxes{dir: dir, reported: reported, log: log, open: map[string]*inbox{}}
+// use opens the file. A corrupt one is built anew, and one that another version wrote begins anew; the sites send what is lost again. The caller holds mu.
+func (i *inboxes) use() error {
+	if i.file != nil {
+		return nil
+	}
+	file, _, err := bolt.OpenOrRebuild(i.path, bolt.Options{Log: i.log})
+	if errors.Is(err, bolt.ErrNewerFormat) {
+		i.log.Warn("the reports of all targets are of another version; they are put aside, and the sites send theirs again", "path", i.path, "why", err)
+		if _, err = bolt.SetAside(i.path); err == nil {
+			file, err = bolt.Open(i.path, bolt.Options{Log: i.log})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open the reports of targets: %w", err)
+	}
+	senders, err := file.Senders()
+	if err != nil {
+		return errors.Join(fmt.Errorf("read the reports of targets: %w", err), file.Close())
+	}
+	i.had = map[string]bool{}
+	for _, s := range senders {
+		i.had[s] = true
+	}
+	i.file = file
+	close(i.used)
+	return nil
 }
 
-// Open returns the inbox of a target. A corrupt file is built anew, and the site sends what was lost again.
+// Open returns the inbox of a target.
 func (i *inboxes) Open(target string) (store.Sink, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.get(target)
 }
 
-func (i *inboxes) get(target string) (*inbox, error) {
+func (i *inboxes) get(target string) (*bolt.Sink, error) {
 	if box, ok := i.open[target]; ok {
 		return box, nil
 	}
-	if err := os.MkdirAll(i.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
+	if err := i.use(); err != nil {
+		return nil, err
 	}
-	path := i.path(target)
-	file, _, err := bolt.OpenOrRebuild(path, bolt.Options{Log: i.log})
-	if err != nil {
-		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
-	}
-	sink, err := file.Sink("reported", bolt.SinkOptions{AcceptNewIncarnation: true,
+	box, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true,
 		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the inbox of %s: %w", target, err), file.Close())
+		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
-	box := &inbox{sink, file}
 	i.open[target] = box
 	return box, nil
 }
 
 // known returns an inbox that exists, nil when nothing was ever reported or the target is gone.
-func (i *inboxes) known(target string) (*inbox, error) {
+func (i *inboxes) known(target string) (*bolt.Sink, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.open[target] == nil {
-		if _, err := os.Stat(i.path(target)); errors.Is(err, os.ErrNotExist) {
-			return nil, nil
-		}
+	if box, ok := i.open[target]; ok {
+		return box, nil
+	}
+	if err := i.use(); err != nil || !i.had[target] {
+		return nil, err
 	}
 	return i.get(target)
 }
-
-func (i *inboxes) path(target string) string { return filepath.Join(i.dir, target+".db") }
 
 // Len is how many reports the inbox of a target holds.
 func (i *inboxes) Len(target string) int {
@@ -92,10 +110,11 @@ func (i *inboxes) Forget(target string) {
 	if box == nil || err != nil {
 		return
 	}
-	keys, err := box.keys()
+	keys, err := reports(box)
 	i.mu.Lock()
 	delete(i.open, target)
-	err = errors.Join(err, box.file.Close(), os.Remove(i.path(target)))
+	delete(i.had, target)
+	err = errors.Join(err, i.file.Drop(bolt.ReportedBy(target)))
 	i.mu.Unlock()
 	if err != nil {
 		i.log.Warn("the reports of a target that is gone are left behind", "target", target, "err", err)
@@ -103,9 +122,9 @@ func (i *inboxes) Forget(target string) {
 	i.reported(target, keys)
 }
 
-// keys are those of all reports.
-func (b *inbox) keys() (keys []store.Key, err error) {
-	err = b.Each(func(e store.Entry) error {
+// reports are the keys of all reports of an inbox.
+func reports(box *bolt.Sink) (keys []store.Key, err error) {
+	err = box.Each(func(e store.Entry) error {
 		if !e.Tombstone && !e.Found {
 			keys = append(keys, e.Key)
 		}
@@ -124,30 +143,33 @@ func (i *inboxes) Report(target string, key store.Key) (store.Entry, bool, error
 	return entry, ok && !entry.Tombstone && !entry.Found, err
 }
 
-// Replay tells of all reports that the inboxes hold: a status that was stored but not yet written before a crash is written now. Inboxes of
-// targets that are gone are removed.
+// Replay tells of all reports that there are: a status that was stored but not yet written before a crash is written now. Inboxes of targets that are
+// gone are removed.
 func (i *inboxes) Replay(member func(target string) bool) {
-	files, err := os.ReadDir(i.dir)
-	if err != nil {
+	if _, err := os.Stat(i.path); errors.Is(err, os.ErrNotExist) {
 		return // nothing was ever reported
 	}
-	for _, f := range files {
-		target, ok := strings.CutSuffix(f.Name(), ".db")
-		if !ok {
-			continue
-		}
+	i.mu.Lock()
+	err := i.use()
+	had := make([]string, 0, len(i.had))
+	for target := range i.had {
+		had = append(had, target)
+	}
+	i.mu.Unlock()
+	if err != nil {
+		i.log.Warn("the reports of targets cannot be read; they will send them again", "err", err)
+	}
+	slices.Sort(had)
+	for _, target := range had {
 		if !member(target) {
 			i.Forget(target)
 			continue
 		}
-		i.mu.Lock()
-		box, err := i.get(target)
-		i.mu.Unlock()
-		if err != nil {
-			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
-			continue
+		box, err := i.known(target)
+		var keys []store.Key
+		if err == nil {
+			keys, err = reports(box)
 		}
-		keys, err := box.keys()
 		if err != nil {
 			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
 		}
@@ -155,32 +177,48 @@ func (i *inboxes) Replay(member func(target string) bool) {
 	}
 }
 
-// Rest gives back the memory that reading the files took.
+// errDamaged ends a center: what is started in its place builds the file anew.
+var errDamaged = errors.New("the file of the targets' reports is damaged: the center ends, so that it is put aside and built anew at the next start; sites send again what is lost")
+
+// run waits until ctx ends or the file shows damage.
+func (i *inboxes) run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-i.used:
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-i.file.Damaged():
+		return fmt.Errorf("%w (%s)", errDamaged, i.path)
+	}
+}
+
+// Rest gives back the memory that reading the file took.
 func (i *inboxes) Rest() {
 	i.mu.Lock()
-	open := slices.Collect(maps.Values(i.open))
+	file := i.file
 	i.mu.Unlock()
-	for _, box := range open {
-		box.file.Rest() // of one that was closed meanwhile nothing is left
+	if file != nil {
+		file.Rest() // of one that was closed meanwhile nothing is left
 	}
 }
 
 // Clear removes all of them, before any is used: this replica did not lead, so what they hold is old. Sites send again what they report.
 func (i *inboxes) Clear() error {
-	if err := os.RemoveAll(i.dir); err != nil {
+	if err := os.Remove(i.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old reports: %w", err)
 	}
 	return nil
 }
 
-// Close closes the files.
+// Close closes the file.
 func (i *inboxes) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var errs []error
-	for _, box := range i.open {
-		errs = append(errs, box.file.Settled(), box.file.Close())
+	if i.file == nil {
+		return nil
 	}
-	i.open = map[string]*inbox{}
-	return errors.Join(errs...)
+	return errors.Join(i.file.Settled(), i.file.Close())
 }

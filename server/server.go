@@ -162,7 +162,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
 	})
-	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports"), s.reported, s.cfg.Log)
+	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.cfg.Log)
 	s.closers = append(s.closers, s.inboxes.Close)
 	s.summary = summary.New(summary.Config{
 		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
@@ -256,6 +256,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if started(caughtUp) {
 		s.inboxes.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
 		start("delivery", s.delivery.Run)
+		start("reports", s.inboxes.run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.garbage.Run)
 		start("door", s.door.Run)

@@ -75,11 +75,13 @@ func (f *File) examine(whole bool) error {
 func (f *File) look(whole bool) (findings, error) {
 	l := findings{lost: map[string][]store.Key{}}
 	err := f.view(func(tx *bbolt.Tx) error {
-		for _, name := range []string{sinkDesired, sinkReported} {
-			if bucket := tx.Bucket([]byte(name)); bucket != nil {
-				if err := f.lookAt(&l, name, bucket, whole); err != nil {
-					return err
-				}
+		names, err := copies(tx)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := f.lookAt(&l, name, tx.Bucket([]byte(name)), whole); err != nil {
+				return err
 			}
 		}
 		inventory := tx.Bucket(bucketInventory)
@@ -87,7 +89,7 @@ func (f *File) look(whole bool) (findings, error) {
 			l.add("inventory", "it is missing")
 			return nil
 		}
-		err := inventory.ForEach(func(k, v []byte) error {
+		err = inventory.ForEach(func(k, v []byte) error {
 			var r Record
 			if _, err := store.DecodeKey(string(k)); err != nil {
 				l.add("inventory", "%v", err)

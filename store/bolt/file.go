@@ -55,6 +55,7 @@ type File struct {
 	readOnly bool // the file system does not let it be written
 
 	rotating    sync.Mutex // one rotation of keys at a time
+	group       group
 	cost        cost
 	dirty       atomic.Bool // written since Tend looked
 	health      health

@@ -79,11 +79,12 @@ func formatOf(meta *bbolt.Bucket) (uint32, error) {
 
 // migrate goes from format 1 to 2: bodies that were sealed under the only key say its number, 0.
 func (f *File) migrate(tx *bbolt.Tx) error {
-	for _, name := range []string{sinkDesired, sinkReported} {
+	names, err := copies(tx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		bucket := tx.Bucket([]byte(name))
-		if bucket == nil {
-			continue
-		}
 		puts := map[string][]byte{}
 		err := bucket.ForEach(func(k, v []byte) error {
 			r, err := decodeRecord(k, v)

@@ -37,8 +37,9 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 
 // knows tells whether the copy has an entry for each key, so that nothing need be written.
 func (s *Sink) knows(keys []store.Key) (bool, error) {
-	all := true
+	all := len(keys) == 0
 	err := s.view(func(bucket *bbolt.Bucket) error {
+		all = true
 		for _, k := range keys {
 			all = all && bucket.Get(entryKey(k)) != nil
 		}

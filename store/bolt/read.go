@@ -19,8 +19,14 @@ func get(bucket *bbolt.Bucket, key []byte) (record, bool, error) {
 	return r, err == nil, err
 }
 
+// view calls do, unless nothing was ever stored.
 func (s *Sink) view(do func(*bbolt.Bucket) error) error {
-	return s.file.view(func(tx *bbolt.Tx) error { return do(tx.Bucket(s.bucket)) })
+	return s.file.view(func(tx *bbolt.Tx) error {
+		if bucket := tx.Bucket(s.bucket); bucket != nil {
+			return do(bucket)
+		}
+		return nil
+	})
 }
 
 // Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included: it has a body when the Sink

@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,37 +67,57 @@ func OpenOrRebuild(path string, o Options) (*File, Rebuilt, error) {
 	if f, err = Open(path, o); err != nil {
 		return nil, r, err
 	}
-	for _, name := range []string{sinkDesired, sinkReported} {
-		n, err := f.salvage(r.Aside, name)
-		if err != nil {
-			return nil, r, errors.Join(fmt.Errorf("fill the new file: %w", err), f.Close())
-		}
-		r.Kept += n
+	if r.Kept, err = f.salvageAll(r.Aside); err != nil {
+		return nil, r, errors.Join(fmt.Errorf("fill the new file: %w", err), f.Close())
 	}
 	f.log.Error("the store was corrupt; it is put aside and built anew", "path", path, "aside", r.Aside, "kept", r.Kept, "why", r.Why)
 	return f, r, nil
 }
 
-// salvage copies the live entries of one copy that are whole. Tombstones and the inventory have no hash that would tell a damaged one, so
+// salvageAll copies the live entries of all copies that are whole. Tombstones and the inventory have no hash that would tell a damaged one, so
 // they are left: the sender says again what is to be removed, and the target what is on it.
-func (f *File) salvage(aside, name string) (int, error) {
+func (f *File) salvageAll(aside string) (kept int, err error) {
 	old := &File{path: aside, codec: f.codec, keys: f.keys, log: f.log, damaged: make(chan struct{}), readOnly: true, options: Options{Inspect: true}}
-	st := state{}
-	var records []record
-	// Whatever goes wrong here is the damage; what was read before it counts.
-	damage := guard(func() error {
-		if err := old.openDB(); err != nil {
-			return err
+	// Whatever goes wrong with the old file is the damage; what was read before it counts.
+	damage := guard(old.openDB)
+	if damage == nil {
+		for _, name := range old.named() {
+			n, failed := f.salvage(old, name)
+			if kept += n; failed != nil {
+				err = failed
+				break
+			}
 		}
-		records, st = old.whole(name)
-		return nil
-	})
+	}
 	if old.db != nil {
 		damage = errors.Join(damage, guard(old.db.Close))
 	}
 	if damage != nil {
 		f.log.Debug("the corrupt file was not read to its end", "err", damage)
 	}
+	return kept, err
+}
+
+// named are the copies of a damaged file, as far as they can be told.
+func (f *File) named() []string {
+	names := map[string]bool{sinkDesired: true, sinkReported: true}
+	err := f.view(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+			if isCopy(name) {
+				names[string(name)] = true
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		f.log.Debug("the corrupt file was not read to its end", "err", err)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// salvage copies what is whole of one copy.
+func (f *File) salvage(old *File, name string) (int, error) {
+	records, st := old.whole(name)
 	if len(records) == 0 && st.position.Incarnation.IsZero() {
 		return 0, nil
 	}
@@ -122,7 +143,11 @@ func (f *File) whole(name string) ([]record, state) {
 	st := state{}
 	read := func(first, next func(*bbolt.Cursor) ([]byte, []byte)) {
 		err := f.view(func(tx *bbolt.Tx) error {
-			c := tx.Bucket([]byte(name)).Cursor()
+			bucket := tx.Bucket([]byte(name))
+			if bucket == nil {
+				return nil
+			}
+			c := bucket.Cursor()
 			for k, v := first(c); k != nil; k, v = next(c) {
 				if r, ok := f.intact(k, v); ok {
 					seen[r.Key] = r

@@ -94,11 +94,13 @@ func (f *File) RotateKeys() error {
 		return fmt.Errorf("rotate the seal key: %w", err)
 	}
 	err := f.update(func(tx *bbolt.Tx) error {
-		for _, name := range []string{sinkDesired, sinkReported} {
-			if bucket := tx.Bucket([]byte(name)); bucket != nil {
-				if err := f.reseal(bucket); err != nil {
-					return err
-				}
+		names, err := copies(tx)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := f.reseal(tx.Bucket([]byte(name))); err != nil {
+				return err
 			}
 		}
 		return tx.Bucket(bucketMeta).Delete(keyShred)

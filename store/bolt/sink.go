@@ -43,9 +43,10 @@ type Sink struct {
 
 var _ store.Sink = (*Sink)(nil)
 
-// Sink returns the copy with this name, "desired" or "reported"; it is created when it is new. Each name is opened once.
+// Sink returns the copy with this name: "desired", "reported", or what ReportedBy says. A new one is in the file from its first write on. Each name is
+// opened once.
 func (f *File) Sink(name string, o SinkOptions) (*Sink, error) {
-	if name != sinkDesired && name != sinkReported {
+	if !isCopy([]byte(name)) {
 		return nil, fmt.Errorf("open sink: %q is neither desired nor reported", name)
 	}
 	s := &Sink{file: f, bucket: []byte(name), options: o}
@@ -55,26 +56,9 @@ func (f *File) Sink(name string, o SinkOptions) (*Sink, error) {
 	return s, nil
 }
 
-// The names of copies.
-const (
-	sinkDesired  = "desired"
-	sinkReported = "reported"
-)
-
-// open reads the state, and makes the bucket of a new copy.
+// open reads the state.
 func (s *Sink) open() error {
-	known := false
-	err := s.file.view(func(tx *bbolt.Tx) error {
-		known = tx.Bucket(s.bucket) != nil
-		return s.state.load(tx, s.bucket)
-	})
-	if err != nil || known {
-		return err
-	}
-	return s.file.update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(s.bucket)
-		return err
-	})
+	return s.file.view(func(tx *bbolt.Tx) error { return s.state.load(tx, s.bucket) })
 }
 
 // Position implements store.Sink.
@@ -174,7 +158,11 @@ func (s *Sink) update(next state, durably func(func(*bbolt.Tx) error) error, do 
 	after := next
 	err := durably(func(tx *bbolt.Tx) error {
 		after = next
-		if err := do(tx.Bucket(s.bucket), &after); err != nil {
+		bucket, err := tx.CreateBucketIfNotExists(s.bucket)
+		if err == nil {
+			err = do(bucket, &after)
+		}
+		if err != nil {
 			return err
 		}
 		return after.save(tx, s.bucket)

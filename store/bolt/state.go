@@ -44,6 +44,10 @@ func (st *state) root() store.Digest {
 	return d
 }
 
+// The keys of a copy's state in bucketMeta.
+func keyState(name string) []byte  { return []byte("sink/" + name) }
+func keyDigest(name string) []byte { return []byte("digest/" + name) }
+
 func (st *state) save(tx *bbolt.Tx, name []byte) error {
 	b := append(make([]byte, 0, stateBytes), st.position.Incarnation[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(st.position.Revision))
@@ -56,17 +60,17 @@ func (st *state) save(tx *bbolt.Tx, name []byte) error {
 		d = binary.BigEndian.AppendUint64(d, o.Lo)
 	}
 	meta := tx.Bucket(bucketMeta)
-	if err := meta.Put([]byte("sink/"+string(name)), b); err != nil {
+	if err := meta.Put(keyState(string(name)), b); err != nil {
 		return err
 	}
-	return meta.Put([]byte("digest/"+string(name)), d)
+	return meta.Put(keyDigest(string(name)), d)
 }
 
 // load reads the state of a copy; that of a new one is zero.
 func (st *state) load(tx *bbolt.Tx, name []byte) error {
 	*st = state{}
 	meta := tx.Bucket(bucketMeta)
-	b, d := meta.Get([]byte("sink/"+string(name))), meta.Get([]byte("digest/"+string(name)))
+	b, d := meta.Get(keyState(string(name))), meta.Get(keyDigest(string(name)))
 	if b == nil && d == nil {
 		return nil
 	}

@@ -53,11 +53,11 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	return f.noted(err)
 }
 
-// write is update that waits while the disk does not take a write: it tries again until ctx ends or the file is closed. Nothing of a try
+// write is updateTogether that waits while the disk does not take a write: it tries again until ctx ends or the file is closed. Nothing of a try
 // that failed is in the file.
 func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {
 	for wait := firstTry; ; wait = min(2*wait, longestTry) {
-		err := f.update(do)
+		err := f.updateTogether(do)
 		var disk *diskError
 		if !errors.As(err, &disk) {
 			return err
