@@ -88,7 +88,7 @@ func (l *leadership) Won() <-chan struct{} {
 func (s *Server) standBy(ctx context.Context, start func(name string, run func(context.Context) error)) error {
 	s.beReady()
 	s.cfg.Log.Info("this replica stands by: it serves the API, and decides nothing before it leads")
-	start("keys", func(ctx context.Context) error { return s.shared.follow(ctx, s.lead.holds, s.keys, s.rotated) })
+	start("keys", func(ctx context.Context) error { return s.shared.follow(ctx, s.lead.won, s.keys, s.rotated) })
 	start("election", s.lead.Run)
 	select {
 	case <-s.lead.won:

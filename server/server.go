@@ -173,7 +173,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.door = door.New(door.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.keys, Rotated: s.rotated, ResetKey: s.keys.ResetKey(), Roll: filepath.Join(s.cfg.DataDir, "roll"),
+		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.authorities(), Rotated: s.rotated, ResetKey: s.keys.ResetKey(), Roll: filepath.Join(s.cfg.DataDir, "roll"),
 		Sign: func(csr []byte, name string) ([]byte, error) {
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},

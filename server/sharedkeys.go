@@ -23,21 +23,22 @@ import (
 )
 
 // sharedKeys is how the replicas of a center have the same keys: the directory pki as one value in the datastore, sealed with a secret that every
-// replica is given and the datastore is not. The leader writes what a rotation changes, the others follow.
+// replica is given and the datastore is not. The leader writes each step of a rotation before anybody hears of it, the others follow.
 type sharedKeys struct {
 	store keeper
 	dir   string
 	seal  cipher.AEAD
 	log   *slog.Logger
 
-	mu      sync.Mutex
-	written []byte // the packed keys that the datastore has, as far as is known
+	mu     sync.Mutex
+	there  []byte // the sealed keys that the datastore has, as far as is known
+	packed []byte // what is in them
 }
 
-// keeper is the part of the datastore that replicas share.
+// keeper is the part of the datastore that replicas share. Replace is refused when old is not what is there any more.
 type keeper interface {
 	Keep(ctx context.Context, name string, value []byte) ([]byte, error)
-	Replace(ctx context.Context, name string, value []byte) error
+	Replace(ctx context.Context, name string, old, value []byte) error
 	Kept(ctx context.Context, name string) ([]byte, error)
 }
 
@@ -94,6 +95,8 @@ func (k *sharedKeys) load(ctx context.Context, o pki.Options) (*pki.PKI, error) 
 			return nil, fmt.Errorf("share this center's keys: %w", err)
 		}
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err := k.take(there); err != nil {
 		return nil, err
 	}
@@ -125,12 +128,21 @@ func (k *sharedKeys) pack() ([]byte, error) {
 	return json.Marshal(files) // sorted by name
 }
 
-// take makes the directory hold a sealed value: new files first, and the one that says which of them count last.
+// take makes the directory hold a sealed value.
 func (k *sharedKeys) take(sealed []byte) error {
 	packed, err := k.seal.Open(nil, nil, sealed, nil)
 	if err != nil {
 		return ErrSecret
 	}
+	if err := k.unpack(packed); err != nil {
+		return err
+	}
+	k.there, k.packed = sealed, packed
+	return nil
+}
+
+// unpack is the inverse of pack: new files first, and the one that says which of them count last.
+func (k *sharedKeys) unpack(packed []byte) error {
 	files := map[string][]byte{}
 	if err := json.Unmarshal(packed, &files); err != nil {
 		return fmt.Errorf("read the replicas' keys: %w", err)
@@ -152,58 +164,41 @@ func (k *sharedKeys) take(sealed []byte) error {
 			}
 		}
 	}
-	k.written = packed
 	return nil
 }
 
-// follow keeps the keys equal until ctx ends: from the datastore while another replica leads, to it while this one does. changed is called when
-// other keys count here.
-func (k *sharedKeys) follow(ctx context.Context, leads func() bool, keys *pki.PKI, changed func()) error {
+// follow takes over what the leader changes, until ctx ends or this replica leads. changed is called when other keys count here.
+func (k *sharedKeys) follow(ctx context.Context, won <-chan struct{}, keys *pki.PKI, changed func()) error {
 	tick := time.NewTicker(sharedKeysPause)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-won:
+			return nil
 		case <-tick.C:
 		}
-		var err error
-		if leads() {
-			err = k.give(ctx)
-		} else {
-			err = k.refresh(ctx, keys, changed)
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := k.refresh(ctx, keys, changed); err != nil && ctx.Err() == nil {
 			k.log.Warn("the keys of this replica may not be those of the others; it tries again", "err", err)
 		}
 	}
-}
-
-// give writes to the datastore what a rotation has changed.
-func (k *sharedKeys) give(ctx context.Context) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	packed, err := k.pack()
-	if err != nil || bytes.Equal(packed, k.written) {
-		return err
-	}
-	if err := k.store.Replace(ctx, sharedKeysName, k.seal.Seal(nil, nil, packed, nil)); err != nil {
-		return err
-	}
-	k.written = packed
-	return nil
 }
 
 // refresh takes over what another replica has changed.
 func (k *sharedKeys) refresh(ctx context.Context, keys *pki.PKI, changed func()) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.catchUp(ctx, keys, changed)
+}
+
+func (k *sharedKeys) catchUp(ctx context.Context, keys *pki.PKI, changed func()) error {
 	sealed, err := k.store.Kept(ctx, sharedKeysName)
 	if err != nil || sealed == nil {
 		return err
 	}
-	before := k.written
-	if err := k.take(sealed); err != nil || bytes.Equal(before, k.written) {
+	before := k.packed
+	if err := k.take(sealed); err != nil || bytes.Equal(before, k.packed) {
 		return err
 	}
 	if err := keys.Reload(); err != nil {

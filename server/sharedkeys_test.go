@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,12 +23,21 @@ func (v values) Keep(_ context.Context, name string, value []byte) ([]byte, erro
 	return v[name], nil
 }
 
-func (v values) Replace(_ context.Context, name string, value []byte) error {
+func (v values) Replace(_ context.Context, name string, old, value []byte) error {
+	if v["away"] != nil || !bytes.Equal(v[name], old) {
+		return errors.New("refused")
+	}
 	v[name] = value
 	return nil
 }
 
 func (v values) Kept(_ context.Context, name string) ([]byte, error) { return v[name], nil }
+
+// phase is how far the rotation of some keys is, and what is trusted.
+func phase(keys *pki.PKI) string {
+	is := keys.Authorities()
+	return fmt.Sprint(is.Phase, is.Generation, is.Bundle, is.Authority)
+}
 
 // Replicas have the same keys through a rotation; nothing of them is readable in the datastore, nor without the secret.
 func TestReplicasShareTheirKeys(t *testing.T) {
@@ -63,26 +74,49 @@ func TestReplicasShareTheirKeys(t *testing.T) {
 	if _, _, err := replica(other); err == nil {
 		t.Error("a secret of 5 bytes is taken")
 	}
-	changed := 0
+	changed, leads := 0, true
+	said := func() { changed++ }
+	steps := sharedAuthorities{keysA, a, func() bool { return leads }, said}
 	same := func() {
 		t.Helper()
-		fatal(a.give(t.Context()))
-		fatal(b.refresh(t.Context(), keysB, func() { changed++ }))
-		if string(keysA.Bundle()) != string(keysB.Bundle()) || keysA.Pin() != keysB.Pin() {
-			t.Errorf("the bundles differ after %+v", keysA.Authorities().Phase)
+		fatal(b.refresh(t.Context(), keysB, said))
+		if keysA.Pin() != keysB.Pin() || phase(keysA) != phase(keysB) {
+			t.Errorf("%s, and at the other one %s", phase(keysA), phase(keysB))
 		}
 	}
 	same()
 	if changed != 0 {
 		t.Error("nothing changed, and it was said")
 	}
-	for _, step := range []func() error{keysA.Announce, keysA.Switch, keysA.Retire} {
-		fatal(step())
+	for _, step := range []func() error{steps.Announce, steps.Switch, steps.Retire} {
+		before := phase(keysA)
+		for name, why := range map[string]func(bool){
+			"the datastore is away": func(is bool) { there["away"] = map[bool][]byte{true: {1}}[is] },
+			"it leads no more":      func(is bool) { leads = !is },
+		} {
+			why(true)
+			if err := step(); err == nil || phase(keysA) != before {
+				t.Errorf("%s: %v, and %s is now %s", name, err, before, phase(keysA))
+			}
+			why(false)
+		}
 		same()
+		fatal(step())
+		same() // without another word from the leader, which may be dead
 	}
 	if changed != 3 {
 		t.Errorf("%d changes were said", changed)
 	}
+	// What another replica did as the leader counts, and a step that does not follow it is none.
+	fatal(sharedAuthorities{keysB, b, func() bool { return true }, said}.Announce())
+	if err := steps.Announce(); !errors.Is(err, pki.ErrPhase) {
+		t.Errorf("announced twice: %v", err)
+	}
+	same()
+	fatal(steps.Switch())
+	same()
+	fatal(steps.Retire())
+	same()
 	entries, _ := os.ReadDir(b.dir)
 	if mine, _ := os.ReadDir(a.dir); len(mine) != len(entries) {
 		t.Errorf("%d and %d files: what was retired is left", len(mine), len(entries))

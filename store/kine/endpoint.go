@@ -212,10 +212,19 @@ func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, er
 	return s.shared.keep(ctx, "shared/"+name, value)
 }
 
-// Replace stores a value in a shared database in place of the one that is there.
-func (s *Store) Replace(ctx context.Context, name string, value []byte) error {
-	_, err := s.shared.db.ExecContext(ctx, `INSERT INTO skerry (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, "shared/"+name, value)
-	return err
+// ErrReplaced is returned by Replace when another replica has written the value meanwhile.
+var ErrReplaced = errors.New("another replica has changed this in the datastore meanwhile")
+
+// Replace stores a value in a shared database in place of old. ErrReplaced means that old is not there any more, and nothing is stored.
+func (s *Store) Replace(ctx context.Context, name string, old, value []byte) error {
+	done, err := s.shared.db.ExecContext(ctx, `UPDATE skerry SET value = $3 WHERE name = $1 AND value = $2`, "shared/"+name, old, value)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(ErrReplaced, err)
+	}
+	return nil
 }
 
 // Kept is the value under a name in a shared database; nil when there is none.

@@ -229,8 +229,11 @@ func eras(t *testing.T, a, b *Store) {
 			t.Errorf("kept %q, %v", got, err)
 		}
 	}
-	if err := b.Replace(t.Context(), "keys", []byte("new")); err != nil {
+	if err := b.Replace(t.Context(), "keys", []byte("1"), []byte("new")); err != nil {
 		t.Fatal(err)
+	}
+	if err := a.Replace(t.Context(), "keys", []byte("1"), []byte("newer")); !errors.Is(err, ErrReplaced) {
+		t.Errorf("replaced what is not there any more: %v", err)
 	}
 	if got, err := a.Kept(t.Context(), "keys"); err != nil || string(got) != "new" {
 		t.Errorf("replaced by %q, %v", got, err)
