@@ -52,6 +52,7 @@ type bench struct {
 	spaceConfig    string
 	center         *drive.Center
 	agent          *drive.Process
+	scraped        scraped
 	link           *link
 	stop           []func()
 }
@@ -130,7 +131,12 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	b.say("start a center, and an agent behind a link that counts")
-	if b.center, err = b.StartCenter(ctx, "center", ""); err != nil {
+	if b.wants("soak") {
+		if b.scraped, err = freeAddresses(); err != nil {
+			return err
+		}
+	}
+	if b.center, err = b.StartCenter(ctx, "center", "", b.scraped.center.args()...); err != nil {
 		return err
 	}
 	b.stop = append(b.stop, b.center.Stop)
@@ -142,7 +148,7 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, "--token", token); err != nil {
+	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, append(b.scraped.agent.args(), "--token", token)...); err != nil {
 		return err
 	}
 	b.stop = append(b.stop, b.agent.Stop)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// memory is what the kernel says of a process, in KiB.
-type memory struct{ rss, anon float64 }
+// memory is what the kernel says of a process, in KiB, and what the process says itself: of its heap, what the last collection of garbage has found in use, and
+// for how many events the watch caches of a center have room, which follows the rate of writes.
+type memory struct{ rss, anon, live, events float64 }
 
 func memoryOf(pid int) (m memory, err error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
@@ -36,6 +38,41 @@ func memoryOf(pid int) (m memory, err error) {
 		return m, fmt.Errorf("process %d tells no VmRSS", pid)
 	}
 	return m, nil
+}
+
+// withLive is memoryOf with what the metrics of the process say at an address.
+func withLive(ctx context.Context, pid int, address string) (m memory, err error) {
+	if m, err = memoryOf(pid); err != nil {
+		return m, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return m, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return m, fmt.Errorf("read metrics: %w", err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		value, err := strconv.ParseFloat(text, 64)
+		switch family, _, _ := strings.Cut(name, "{"); {
+		case err != nil: // a comment
+		case family == "go_gc_heap_live_bytes":
+			m.live = value / 1024
+		case family == "apiserver_watch_cache_capacity":
+			m.events += value
+		}
+	}
+	if m.live == 0 {
+		return m, fmt.Errorf("process %d tells nothing of its heap (%s, %v)", pid, answer.Status, lines.Err())
+	}
+	return m, lines.Err()
 }
 
 // settled returns the memory once it has been steady for a while: garbage is collected and returned only with time.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"skerry.dev/skerry/testenv/figure"
 )
 
 // What a soak puts on the target: soakApps Deployments of soakReplicas Pods, and ConfigMaps that make it soakObjects in all.
@@ -22,15 +20,16 @@ const (
 const (
 	soakRound   = time.Second
 	soakChanges = 5
-	soakSamples = 10 * time.Second
 	// soakCrowd is how many Pods there may be: where the cluster is too slow to remove the old ones no Deployment is rolled, because what
 	// grows then is what there is to know.
 	soakCrowd = soakApps * soakReplicas * 11 / 10
 )
 
-// soak churns 1,000 objects and 3,000 Pods for a while and prints what the agent and the center hold, and by how much that grows: the
-// median of the last quarter of the samples against that of the second; the first quarter is for warming up.
+// soak churns 1,000 objects and 3,000 Pods for a while and prints what the agent and the center hold, and by how much that grows once they are warm.
 func (b *bench) soak(ctx context.Context) error {
+	if b.soakFor < soakLeast {
+		return fmt.Errorf("soak for %s at least: the first %s are for getting warm", soakLeast, soakWarm)
+	}
 	if err := b.nodes(ctx, soakApps*soakReplicas/100+8); err != nil {
 		return err
 	}
@@ -58,8 +57,8 @@ func (b *bench) soak(ctx context.Context) error {
 		return err
 	}
 	b.say("churn for %s", b.soakFor)
+	grown := []*growth{{name: "agent", pid: b.agent.PID(), metrics: b.scraped.agent}, {name: "center", pid: b.center.PID(), metrics: b.scraped.center}}
 	began, sampled, most, crowded := time.Now(), time.Time{}, 0, false
-	var agent, center []memory
 	for round := 0; time.Since(began) < b.soakFor; round++ {
 		if err := b.churn(ctx, round, !crowded); err != nil {
 			return err
@@ -71,15 +70,11 @@ func (b *bench) soak(ctx context.Context) error {
 				return err
 			}
 			most, crowded = max(most, n), n > soakCrowd
-			for _, p := range []struct {
-				pid int
-				to  *[]memory
-			}{{b.agent.PID(), &agent}, {b.center.PID(), &center}} {
-				m, err := memoryOf(p.pid)
-				if err != nil {
+			for _, g := range grown {
+				if err := g.sample(ctx, sampled.Sub(began)); err != nil {
 					return err
 				}
-				*p.to = append(*p.to, m)
+				b.say("%s after %s: %s; %d Pods", g.name, sampled.Sub(began).Round(time.Second), g.last(), n)
 			}
 		}
 		select {
@@ -88,11 +83,8 @@ func (b *bench) soak(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	for _, p := range []struct {
-		name    string
-		samples []memory
-	}{{"agent", agent}, {"center", center}} {
-		if err := b.printGrowth(p.name, p.samples, most); err != nil {
+	for _, g := range grown {
+		if err := g.print(b.report, fmt.Sprintf("in %s of churn, the first %s left out; at most %d Pods", b.soakFor, soakWarm, most)); err != nil {
 			return err
 		}
 	}
@@ -143,29 +135,4 @@ func (b *bench) churn(ctx context.Context, round int, roll bool) error {
 	}
 	_, err := b.ours.Do(ctx, "DELETE", fmt.Sprintf("%s/comes-and-goes-%d", configMaps(ourNS), round-1), "", nil)
 	return err
-}
-
-func (b *bench) printGrowth(name string, samples []memory, most int) error {
-	quarter := len(samples) / 4
-	if quarter < 3 {
-		return fmt.Errorf("%d samples of %s are too few to tell its growth: soak for longer", len(samples), name)
-	}
-	of := func(part []memory, value func(memory) float64) float64 {
-		var v []float64
-		for _, m := range part {
-			v = append(v, value(m))
-		}
-		return figure.Median(v)
-	}
-	for _, v := range []struct {
-		what  string
-		value func(memory) float64
-	}{{"rss", func(m memory) float64 { return m.rss }}, {"anon", func(m memory) float64 { return m.anon }}} {
-		before, after := of(samples[quarter:2*quarter], v.value), of(samples[3*quarter:], v.value)
-		if err := b.print(figure.Line{Figure: fmt.Sprintf("%s-%s-growth", name, v.what), Value: 100 * (after - before) / before, Unit: "%", Goal: figure.Of(1),
-			N: len(samples), Note: fmt.Sprintf("%.1f -> %.1f MiB in %s of churn; at most %d Pods", before/1024, after/1024, b.soakFor, most)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
