@@ -52,6 +52,15 @@ func (b *bodies) get(k store.Key, h store.Hash) []byte {
 	return nil
 }
 
+// drop forgets the body of an object that is gone.
+func (b *bodies) drop(k store.Key, h store.Hash) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if it, ok := b.items[k]; ok && it.hash == h {
+		b.remove(k, it)
+	}
+}
+
 func (b *bodies) remove(k store.Key, it *body) {
 	b.order.Remove(it.place)
 	b.size -= len(it.bytes)

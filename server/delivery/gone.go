@@ -10,6 +10,7 @@ func (s *step) gone(k store.Key) {
 		return
 	}
 	source := o.source
+	d.bodies.drop(k, o.hash) // one that was made anew may be there under the key already
 	o.present, o.hash = false, store.Hash{}
 	touched := s.disconnect(o)
 	delete(d.holds, o)
