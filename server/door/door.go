@@ -102,6 +102,9 @@ func New(cfg Config) *Door {
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 
+// Rest gives back memory that was of use for a moment only.
+func (d *Door) Rest() { d.shared.Rest() }
+
 // Handler serves enrolment, at enroll.Path and before authentication.
 func (d *Door) Handler() http.Handler {
 	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle, Log: d.cfg.Log})

@@ -3,14 +3,20 @@ package delta
 import (
 	"context"
 	"sync"
+	"time"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// sharedBytes bounds what is kept for other senders: a change reaches all connected receivers within moments.
-const sharedBytes = 8 << 20
+// Bounds of what is kept. A change reaches all connected receivers within moments, so a piece is of use to other senders for a short time only; the body that
+// it leads to is needed, compressed, until the next version.
+const (
+	pieceBytes = 6 << 20
+	pieceTime  = time.Minute
+	baseBytes  = 2 << 20
+)
 
 // Shared makes what a body is on the wire once for all senders of a process that send the same objects: a change on a thousand targets is
 // rendered, compared with the version before and compressed once. It holds only bodies whose hash is theirs, by that hash. What it has
@@ -19,10 +25,19 @@ type Shared struct {
 	codec *compress.Codec
 
 	mu     sync.RWMutex
-	bodies map[store.Hash][]byte // compressed
 	pieces map[step]*piece
-	order  []func() int // forget the oldest; each tells how many bytes that were
-	bytes  int
+	kept   []kept                // those that are made, oldest first
+	bytes  int                   // of these
+	bases  map[store.Hash][]byte // bodies, compressed
+	order  []store.Hash          // of bases, oldest first
+	packed int                   // bytes of bases
+}
+
+// kept is a piece that others may use.
+type kept struct {
+	at   step
+	made *piece
+	when time.Time
 }
 
 // step is the way from a body that a receiver has, or from none, to another.
@@ -38,9 +53,11 @@ type piece struct {
 	packed     []byte
 }
 
+func (p *piece) size() int { return len(p.body) + len(p.packed) + len(p.patch) }
+
 // NewShared returns one that has nothing yet.
 func NewShared() *Shared {
-	return &Shared{codec: compress.Thorough(), bodies: map[store.Hash][]byte{}, pieces: map[step]*piece{}}
+	return &Shared{codec: compress.Thorough(), pieces: map[step]*piece{}, bases: map[store.Hash][]byte{}}
 }
 
 // item makes what crosses of an entry to a receiver that has the body from; ok is false when the feed does not give the body of the entry.
@@ -113,7 +130,7 @@ func (s *Shared) make(ctx context.Context, feed *store.Feed, p *piece, e store.E
 // body returns a body by its hash, nil when it is not known any more.
 func (s *Shared) body(h store.Hash) []byte {
 	s.mu.RLock()
-	packed := s.bodies[h]
+	packed := s.bases[h]
 	s.mu.RUnlock()
 	if packed == nil {
 		return nil
@@ -129,22 +146,39 @@ func (s *Shared) body(h store.Hash) []byte {
 func (s *Shared) keep(at step, p *piece, whole []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := len(p.body) + len(p.packed) + len(p.patch)
-	s.bytes += size
-	s.order = append(s.order, func() int {
-		if s.pieces[at] == p {
-			delete(s.pieces, at)
-		}
-		return size
-	})
-	if _, known := s.bodies[at.to]; !known && len(p.body) <= wire.MaxPatchBody {
-		s.bodies[at.to] = whole
-		s.bytes += len(whole)
-		s.order = append(s.order, func() int { delete(s.bodies, at.to); return len(whole) })
+	now := time.Now()
+	s.kept = append(s.kept, kept{at, p, now})
+	s.bytes += p.size()
+	s.forget(now)
+	if _, known := s.bases[at.to]; known || len(p.body) > wire.MaxPatchBody {
+		return
 	}
-	for s.bytes > sharedBytes && len(s.order) > 0 {
-		s.bytes -= s.order[0]()
-		s.order[0] = nil
-		s.order = s.order[1:]
+	s.bases[at.to] = whole
+	s.order = append(s.order, at.to)
+	for s.packed += len(whole); s.packed > baseBytes; s.order = s.order[1:] {
+		s.packed -= len(s.bases[s.order[0]])
+		delete(s.bases, s.order[0])
+	}
+}
+
+// Rest forgets the pieces that have had their time: without it the last ones would stay until the next change.
+func (s *Shared) Rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(time.Now())
+}
+
+// forget drops the pieces that are too old or too many. The caller holds the lock.
+func (s *Shared) forget(now time.Time) {
+	for len(s.kept) > 0 && (s.bytes > pieceBytes || now.Sub(s.kept[0].when) >= pieceTime) {
+		k := s.kept[0]
+		s.bytes -= k.made.size()
+		if s.pieces[k.at] == k.made {
+			delete(s.pieces, k.at)
+		}
+		s.kept[0] = kept{}
+		if s.kept = s.kept[1:]; len(s.kept) == 0 {
+			s.kept = nil
+		}
 	}
 }
