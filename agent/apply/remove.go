@@ -187,6 +187,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
 	a.Inventory.Delete(e.Key)
 	a.going.end(e.Key)
+	a.drifts.close(e.Key)
 	a.Reports.Removed(e.Key)
 	select {
 	case a.finished <- e:

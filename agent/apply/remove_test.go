@@ -1,0 +1,41 @@
+package apply
+
+import (
+	"log/slog"
+	"testing"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+type noDisk struct{}
+
+func (noDisk) Write(map[store.Key]inventory.Record, ...store.Key) error { return nil }
+func (noDisk) Each(func(store.Key, inventory.Record) error) error       { return nil }
+
+type noReports struct{}
+
+func (noReports) Applied(store.Key, inventory.Record, *target.Object) {}
+func (noReports) Refused(store.Key, string, store.ReportError)        {}
+func (noReports) Removed(store.Key)                                   {}
+
+// Nothing is remembered of an object that is removed, whatever others had done to it: names come and go for years.
+func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
+	known, err := inventory.Open(noDisk{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := New(Config{Inventory: known, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
+	k := key("configmaps", "n", "a")
+	known.Put(k, inventory.Record{UID: "1"})
+	a.drifts.note(k, 7)
+	a.drifts.handle(k, 7)
+	a.going.begin(k, "1")
+	if err := a.finish(t.Context(), store.Entry{Key: k, Tombstone: true}, "deleted"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := known.Get(k); ok || len(a.drifts.seen) != 0 || len(a.going.uids) != 0 {
+		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.going.uids)
+	}
+}
