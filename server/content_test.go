@@ -85,8 +85,8 @@ func mirroredPods(t *testing.T, c *center) {
 	if pod.Status.Phase != corev1.PodRunning {
 		t.Errorf("created with status %+v", pod.Status)
 	}
-	if age := pod.CreationTimestamp.UTC().Format(time.RFC3339); age != "2026-01-02T03:04:05Z" || len(pod.Annotations) != 1 {
-		t.Errorf("created at %s with annotations %v: not the reported Pod's age", age, pod.Annotations)
+	if age := pod.CreationTimestamp.UTC().Format(time.RFC3339); age != "2026-01-02T03:04:05Z" || len(pod.Annotations) != 1 || pod.ManagedFields != nil {
+		t.Errorf("created at %s with annotations %v and managers %v: not the reported Pod's age", age, pod.Annotations, pod.ManagedFields)
 	}
 	pod.Annotations[v1alpha1.AnnotationReportedCreation] = "2026-01-02T03:04:05Z"
 	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodSucceeded
@@ -94,6 +94,12 @@ func mirroredPods(t *testing.T, c *center) {
 	must(t, err)
 	if pod.Status.Phase != corev1.PodSucceeded || pod.Spec.NodeName != "node" || len(pod.Annotations) != 1 {
 		t.Errorf("updated to %s on %q with annotations %v", pod.Status.Phase, pod.Spec.NodeName, pod.Annotations)
+	}
+	pod.Status.Message = "done"
+	pod, err = own.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	must(t, err)
+	if pod.Status.Message != "done" || pod.ManagedFields != nil {
+		t.Errorf("a mirrored Pod of which only the center sets fields says who does: %v", pod.ManagedFields)
 	}
 	user := clients(t, c.admin("team")).CoreV1().Pods("default")
 	_, err = user.Patch(ctx, "m", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})

@@ -55,6 +55,14 @@ func isReported(ctx context.Context, obj runtime.Object) bool {
 	return has && from != ""
 }
 
+// unmanaged takes off a mirror who set which of its fields: nobody but the center may, and of a Pod that would be a fifth of what it takes in the
+// store and, version by version, in the caches.
+func unmanaged(ctx context.Context, obj runtime.Object) {
+	if isReported(ctx, obj) {
+		object(obj).SetManagedFields(nil)
+	}
+}
+
 type mirrorCreate struct{ rest.RESTCreateStrategy }
 
 func (s mirrorCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {

@@ -99,6 +99,7 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err := becomeImported(obj); err != nil {
 		return err
 	}
+	unmanaged(ctx, obj)
 	parsed, known := s.all.parse(k)
 	if !known {
 		return withoutSpace(to.Create(ctx, k, obj, out, ttl), key)
@@ -188,6 +189,9 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 	stripped := func(in runtime.Object, m storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		clearKey(in)
 		next, ttl, err := update(in, m)
+		if err == nil {
+			unmanaged(ctx, next)
+		}
 		if parsed, known := s.all.parse(k); err == nil && known {
 			err = s.all.usage.grows(ctx, parsed, in, next)
 		}
