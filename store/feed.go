@@ -43,7 +43,6 @@ type Feed struct {
 	floor  int64
 	dead   int
 	outer  [Fanout]Digest
-	wake   chan struct{} // closed at the next change; nil until somebody waits
 
 	bell Bell
 }
@@ -146,10 +145,6 @@ func (f *Feed) apply(revision int64, changes []Change) int {
 	f.head = revision
 	if n > 0 {
 		f.compact()
-		if f.wake != nil {
-			close(f.wake)
-			f.wake = nil
-		}
 	}
 	return n
 }

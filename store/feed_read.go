@@ -98,16 +98,6 @@ func (f *Feed) Get(k Key) (Entry, bool) {
 // Body renders the body of a live key.
 func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return f.body(ctx, k) }
 
-// Changed returns a channel that is closed at the next change. Take it before reading, so that no change is missed.
-func (f *Feed) Changed() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.wake == nil {
-		f.wake = make(chan struct{})
-	}
-	return f.wake
-}
-
 // Watch has a function called after each change, until stop is called; when stop has returned, it does not run. It must not block.
 func (f *Feed) Watch(changed func()) (stop func()) { return f.bell.On(changed) }
 

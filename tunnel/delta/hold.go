@@ -85,8 +85,18 @@ func (r *receiver) hold(why error) error {
 
 // held is what Send does while the receiver holds: it looks how the two differ, and looks again when the feed has changed.
 func (s *sender) held(ctx context.Context, at store.Position, why error) error {
+	changed := make(chan struct{}, 1) // one slot: it has changed since it was last looked at
+	defer s.feed.Watch(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
 	for {
-		changed := s.feed.Changed()
+		select {
+		case <-changed:
+		default:
+		}
 		if err := s.look(ctx, at, why); err != nil {
 			return err
 		}
