@@ -25,7 +25,7 @@ func TestAdmission(t *testing.T) {
 		API:        server.FurnishAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) }})
 	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
-		config.Used, config.Seats, config.Outbound = f.Use, 8, loopbackAllowed()
+		config.Used, config.Seats, config.Outbound, config.EventTTL = f.Use, 8, loopbackAllowed(), 2*time.Second
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var controllers sync.WaitGroup
@@ -38,7 +38,7 @@ func TestAdmission(t *testing.T) {
 		name string
 		test func(*testing.T, *center, string)
 	}{
-		{"furnished", furnished}, {"roles", roles}, {"pages", knownPages}, {"policies", policies}, {"types", typeChecks}, {"finished", jobTTL}, {"hooks", hooks}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
+		{"furnished", furnished}, {"roles", roles}, {"pages", knownPages}, {"policies", policies}, {"types", typeChecks}, {"finished", jobTTL}, {"hooks", hooks}, {"events", eventTTL}, {"security", podSecurity}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.createSpace(part.name, "Delete")
@@ -72,21 +72,21 @@ func furnished(t *testing.T, c *center, space string) {
 		t.Error("no token")
 	}
 	// The namespace kube-system may be as new as the request.
-	within(t, 10*time.Second, "both namespaces are furnished", func() bool { return len(names()) == 4 })
+	within(t, time.Minute, "both namespaces are furnished", func() bool { return len(names()) == 4 })
 	_, err = api.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
 	must(t, err)
-	within(t, 10*time.Second, "a new namespace is furnished", func() bool {
+	within(t, time.Minute, "a new namespace is furnished", func() bool {
 		_, err := api.ServiceAccounts("web").Get(ctx, "default", metav1.GetOptions{})
 		cm, err2 := api.ConfigMaps("web").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && err2 == nil && cm.Data["ca.crt"] == "authorities"
 	})
 	must(t, api.ServiceAccounts("web").Delete(ctx, "default", metav1.DeleteOptions{}))
-	within(t, 10*time.Second, "what is deleted is made again", func() bool {
+	within(t, time.Minute, "what is deleted is made again", func() bool {
 		_, err := api.ServiceAccounts("web").Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	})
 	must(t, api.Namespaces().Delete(ctx, "web", metav1.DeleteOptions{}))
-	within(t, 20*time.Second, "a furnished namespace goes", func() bool {
+	within(t, time.Minute, "a furnished namespace goes", func() bool {
 		_, err := api.Namespaces().Get(ctx, "web", metav1.GetOptions{})
 		return err != nil
 	})

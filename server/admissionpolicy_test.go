@@ -56,7 +56,7 @@ func policies(t *testing.T, c *center, space string) {
 		_, err := api.CoreV1().ConfigMaps(ns).Create(ctx, configMap("try", data), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	within(t, 10*time.Second, "a policy takes effect", func() bool { return attempt("default", three) != nil })
+	within(t, time.Minute, "a policy takes effect", func() bool { return attempt("default", three) != nil })
 	if err := attempt("default", three); !apierrors.IsInvalid(err) ||
 		!strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'few' with binding 'few' denied request: at most 2 entries in default") {
 		t.Errorf("three entries: %v", err)
@@ -65,7 +65,7 @@ func policies(t *testing.T, c *center, space string) {
 	check(t, attempt("kube-system", three))
 	_, err = api.CoreV1().ConfigMaps("kube-system").Update(ctx, configMap("limits", map[string]string{"max": "3"}), metav1.UpdateOptions{})
 	must(t, err)
-	within(t, 10*time.Second, "another parameter takes effect", func() bool { return attempt("default", three) == nil })
+	within(t, time.Minute, "another parameter takes effect", func() bool { return attempt("default", three) == nil })
 	_, err = clients(t, c.admin("furnished")).CoreV1().ConfigMaps("default").Create(ctx, configMap("try", map[string]string{"a": "", "b": "", "c": "", "d": ""}),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	check(t, err) // another space
@@ -90,13 +90,13 @@ func policies(t *testing.T, c *center, space string) {
 		must(t, err)
 	}
 	var got *corev1.ConfigMap
-	within(t, 10*time.Second, "mutating policies take effect", func() bool {
+	within(t, time.Minute, "mutating policies take effect", func() bool {
 		got, err = api.CoreV1().ConfigMaps("default").Create(ctx, configMap("try", nil), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && got.Labels["merged"] != "" && got.Data["patched"] != ""
 	})
 	// What is wrong with a policy refuses what it is about, and it can be deleted.
 	must(t, reg.ValidatingAdmissionPolicies().Delete(ctx, "few", metav1.DeleteOptions{}))
-	within(t, 10*time.Second, "a deleted policy has no effect", func() bool {
+	within(t, time.Minute, "a deleted policy has no effect", func() bool {
 		return attempt("default", map[string]string{"a": "", "b": "", "c": "", "d": ""}) == nil
 	})
 }
@@ -167,7 +167,7 @@ func hooks(t *testing.T, c *center, space string) {
 		return maps.Create(ctx, configMap(name, nil), o)
 	}
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	within(t, 10*time.Second, "webhooks take effect", func() bool {
+	within(t, time.Minute, "webhooks take effect", func() bool {
 		cm, err := create("good", dryRun)
 		_, refused := create("bad", dryRun)
 		return err == nil && cm.Data["from"] == "hook" && refused != nil
@@ -198,12 +198,12 @@ func hooks(t *testing.T, c *center, space string) {
 		Webhooks: []registrationv1.ValidatingWebhook{{Name: "away.example.com", ClientConfig: at("/away"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
 			Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)}}}}, metav1.CreateOptions{})
 	must(t, err)
-	within(t, 10*time.Second, "a webhook that leads elsewhere takes effect", func() bool { _, err = create("led", dryRun); return err != nil })
+	within(t, time.Minute, "a webhook that leads elsewhere takes effect", func() bool { _, err = create("led", dryRun); return err != nil })
 	if !strings.Contains(err.Error(), "does not connect to 127.0.0.2") || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
 		t.Errorf("led elsewhere: %v", err)
 	}
 	must(t, reg.ValidatingWebhookConfigurations().Delete(ctx, "away", metav1.DeleteOptions{}))
-	within(t, 10*time.Second, "it is gone", func() bool { _, err := create("led", dryRun); return err == nil })
+	within(t, time.Minute, "it is gone", func() bool { _, err := create("led", dryRun); return err == nil })
 	// A webhook that is gone refuses, or not, as its failurePolicy says.
 	answers.Close()
 	if _, err := create("other", dryRun); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed calling webhook") {
@@ -218,7 +218,7 @@ func hooks(t *testing.T, c *center, space string) {
 		}
 		must(t, err)
 	}
-	within(t, 10*time.Second, "failurePolicy Ignore takes effect", func() bool {
+	within(t, time.Minute, "failurePolicy Ignore takes effect", func() bool {
 		_, err := create("other", dryRun)
 		return err == nil
 	})

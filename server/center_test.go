@@ -145,9 +145,9 @@ func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apis
 		})
 	}
 	t.Cleanup(c.stop)
-	within(t, 20*time.Second, "API ready", func() bool { return closed(c.api.Ready()) })
+	within(t, time.Minute, "API ready", func() bool { return closed(c.api.Ready()) })
 	all.Go(func() { check(t, spaces.Run(ctx)) })
-	within(t, 20*time.Second, "spaces ready", func() bool { return closed(spaces.Ready()) })
+	within(t, time.Minute, "spaces ready", func() bool { return closed(spaces.Ready()) })
 	return c
 }
 
@@ -171,7 +171,7 @@ func (c *center) createSpace(name, policy string) {
 	must(c.t, unstructured.SetNestedField(obj.Object, policy, "spec", "deletionPolicy"))
 	_, err := dyn(c.t, c.admin("root")).Resource(spacesGVR).Create(c.t.Context(), obj, metav1.CreateOptions{})
 	must(c.t, err)
-	within(c.t, 30*time.Second, "space "+name, func() bool {
+	within(c.t, time.Minute, "space "+name, func() bool {
 		obj, err := dyn(c.t, c.admin("root")).Resource(spacesGVR).Get(c.t.Context(), name, metav1.GetOptions{})
 		must(c.t, err)
 		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")

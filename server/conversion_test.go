@@ -104,7 +104,7 @@ func TestConversionWebhook(t *testing.T) {
 		must(t, err)
 		letter := object("example.com/v1", "Letter", "", "a")
 		letter.Object["spec"] = map[string]any{"text": "hello from " + space}
-		within(t, 10*time.Second, "letters in "+space, func() bool {
+		within(t, time.Minute, "letters in "+space, func() bool {
 			_, err := d.Resource(v1).Namespace("default").Create(ctx, letter.DeepCopy(), metav1.CreateOptions{})
 			return err == nil
 		})

@@ -80,6 +80,7 @@ func TestIdentity(t *testing.T) {
 	t.Run("oidc", func(t *testing.T) { people(t, c, p) })
 	t.Run("impersonation", func(t *testing.T) { impersonation(t, c) })
 	t.Run("reviews", func(t *testing.T) { reviews(t, c) })
+	t.Run("issuers", func(t *testing.T) { issuers(t, c) })
 	c.stop()
 	t.Run("audit", func(t *testing.T) { audited(t, log) })
 }
@@ -100,7 +101,7 @@ func people(t *testing.T, c *center, p *provider) {
 	}
 	bind(t, c, "team", "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "oidc:devs"})
 	alice := p.token(t, "alice", "devs")
-	within(t, 20*time.Second, "the provider's keys are known", func() bool {
+	within(t, time.Minute, "the provider's keys are known", func() bool {
 		_, err := as("team", alice).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -174,6 +175,46 @@ func reviews(t *testing.T, c *center) {
 		if out.Status.Authenticated != x.want || out.Status.User.Username != user {
 			t.Errorf("reviewed in %s for %v: %+v", x.space, x.audiences, out.Status)
 		}
+	}
+}
+
+// issuers: a space says who issues its ServiceAccounts' tokens and with which keys they are checked, to those alone who may ask.
+func issuers(t *testing.T, c *center) {
+	ctx, admin := t.Context(), clients(t, c.admin("team"))
+	out, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	must(t, err)
+	robot := rest.AnonymousClientConfig(c.admin("team"))
+	robot.BearerToken = out.Status.Token
+	get := func(config *rest.Config, path string, into any) error {
+		raw, err := clients(t, config).Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Raw()
+		if err == nil {
+			err = json.Unmarshal(raw, into)
+		}
+		return err
+	}
+	var about struct {
+		Issuer  string
+		JWKSURI string `json:"jwks_uri"`
+	}
+	must(t, get(robot, "/.well-known/openid-configuration", &about))
+	if about.Issuer != "https://center.test/clusters/team" || about.JWKSURI != about.Issuer+"/openid/v1/jwks" {
+		t.Errorf("team says %+v", about)
+	}
+	var keys jose.JSONWebKeySet
+	must(t, get(robot, "/openid/v1/jwks", &keys))
+	token, err := jwt.ParseSigned(out.Status.Token)
+	must(t, err)
+	var claims jwt.Claims
+	must(t, token.Claims(keys.Key(token.Headers[0].KeyID)[0].Key, &claims))
+	if claims.Issuer != about.Issuer || claims.Subject != "system:serviceaccount:default:robot" {
+		t.Errorf("the token says %+v", claims)
+	}
+	must(t, get(c.admin("team-b"), "/.well-known/openid-configuration", &about))
+	if about.Issuer != "https://center.test/clusters/team-b" {
+		t.Errorf("team-b says %+v", about)
+	}
+	if err := get(c.as("team", "stranger"), "/openid/v1/jwks", &keys); !apierrors.IsForbidden(err) {
+		t.Errorf("a stranger asks for the keys: %v", err)
 	}
 }
 

@@ -58,12 +58,12 @@ func creator(t *testing.T, c *center) {
 	carol := dyn(t, c.as("root", "carol")).Resource(spacesGVR)
 	mine := object("skerry.dev/v1alpha1", "Space", "", "carols")
 	mine.SetAnnotations(map[string]string{v1alpha1.AnnotationCreator: "dave"})
-	within(t, 5*time.Second, "carol may make spaces", func() bool {
+	within(t, time.Minute, "carol may make spaces", func() bool {
 		_, err = carol.Create(ctx, mine, metav1.CreateOptions{})
 		return !apierrors.IsForbidden(err)
 	})
 	must(t, err)
-	within(t, 5*time.Second, "carol is admin of her space", func() bool {
+	within(t, time.Minute, "carol is admin of her space", func() bool {
 		_, err = clients(t, c.as("carols", "carol")).CoreV1().Secrets("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -83,7 +83,7 @@ func creator(t *testing.T, c *center) {
 	must(t, clients(t, c.admin("carols")).RbacV1().ClusterRoleBindings().Delete(ctx, "skerry:creator", metav1.DeleteOptions{}))
 	_, err = d.Resource(spacesGVR).Patch(ctx, "carols", types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Delete"}}`), metav1.PatchOptions{})
 	must(t, err)
-	within(t, 5*time.Second, "the change is settled", func() bool {
+	within(t, time.Minute, "the change is settled", func() bool {
 		s, err := d.Resource(spacesGVR).Get(ctx, "carols", metav1.GetOptions{})
 		return err == nil && strings.Contains(fmt.Sprint(s.Object["status"]), fmt.Sprintf("observedGeneration:%d", s.GetGeneration()))
 	})
@@ -92,7 +92,7 @@ func creator(t *testing.T, c *center) {
 	}
 	must(t, root.RbacV1().ClusterRoleBindings().Delete(ctx, "space-makers", metav1.DeleteOptions{}))
 	must(t, d.Resource(spacesGVR).Delete(ctx, "carols", metav1.DeleteOptions{}))
-	within(t, 10*time.Second, "deletion of carol's space", func() bool {
+	within(t, time.Minute, "deletion of carol's space", func() bool {
 		_, err := d.Resource(spacesGVR).Get(ctx, "carols", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -123,7 +123,7 @@ func importedObjects(t *testing.T, c *center) {
 	editor.Object["subjects"] = []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "erin"}}
 	_, err := dyn(t, c.admin("team")).Resource(rbacGVR("clusterrolebindings")).Create(ctx, editor, metav1.CreateOptions{})
 	must(t, err)
-	within(t, 5*time.Second, "erin is admin of team", func() bool {
+	within(t, time.Minute, "erin is admin of team", func() bool {
 		_, err := clients(t, c.as("team", "erin")).CoreV1().Secrets("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})

@@ -27,7 +27,7 @@ func TestReadyMeansReady(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	within(t, 30*time.Second, "ready", func() bool {
+	within(t, time.Minute, "ready", func() bool {
 		resp, err := client.Get("https://" + address + "/readyz")
 		if err != nil {
 			return false

@@ -1,6 +1,11 @@
 package server_test
 
 import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -8,8 +13,56 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// pruned: `kubectl apply --prune` fails unless each kind is served that it may remove, see k8s.io/kubectl/pkg/util/prune.
-func pruned(t *testing.T, c *center) {
+// leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md has the reasons.
+const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nodes/status v1/services/proxy
+	v1/pods/attach v1/pods/binding v1/pods/ephemeralcontainers v1/pods/eviction v1/pods/exec v1/pods/log v1/pods/portforward v1/pods/proxy v1/pods/resize
+	apiregistration.k8s.io/v1/apiservices apiregistration.k8s.io/v1/apiservices/status
+	certificates.k8s.io/v1/certificatesigningrequests certificates.k8s.io/v1/certificatesigningrequests/approval certificates.k8s.io/v1/certificatesigningrequests/status
+	discovery.k8s.io/v1/endpointslices
+	flowcontrol.apiserver.k8s.io/v1/flowschemas flowcontrol.apiserver.k8s.io/v1/flowschemas/status
+	flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/status
+	networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs networking.k8s.io/v1/servicecidrs/status
+	node.k8s.io/v1/runtimeclasses
+	resource.k8s.io/v1/deviceclasses resource.k8s.io/v1/resourceclaims resource.k8s.io/v1/resourceclaims/status resource.k8s.io/v1/resourceclaimtemplates resource.k8s.io/v1/resourceslices
+	storage.k8s.io/v1/csidrivers storage.k8s.io/v1/csinodes storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status
+	storage.k8s.io/v1/volumeattributesclasses`
+
+// stable: each resource that a cluster serves at a stable version is served, or is left out with a reason.
+func stable(t *testing.T, c *center) {
+	have := served(t, c)
+	missing := map[string]bool{}
+	for _, name := range strings.Fields(leftOut) {
+		missing[name] = true
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
+	must(t, err)
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "api/discovery/api*__v*.json"))
+	must(t, err)
+	number, all := regexp.MustCompile(`__v[0-9]+\.json$`), 0
+	for _, file := range files {
+		if !number.MatchString(file) {
+			continue
+		}
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		var list metav1.APIResourceList
+		must(t, json.Unmarshal(raw, &list))
+		for _, r := range list.APIResources {
+			name := list.GroupVersion + "/" + r.Name
+			all++
+			if have[name] == missing[name] {
+				t.Errorf("%s: served %v, declared to be left out %v", name, have[name], missing[name])
+			}
+			delete(missing, name)
+		}
+	}
+	if all < 100 || len(missing) > 0 {
+		t.Errorf("upstream has %d resources, and not %v", all, missing)
+	}
+}
+
+// served is every resource in the discovery of a space, with its group and version.
+func served(t *testing.T, c *center) map[string]bool {
 	have := map[string]bool{}
 	_, resources, err := clients(t, c.admin("team")).Discovery().ServerGroupsAndResources()
 	must(t, err)
@@ -18,6 +71,12 @@ func pruned(t *testing.T, c *center) {
 			have[list.GroupVersion+"/"+r.Name] = true
 		}
 	}
+	return have
+}
+
+// pruned: `kubectl apply --prune` fails unless each kind is served that it may remove, see k8s.io/kubectl/pkg/util/prune.
+func pruned(t *testing.T, c *center) {
+	have := served(t, c)
 	for _, kind := range strings.Fields(`v1/configmaps v1/endpoints v1/namespaces v1/persistentvolumeclaims v1/persistentvolumes v1/pods
 		v1/replicationcontrollers v1/secrets v1/services batch/v1/jobs batch/v1/cronjobs networking.k8s.io/v1/ingresses apps/v1/daemonsets
 		apps/v1/deployments apps/v1/replicasets apps/v1/statefulsets`) {
@@ -27,7 +86,7 @@ func pruned(t *testing.T, c *center) {
 	}
 	made := object("v1", "Endpoints", "default", "database")
 	made.Object["subsets"] = []any{map[string]any{"addresses": []any{map[string]any{"ip": "192.0.2.7"}}, "ports": []any{map[string]any{"port": int64(5432)}}}}
-	_, err = dyn(t, c.admin("team")).Resource(schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}).Namespace("default").
+	_, err := dyn(t, c.admin("team")).Resource(schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}).Namespace("default").
 		Create(t.Context(), made, metav1.CreateOptions{})
 	must(t, err)
 }

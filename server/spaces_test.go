@@ -51,6 +51,7 @@ func TestCenter(t *testing.T) {
 	}{
 		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
+		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
@@ -140,7 +141,7 @@ func customResources(t *testing.T, c *center) {
 		must(t, err)
 		w := object(widgets(s).GroupVersion().String(), "Widget", "", "w")
 		w.Object["spec"] = map[string]any{widgets(s).Version: "yes"}
-		within(t, 10*time.Second, "widgets in "+s, func() bool {
+		within(t, time.Minute, "widgets in "+s, func() bool {
 			_, err = d.Resource(widgets(s)).Namespace("default").Create(ctx, w.DeepCopy(), metav1.CreateOptions{})
 			return err == nil
 		})
@@ -168,7 +169,7 @@ func customResources(t *testing.T, c *center) {
 	_, err = d.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
 	must(t, err)
 	must(t, d.Resource(crdsGVR).Delete(ctx, "widgets.example.com", metav1.DeleteOptions{}))
-	within(t, 15*time.Second, "deletion of the definition", func() bool {
+	within(t, time.Minute, "deletion of the definition", func() bool {
 		_, err := d.Resource(crdsGVR).Get(ctx, "widgets.example.com", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -192,7 +193,7 @@ func access(t *testing.T, c *center) {
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "alice"}, {Kind: "ServiceAccount", Namespace: "default", Name: "bot"}}}, metav1.CreateOptions{})
 	must(t, err)
 	alice := clients(t, c.as("team", "alice"))
-	within(t, 5*time.Second, "alice in team", func() bool {
+	within(t, time.Minute, "alice in team", func() bool {
 		_, err := alice.AppsV1().Deployments("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -219,7 +220,7 @@ func access(t *testing.T, c *center) {
 		t.Errorf("a token of team in team-b: %v", err)
 	}
 	must(t, admin.CoreV1().ServiceAccounts("default").Delete(ctx, "bot", metav1.DeleteOptions{}))
-	within(t, 5*time.Second, "the token of a deleted account is refused", func() bool {
+	within(t, time.Minute, "the token of a deleted account is refused", func() bool {
 		_, err = clients(t, bearer("team")).AppsV1().Deployments("default").List(ctx, metav1.ListOptions{})
 		return apierrors.IsUnauthorized(err)
 	})

@@ -41,6 +41,8 @@ type parts struct {
 	tokens    *spaceTokens
 	lifecycle *namespaceLifecycle
 	ranges    *limitRanges
+	security  *podSecurity
+	eventTTL  time.Duration
 	quotas    *quotas
 }
 
@@ -67,7 +69,12 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: &namespaceLifecycle{}, ranges: &limitRanges{}, quotas: charged}
+	lifecycle := &namespaceLifecycle{}
+	security, err := newPodSecurity(lifecycle)
+	if err != nil {
+		return err
+	}
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = newSpaceUsage(), newBorrows()
 	g, factory, err := s.genericConfig(p)
@@ -82,7 +89,7 @@ func (s *Server) build() error {
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
 	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
-	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, profiles: profiles(), used: s.config.Used, log: s.config.Log}
+	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}
@@ -142,7 +149,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, crdGuard{s.config.Outbound},
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
 		borrowGuard{s.borrows, s.config.Store.Client().Client, s.config.Spaces.Has}, p.quotas)
 	return g, factory, nil
 }
@@ -162,6 +169,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.tokens.use(v1)
 			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
 			p.ranges.ranges = v1["limitranges"].(rest.Lister)
+			p.security.pods = v1["pods"].(rest.Lister)
 			p.quotas.use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)

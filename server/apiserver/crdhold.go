@@ -51,6 +51,11 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 		until = time.Now().Add(holdTime)
 		r = r.WithContext(context.WithValue(ctx, heldKey{}, until))
 	}
+	if group, ok := discovered(r.URL.Path); ok && !held && s.defines(r, group) {
+		s.settle(r)
+		s.serve(w, r)
+		return
+	}
 	for s.coming(r) && time.Now().Before(until) {
 		step := time.NewTimer(holdStep)
 		select {

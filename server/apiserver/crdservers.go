@@ -32,12 +32,13 @@ type crdServers struct {
 	mu     sync.Mutex
 	ctx    context.Context            // that of run
 	known  map[string]map[string]bool // definitions of a space, by name: whether its server has still to bring one forward
+	wrote  map[string]time.Time       // when a definition of a space was written last
 	server map[string]*crdServer
 	wake   sync.WaitGroup
 }
 
 func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, idle time.Duration, log *slog.Logger) *crdServers {
-	s := &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, server: map[string]*crdServer{}}
+	s := &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*crdServer{}}
 	s.shared = newSharedDefinitions(c, http.HandlerFunc(s.unserved))
 	return s
 }
@@ -127,6 +128,7 @@ func (s *crdServers) change(e *clientv3.Event) error {
 		return nil
 	}
 	delete(s.known, space)
+	delete(s.wrote, space)
 	if server := s.server[space]; server != nil {
 		ctx := s.ctx
 		s.wake.Go(func() { s.linger(ctx, space, server) })
@@ -170,6 +172,7 @@ func (s *crdServers) put(kv *mvccpb.KeyValue) {
 		s.known[space] = map[string]bool{}
 	}
 	s.known[space][name] = unfinished(kv.Value)
+	s.wrote[space] = time.Now()
 	if s.server[space] == nil && space != ownSpace && s.known[space][name] {
 		s.wake.Go(func() { s.forSpace(space) })
 	}

@@ -15,6 +15,7 @@ type dispatch struct {
 	crds     *crdServers
 	metrics  http.Handler
 	profiles http.Handler
+	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
 	log      *slog.Logger
 }
@@ -35,7 +36,10 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.aboutAll(d.metrics, w, r)
 		case path == profilesPath || strings.HasPrefix(path, profilesPath+"/"):
 			d.aboutAll(d.profiles, w, r)
+		case isIssuerPath(path):
+			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
+			d.crds.settle(r)
 			serveGroups(w, r, native, d.servers(r))
 		case path == openAPIv3Path:
 			serveOpenAPIv3Root(w, r, native, d.servers(r))

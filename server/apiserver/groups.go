@@ -76,7 +76,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 	authz := c.Authorization.Authorizer
 	core := &coreGroup{generic: corerest.GenericConfig{
 		StorageFactory:              sf,
-		EventTTL:                    eventTTL,
+		EventTTL:                    p.eventTTL,
 		LoopbackClientConfig:        c.LoopbackClientConfig,
 		ServiceAccountIssuer:        p.tokens,
 		ServiceAccountMaxExpiration: 24 * time.Hour,
@@ -90,7 +90,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		reviewing{authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}}},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
-		eventsrest.RESTStorageProvider{TTL: eventTTL},
+		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.born},

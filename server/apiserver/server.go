@@ -52,6 +52,8 @@ type Config struct {
 	Seats int
 	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.
 	CustomIdle time.Duration
+	// EventTTL is how long Events are kept; 0 means an hour, as in Kubernetes.
+	EventTTL time.Duration
 	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
 	// once. Empty means no providers.
 	AuthenticationConfig string

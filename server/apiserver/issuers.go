@@ -1,0 +1,39 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/kubernetes/pkg/serviceaccount"
+)
+
+// isIssuerPath tells the paths at which whoever is shown a ServiceAccount token learns how to check it.
+func isIssuerPath(path string) bool {
+	return path == serviceaccount.OpenIDConfigPath || path == serviceaccount.JWKSPath
+}
+
+// ServeHTTP answers for the issuer of the request's space: OIDC discovery, and its keys. Who may ask is a right of the space
+// (system:service-account-issuer-discovery), which its ServiceAccounts have.
+func (t *spaceTokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	space := spaceOf(r.Context())
+	if space == "" || space == anySpace || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		writeStatus(w, errNotFound())
+		return
+	}
+	issuer := t.issuer(space)
+	metadata, err := serviceaccount.NewOpenIDMetadataProvider(issuer, issuer+serviceaccount.JWKSPath, "", t.keys)
+	if err != nil {
+		writeStatus(w, errNotFound()) // an address of the center that is no https
+		return
+	}
+	body, age := metadata.GetConfigJSON()
+	kind := "application/json"
+	if strings.TrimSuffix(r.URL.Path, "/") == serviceaccount.JWKSPath {
+		body, age = metadata.GetKeysetJSON()
+		kind = "application/jwk-set+json"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", age))
+	w.Write(body)
+}
