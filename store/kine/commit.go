@@ -16,9 +16,10 @@ import (
 )
 
 // insertSQL appends a row if the key is what it was when the writer looked: nothing newer of that name is there, and, unless it creates, neither is
-// what it replaces compacted. A write that is refused so is no error of its transaction, and takes no revision.
+// what it replaces compacted. A write that is refused so is no error of its transaction, and takes no revision. What fails otherwise ends the
+// transaction, so SQLite need not be able to undo this statement alone.
 const insertSQL = `
-	INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+	INSERT OR ROLLBACK INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT value FROM kine WHERE id = ?5)
 	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = ?1 AND id > ?5) AND (?2 OR EXISTS (SELECT 1 FROM kine WHERE id = ?5))`
 

@@ -2,25 +2,36 @@ package kine
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
+	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/drivers/sqlite"
 	"github.com/k3s-io/kine/pkg/logstructured"
 	"github.com/k3s-io/kine/pkg/logstructured/sqllog"
 	"github.com/k3s-io/kine/pkg/server"
+	driver "modernc.org/sqlite"
 
 	"skerry.dev/skerry/store"
 )
 
-// dsnParams must be given as a whole: kine replaces its defaults by whatever is there, and without the busy timeout the first
-// contention is an error. synchronous=FULL is what makes an acknowledged write survive a power cut.
-const dsnParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlock=immediate&_stmt_cache_size=20" +
+// kineParams must be given as a whole: kine replaces its defaults by whatever is there.
+const kineParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txlock=immediate" +
 	"&_kine_disable_startup_vacuum=1" // free pages are used again; a start must not take longer as the data grows
 
-// maxConnections bounds what many requests at once cost: a connection has files and a cache of its own. Nobody who has one waits for another.
-const maxConnections = 32
+// params are those of the connections that are used. Without the busy timeout the first contention is an error. synchronous=FULL is what makes an
+// acknowledged write survive a power cut.
+const params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate"
+
+// A connection has files, statements and a cache of its own. Nobody who has one waits for another.
+const (
+	maxConnections     = 32          // bounds what many requests at once cost
+	idleConnections    = 16          // those are at hand when many come at once again
+	connectionIdleTime = time.Minute // then it is closed
+)
 
 // file is a database of which this process is the only writer.
 type file struct {
@@ -41,13 +52,14 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 	if f.incarnation, f.eras, err = prepare(ctx, path); err != nil {
 		return nil, err
 	}
-	config := driverConfig(c.CompactInterval)
-	config.ConnectionPoolConfig.MaxOpen = maxConnections
-	config.DataSourceName = path + "?" + dsnParams
-	_, dialect, err := sqlite.NewVariant(run, drivers, "sqlite3", config)
+	dialect, err := openDialect(run, drivers, path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	if err := leanOut(ctx, dialect.DB); err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", path, err)
+	}
+	config := driverConfig(c.CompactInterval)
 	f.dialect = &groupDialect{Generic: dialect}
 	f.log = &groupLog{
 		SQLLog: sqllog.New(f.dialect, config.CompactInterval, config.CompactIntervalJitter, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
@@ -59,6 +71,32 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 		return nil, fmt.Errorf("start store on %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// openDialect has kine make its tables, and opens connections in place of kine's, which are closed with run.
+func openDialect(run context.Context, drivers *sync.WaitGroup, path string) (*generic.Generic, error) {
+	config := driverConfig(0)
+	config.DataSourceName = path + "?" + kineParams
+	_, dialect, err := sqlite.NewVariant(run, drivers, "sqlite3", config)
+	if err != nil {
+		return nil, err
+	}
+	if err := dialect.DB.Close(); err != nil {
+		return nil, err
+	}
+	connector, err := driver.NewConnector(path + "?" + params)
+	if err != nil {
+		return nil, err
+	}
+	dialect.DB = sql.OpenDB(keepingConnector{connector})
+	dialect.DB.SetMaxOpenConns(maxConnections)
+	dialect.DB.SetMaxIdleConns(idleConnections)
+	dialect.DB.SetConnMaxIdleTime(connectionIdleTime)
+	drivers.Go(func() {
+		<-run.Done()
+		dialect.DB.Close() // there is nobody left to tell
+	})
+	return dialect, nil
 }
 
 // close ends writing: the turn is taken and not given back.
