@@ -6,13 +6,13 @@ import (
 	"github.com/k3s-io/kine/pkg/server"
 )
 
-// backend is kine's, and knows when nobody waits for its poll loop any more.
+// backend is kine's, and knows when nobody waits for its watches any more.
 type backend interface {
 	server.Backend
 	quiesce()
 }
 
-// awaitedBackend counts the calls that wait for kine's poll loop. They can only return while that loop runs.
+// awaitedBackend counts the calls that wait until watches have got what there is: that of kine's poll loop can only return while the loop runs.
 type awaitedBackend struct {
 	server.Backend
 	syncing sync.WaitGroup
@@ -24,5 +24,5 @@ func (b *awaitedBackend) WaitForSyncTo(revision int64) {
 	b.Backend.WaitForSyncTo(revision)
 }
 
-// quiesce returns when nobody waits for the poll loop; its turns are a second apart at most.
+// quiesce returns when nobody waits; the turns of the poll loop are a second apart at most.
 func (b *awaitedBackend) quiesce() { b.syncing.Wait() }

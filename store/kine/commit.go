@@ -21,7 +21,8 @@ import (
 const insertSQL = `
 	INSERT OR ROLLBACK INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT value FROM kine WHERE id = ?5)
-	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = ?1 AND id > ?5) AND (?2 OR EXISTS (SELECT 1 FROM kine WHERE id = ?5))`
+	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = ?1 AND id > ?5) AND (?2 OR EXISTS (SELECT 1 FROM kine WHERE id = ?5))
+	RETURNING id, old_value`
 
 // groupDialect is kine's SQLite, to which a group is one insert.
 type groupDialect struct {
@@ -40,7 +41,7 @@ func (d *groupDialect) Insert(ctx context.Context, key string, create, delete bo
 		return d.Generic.Insert(ctx, key, create, delete, createRevision, previousRevision, ttl, value)
 	}
 	d.commitGroup(c)
-	c.noteAll()
+	c.tell()
 	return c.newest()
 }
 
@@ -102,22 +103,11 @@ func (d *groupDialect) append(w *write) error {
 	if w.err = w.ctx.Err(); w.err != nil {
 		return nil
 	}
-	e, previous := w.event, int64(0)
-	if e.PrevKV != nil {
-		previous = e.PrevKV.ModRevision
+	e := w.event
+	err := d.insert.QueryRowContext(context.Background(), e.KV.Key, e.Create, e.Delete, e.KV.CreateRevision, w.previous(), e.KV.Lease, e.KV.Value).Scan(&w.revision, &w.old)
+	if errors.Is(err, sql.ErrNoRows) {
+		w.err, err = server.ErrKeyExists, nil
 	}
-	result, err := d.insert.ExecContext(context.Background(), e.KV.Key, e.Create, e.Delete, e.KV.CreateRevision, previous, e.KV.Lease, e.KV.Value)
-	if err != nil {
-		return err
-	}
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
-		return err
-	case n == 0:
-		w.err = server.ErrKeyExists
-		return nil
-	}
-	w.revision, err = result.LastInsertId()
 	return err
 }
 

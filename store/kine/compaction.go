@@ -1,6 +1,7 @@
 package kine
 
 import (
+	"context"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -19,4 +20,24 @@ const (
 func init() {
 	logrus.StandardLogger().ExitFunc = func(int) {}
 	logrus.AddHook(withoutValues{})
+}
+
+// compact compacts, after each interval, what was superseded before it began: first up to target. kine does so by itself only while it polls.
+func (l *groupLog) compact(ctx context.Context, interval time.Duration, target int64) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, _ = l.SQLLog.Compact(ctx, target) // kine logs what fails; nothing to do is an error, too
+		target, _ = l.CurrentRevision(ctx)
+	}
+}
+
+// Compact does nothing: revisions are compacted by their age, whatever a client asks for.
+func (l *groupLog) Compact(ctx context.Context, _ int64) (int64, error) {
+	return l.CurrentRevision(ctx)
 }

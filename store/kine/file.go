@@ -62,14 +62,21 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 	config := driverConfig(c.CompactInterval)
 	f.dialect = &groupDialect{Generic: dialect}
 	f.log = &groupLog{
-		SQLLog: sqllog.New(f.dialect, config.CompactInterval, config.CompactIntervalJitter, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
-		note:   f.marks.note, turn: make(chan struct{}, 1),
+		// Compacts when it is told to, because its interval is 0.
+		SQLLog: sqllog.New(f.dialect, 0, 0, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
+		note:   f.marks.note, feed: newFeed(), turn: make(chan struct{}, 1),
 	}
-	f.backend = &fileBackend{awaitedBackend{Backend: logstructured.New(f.log)}}
-	if err := f.backend.Start(run); err != nil {
+	f.backend = &fileBackend{awaitedBackend{Backend: logstructured.New(f.log)}, f.log}
+	err = f.backend.Start(run)
+	var newest int64
+	if err == nil { // the log knows it from now on, and never has to ask the database, which knows of a write before watches do
+		newest, err = f.log.CurrentRevision(ctx)
+	}
+	if err != nil {
 		f.close()
 		return nil, fmt.Errorf("start store on %s: %w", path, err)
 	}
+	drivers.Go(func() { f.log.compact(run, c.CompactInterval, newest) })
 	return f, nil
 }
 
@@ -111,7 +118,10 @@ func (f *file) close() {
 }
 
 // fileBackend is kine's backend of a file. kine takes every write that fails for a conflict; here a failure is one.
-type fileBackend struct{ awaitedBackend }
+type fileBackend struct {
+	awaitedBackend
+	log *groupLog
+}
 
 func (b *fileBackend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64, *server.KeyValue, bool, error) {
 	ctx, failed := withFailure(ctx)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxGroup is how many writes one transaction takes at most: fewer than kine's poll reads at once, so that it never sees half a group.
+	// maxGroup is how many writes one transaction takes at most.
 	maxGroup = 256
 	// maxGroupBytes bounds the values of a group, but for its first write.
 	maxGroupBytes = 4 << 20
@@ -25,6 +25,7 @@ type groupLog struct {
 	*sqllog.SQLLog
 	// note is told what became of a write before anybody else is; in the order of revisions.
 	note func(key string, o outcome)
+	feed *feed
 	// turn is held by the one writer that commits what waits.
 	turn chan struct{}
 
@@ -39,9 +40,18 @@ type write struct {
 	done  chan struct{} // closed when the rest is known
 
 	revision int64
+	old      []byte // the value that it replaces
 	err      error
 	// unsure is set when err does not tell whether the write will be there after a crash.
 	unsure bool
+}
+
+// previous is the revision that it replaces, or 0.
+func (w *write) previous() int64 {
+	if w.event.PrevKV == nil {
+		return 0
+	}
+	return w.event.PrevKV.ModRevision
 }
 
 func (w *write) size() int { return len(w.event.KV.Value) }
@@ -108,6 +118,7 @@ type inGroup struct{}
 type committing struct {
 	take   func() []*write
 	note   func(key string, o outcome)
+	feed   *feed
 	writes []*write
 }
 
@@ -119,7 +130,7 @@ func (l *groupLog) commitGroup() {
 	if idle {
 		return
 	}
-	c := &committing{take: l.take, note: l.note}
+	c := &committing{take: l.take, note: l.note, feed: l.feed}
 	// Nobody's context: the group is not given up because one of its writers is.
 	ctx := context.WithValue(context.Background(), inGroup{}, c)
 	_, _ = l.SQLLog.Append(ctx, &server.Event{}) // each write has its own error
@@ -128,11 +139,28 @@ func (l *groupLog) commitGroup() {
 	}
 }
 
-// noteAll tells of a group what is known of each write.
-func (c *committing) noteAll() {
+// tell says of a group what is known of each write, and hands those that were done to watches.
+func (c *committing) tell() {
+	var done server.Events
 	for _, w := range c.writes {
 		c.note(w.event.KV.Key, outcome{revision: w.revision, written: w.err == nil, unsure: w.err != nil && w.unsure})
+		if w.err == nil {
+			done = append(done, w.committed())
+		}
 	}
+	c.feed.publish(done)
+}
+
+// committed is the event of a write that was done, as kine would read it from the database.
+func (w *write) committed() *server.Event {
+	kv := *w.event.KV
+	kv.ModRevision = w.revision
+	if w.event.Create {
+		kv.CreateRevision = w.revision
+		return &server.Event{Create: true, KV: &kv}
+	}
+	return &server.Event{Delete: w.event.Delete, KV: &kv, PrevKV: &server.KeyValue{
+		Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: w.previous(), Lease: kv.Lease, Value: w.old}}
 }
 
 // newest is the revision of the newest write of a group.
