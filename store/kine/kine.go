@@ -50,6 +50,7 @@ type Store struct {
 	file        *file     // nil for a shared database
 	shared      *postgres // nil for a file
 	grpc        *grpc.Server
+	direct      *direct
 	cancel      context.CancelFunc
 	drivers     sync.WaitGroup
 	served      chan struct{}
@@ -84,6 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.Close()
 		return nil, err
 	}
+	s.client.KV = clientv3.NewKVFromKVClient(s.direct, s.client.Client)
 	return s, nil
 }
 
@@ -99,11 +101,13 @@ func driverConfig(compact time.Duration) *drivers.Config {
 	}
 }
 
-// listen serves the etcd API, on memory and returns how to reach it.
+// listen serves the etcd API, in memory and by calls, and returns how to reach it.
 func (s *Store) listen() *bufconn.Listener {
 	l := bufconn.Listen(256 << 10)
 	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(4<<20), grpc.WaitForHandlers(true))
-	server.New(s.backend, "http", 5*time.Second, etcdVersion).Register(s.grpc)
+	api := server.New(s.backend, "http", 5*time.Second, etcdVersion)
+	api.Register(s.grpc)
+	s.direct = newDirect(api)
 	go func() {
 		defer close(s.served)
 		if err := s.grpc.Serve(l); err != nil {
@@ -155,6 +159,7 @@ func (s *Store) Close() error {
 	if s.client != nil {
 		err = s.client.Close()
 	}
+	s.direct.end()
 	s.grpc.Stop()
 	<-s.served
 	s.backend.quiesce()
