@@ -18,17 +18,18 @@ import (
 type inboxes struct {
 	path     string
 	reported func(target string, keys []store.Key)
+	placed   func(target string) int // how many objects are
 	log      *slog.Logger
 
 	mu   sync.Mutex
 	file *bolt.File // nil before anything is asked for
 	had  map[string]bool
-	open map[string]*bolt.Sink
+	open map[string]*inbox
 	used chan struct{} // closed when file is there
 }
 
-func newInboxes(path string, reported func(string, []store.Key), log *slog.Logger) *inboxes {
-	return &inboxes{path: path, reported: reported, log: log, open: map[string]*bolt.Sink{}, used: make(chan struct{})}
+func newInboxes(path string, reported func(string, []store.Key), placed func(string) int, log *slog.Logger) *inboxes {
+	return &inboxes{path: path, reported: reported, placed: placed, log: log, open: map[string]*inbox{}, used: make(chan struct{})}
 }
 
 // use opens the file. A corrupt one is built anew, and one that another version wrote begins anew; the sites send what is lost again. The caller holds mu.
@@ -66,24 +67,25 @@ func (i *inboxes) Open(target string) (store.Sink, error) {
 	return i.get(target)
 }
 
-func (i *inboxes) get(target string) (*bolt.Sink, error) {
+func (i *inboxes) get(target string) (*inbox, error) {
 	if box, ok := i.open[target]; ok {
 		return box, nil
 	}
 	if err := i.use(); err != nil {
 		return nil, err
 	}
-	box, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true,
+	sink, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true,
 		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
+	box := &inbox{Sink: sink, target: target, placed: i.placed}
 	i.open[target] = box
 	return box, nil
 }
 
 // known returns an inbox that exists, nil when nothing was ever reported or the target is gone.
-func (i *inboxes) known(target string) (*bolt.Sink, error) {
+func (i *inboxes) known(target string) (*inbox, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if box, ok := i.open[target]; ok {
@@ -123,7 +125,7 @@ func (i *inboxes) Forget(target string) {
 }
 
 // reports are the keys of all reports of an inbox.
-func reports(box *bolt.Sink) (keys []store.Key, err error) {
+func reports(box *inbox) (keys []store.Key, err error) {
 	err = box.Each(func(e store.Entry) error {
 		if !e.Tombstone && !e.Found {
 			keys = append(keys, e.Key)

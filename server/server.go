@@ -162,7 +162,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
 	})
-	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.cfg.Log)
+	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.inboxes.Close)
 	s.summary = summary.New(summary.Config{
 		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),

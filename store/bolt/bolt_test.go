@@ -47,7 +47,7 @@ func sink(t *testing.T, f *bolt.File, o bolt.SinkOptions) *bolt.Sink {
 func TestSink(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, o storetest.Options) (storetest.Sink, func() storetest.Sink) {
 		path := filepath.Join(t.TempDir(), "agent.db")
-		options := bolt.SinkOptions{AcceptNewIncarnation: o.AcceptNewIncarnation, KeepRemoved: o.KeepRemoved}
+		options := bolt.SinkOptions{AcceptNewIncarnation: o.AcceptNewIncarnation, KeepRemoved: o.KeepRemoved, DropRemoved: o.DropRemoved}
 		f := open(t, path, bolt.Options{})
 		return sink(t, f, options), func() storetest.Sink {
 			if err := f.Close(); err != nil {

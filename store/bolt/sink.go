@@ -19,6 +19,9 @@ type SinkOptions struct {
 	AcceptNewIncarnation bool
 	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries it out knows what it was.
 	KeepRemoved bool
+	// DropRemoved forgets a tombstone as soon as it has removed its key: for copies whose consumer has nothing to carry out, and in which keys come
+	// and go for ever.
+	DropRemoved bool
 	// OnStart is called while a Commit is being made durable, with the keys that it creates: Get answers for them from now on, though
 	// they may still be lost. Nil when nobody wants to know.
 	OnStart func(keys []store.Key)
@@ -179,7 +182,7 @@ func (s *Sink) update(next state, durably func(func(*bbolt.Tx) error) error, do 
 // write stores entries and returns what they changed. Values are put in the order of the bucket, so that each page is
 // written once.
 func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (change, error) {
-	type put struct{ key, value []byte }
+	type put struct{ key, value []byte } // without a value it is deleted
 	var puts []put
 	changed := change{created: map[store.Key]store.Entry{}}
 	pending := map[store.Key]record{}
@@ -215,12 +218,22 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 			return change{}, err
 		}
 		pending[e.Key] = r
-		puts = append(puts, put{key, r.encode()})
+		p := put{key: key}
+		if !e.Tombstone || !s.options.DropRemoved {
+			p.value = r.encode()
+		}
+		puts = append(puts, p)
 		changed.keys = append(changed.keys, e.Key)
 	}
 	slices.SortStableFunc(puts, func(a, b put) int { return slices.Compare(a.key, b.key) })
 	for _, p := range puts {
-		if err := bucket.Put(p.key, p.value); err != nil {
+		err := error(nil)
+		if p.value == nil {
+			err = bucket.Delete(p.key)
+		} else {
+			err = bucket.Put(p.key, p.value)
+		}
+		if err != nil {
 			return change{}, err
 		}
 	}

@@ -14,6 +14,8 @@ type Memory struct {
 	AcceptNewIncarnation bool
 	// KeepRemoved is as in bolt.SinkOptions. Set it before use.
 	KeepRemoved bool
+	// DropRemoved is as in bolt.SinkOptions. Set it before use.
+	DropRemoved bool
 	// OnCommit is called with every batch that was stored. Set it before use.
 	OnCommit func(store.Batch)
 
@@ -88,6 +90,7 @@ func (m *Memory) commit(b store.Batch) error {
 		m.fresh = map[store.Key]bool{}
 	}
 	m.position = b.Through
+	var gone []store.Key
 	for _, e := range b.Entries {
 		old, known := m.entries[e.Key]
 		same := known && old.Hash == e.Hash && old.Removal == e.Removal && old.Intended == e.Intended
@@ -97,7 +100,15 @@ func (m *Memory) commit(b store.Batch) error {
 		if e.Tombstone && m.KeepRemoved {
 			e.Body = old.Body
 		}
-		m.entries[e.Key], m.fresh[e.Key] = e, true
+		if m.entries[e.Key], m.fresh[e.Key] = e, true; e.Tombstone && m.DropRemoved {
+			gone = append(gone, e.Key)
+		}
+	}
+	for _, k := range gone {
+		if m.entries[k].Tombstone {
+			delete(m.entries, k)
+			delete(m.fresh, k)
+		}
 	}
 	return nil
 }

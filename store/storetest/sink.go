@@ -23,6 +23,8 @@ type Options struct {
 	AcceptNewIncarnation bool
 	// KeepRemoved as in bolt.SinkOptions.
 	KeepRemoved bool
+	// DropRemoved as in bolt.SinkOptions.
+	DropRemoved bool
 }
 
 // Run checks that a Sink does what store.Sink promises. open makes an empty one; reopen returns it as it is after a restart, or the same one
@@ -33,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T, o Options) (sink Sink, reopen fun
 	t.Run("tombstones stay", func(t *testing.T) { tombstonesStay(t, open) })
 	t.Run("tombstones say how they remove", func(t *testing.T) { removals(t, open) })
 	t.Run("tombstones keep what they remove", func(t *testing.T) { keepsRemoved(t, open) })
+	t.Run("tombstones go", func(t *testing.T) { dropsRemoved(t, open) })
 	t.Run("older changes nothing", func(t *testing.T) { olderChangesNothing(t, open) })
 	t.Run("regression is refused", func(t *testing.T) { regressionIsRefused(t, open) })
 	t.Run("new incarnation accepted", func(t *testing.T) { newIncarnationAccepted(t, open) })
@@ -175,6 +178,34 @@ func keepsRemoved(t *testing.T, open opener) {
 	at.Revision = 4
 	commit(t, s, at, Value(1, 4, `{"a":2}`))
 	want(t, s, Value(1, 4, `{"a":2}`))
+}
+
+func dropsRemoved(t *testing.T, open opener) {
+	s, reopen := open(t, Options{DropRemoved: true})
+	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
+	commit(t, s, at, Value(1, 1, `{"a":1}`), Value(2, 1, `{"a":2}`))
+	at.Revision = 2
+	commit(t, s, at, Tombstone(1, 2), Tombstone(3, 2))
+	for range 2 {
+		for _, i := range []int{1, 3} {
+			if e, ok, err := s.Get(Key(i)); ok || err != nil {
+				t.Errorf("key %d is %+v, %v", i, e, err)
+			}
+		}
+		want(t, s, Value(2, 1, `{"a":2}`))
+		s = reopen()
+	}
+	// In one batch, too, it may go and come.
+	at.Revision = 4
+	commit(t, s, at, Value(1, 3, `{"a":3}`), Tombstone(2, 3), Value(2, 4, `{"a":4}`), Tombstone(1, 4))
+	want(t, s, Value(2, 4, `{"a":4}`))
+	if e, ok, _ := s.Get(Key(1)); ok {
+		t.Errorf("key 1 is %+v", e)
+	}
+	var root store.Digest
+	if root.Add(Key(2), Value(2, 4, `{"a":4}`).Hash); s.Root() != root {
+		t.Error("what is gone counts in the digest")
+	}
 }
 
 func olderChangesNothing(t *testing.T, open opener) {
