@@ -146,7 +146,7 @@ func (w *world) restore() {
 
 func (w *world) restoreSpace(s *prey) {
 	ctx, d, api := w.t.Context(), dyn(w.t, w.c.api.Loopback(s.name)), clients(w.t, w.c.api.Loopback(s.name))
-	within(w.t, 30*time.Second, "namespaces of "+s.name, func() bool {
+	within(w.t, time.Minute, "namespaces of "+s.name, func() bool {
 		_, err := api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
 		ns, gone := api.CoreV1().Namespaces().Get(ctx, "app", metav1.GetOptions{})
 		_, gone2 := api.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
@@ -160,7 +160,7 @@ func (w *world) restoreSpace(s *prey) {
 		o.SetName(name)
 		o.SetLabels(map[string]string{"of": s.fixed})
 		o.SetAnnotations(map[string]string{"canary": s.fixed})
-		within(w.t, 30*time.Second, kind+" "+name+" of "+s.name, func() bool {
+		within(w.t, time.Minute, kind+" "+name+" of "+s.name, func() bool {
 			var to dynamic.ResourceInterface = d.Resource(gvr)
 			if gvr != placementsGVR {
 				to = d.Resource(gvr).Namespace("default")

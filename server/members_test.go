@@ -91,7 +91,7 @@ func climbingNames(t *testing.T, c *center) {
 			"/apis/example.com/v1/namespaces/../widgets/web", "/apis/example.com/v1/namespaces/default/widgets/..", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/..",
 			"/apis/skerry.dev/v1alpha1/placements/..", "/api/v1/namespaces/../events/x", "/api/v1/watch/namespaces/../configmaps"} {
 			body := `{"metadata":{}}`
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			r := httptest.NewRequestWithContext(ctx, method, "/x", strings.NewReader(body))
 			r.URL = &url.URL{Path: "/clusters/team" + path}
 			r.Header.Set("Content-Type", map[string]string{http.MethodPatch: "application/merge-patch+json"}[method])

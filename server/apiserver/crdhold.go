@@ -25,8 +25,8 @@ type heldKey struct{}
 
 // serve answers a request below /apis that no built-in kind answers.
 func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
-	if server := s.forSpace(s.definer(r, groupIn(r.URL.Path))); server != nil {
-		defer s.using(server)()
+	if server, done := s.use(s.definer(r, groupIn(r.URL.Path))); server != nil {
+		defer done()
 		server.handler.ServeHTTP(w, r) // and what it does not know comes to unserved
 		return
 	}

@@ -8,16 +8,27 @@ import (
 // idleTime is how long a server of custom resources is kept although nobody uses it. It starts again in some tens of milliseconds.
 const idleTime = 10 * time.Minute
 
-// using counts a request that may last, like a watch, until what it returns is called.
-func (s *crdServers) using(server *crdServer) (done func()) {
-	count := func(n int) {
+// use returns the server of a space like forSpace, for a request that may last, like a watch: the server does not stop before done is called.
+func (s *crdServers) use(space string) (server *crdServer, done func()) {
+	for {
+		if server = s.forSpace(space); server == nil {
+			return nil, nil
+		}
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		server.uses += n
-		server.last = time.Now()
+		current := s.server[space] == server || s.ctx.Err() != nil // it may have been found unused just now
+		if current {
+			server.uses++
+		}
+		s.mu.Unlock()
+		if current {
+			return server, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				server.uses--
+				server.last = time.Now()
+			}
+		}
 	}
-	count(1)
-	return func() { count(-1) }
 }
 
 // stopUnused stops servers that nobody uses until ctx ends.
