@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 )
 
 // link is a Conn as its Meter sees it.
@@ -15,9 +16,21 @@ func (l link) Crossed() (sent, received uint64) {
 	return s.SentBytes, s.ReceivedBytes
 }
 
+// LastHeard is when the other side of a connection was heard of at the latest, given when and why the connection ended.
+func LastHeard(ended time.Time, why error) time.Time {
+	if silent(why) {
+		return ended.Add(-Idle)
+	}
+	return ended
+}
+
+func silent(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // endOf is the reason why a session ended, as one word of few: a label of a metric.
 func endOf(err error) string {
-	var timeout net.Error
 	var refused *Refused
 	switch {
 	case errors.Is(err, ErrDraining):
@@ -34,7 +47,7 @@ func endOf(err error) string {
 		return "protocol"
 	case errors.Is(err, context.Canceled):
 		return "stopped"
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case silent(err):
 		return "silent"
 	default:
 		return "broken"

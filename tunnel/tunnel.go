@@ -23,6 +23,9 @@ const (
 	IdleKeepAlive = 25 * time.Second
 )
 
+// Idle is how long nothing may come over a connection until it counts as dead, on both sides and over any transport.
+const Idle = 70 * time.Second
+
 // Identity is who the peer proved to be: the subject of its verified certificate. It is compared whole, never by prefix.
 type Identity struct {
 	// Target is the SyncTarget's name for a child, and empty for a parent.

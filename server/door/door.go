@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
@@ -84,9 +85,10 @@ type Door struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	left     map[string]bool // targets whose session ended since the start
+	left     map[string]time.Time // when targets were last heard of whose session ended since the start
 	request  *v1alpha1.AuthoritiesRequest
 
+	beats    beats
 	rotation chan struct{} // wakes rotate
 	told     string        // the status of the authorities that was written; rotate's own
 }
@@ -98,7 +100,7 @@ func New(cfg Config) *Door {
 		cfg.Metrics.MustRegister(meter)
 	}
 	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]bool{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }
 

@@ -154,7 +154,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 		Member: d.member, Use: s.use, Shared: d.shared, Meter: d.meter, Log: log,
 	}, func(err error) {
 		d.account(s, time.Now())
-		if d.leave(s) {
+		if d.leave(s, tunnel.LastHeard(time.Now(), err)) {
 			log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
 		}
 		close(s.ended)
@@ -190,13 +190,13 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	if old != nil {
 		old.cancel(tunnel.ErrReplaced)
 		if err := old.wait(ctx); err != nil { // two that store reports of one target would undo each other
-			d.leave(s)
+			d.leave(s, time.Now())
 			return tunnel.Admission{}, err
 		}
 	}
 	// Whoever removes the target from now on finds the session and ends it.
 	if err := d.member(id); err != nil {
-		d.leave(s)
+		d.leave(s, time.Now())
 		return tunnel.Admission{}, err
 	}
 	d.offer(s)
@@ -235,8 +235,8 @@ func (s *session) wait(ctx context.Context) error {
 // endTime is how long a new session waits for the end of the one before it.
 const endTime = 5 * time.Second
 
-// leave forgets a session, unless a newer one has taken its place. It tells whether it was the current one.
-func (d *Door) leave(s *session) bool {
+// leave forgets a session, unless a newer one has taken its place, and notes when the target was last heard of. It tells whether it was the current one.
+func (d *Door) leave(s *session, heard time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.sessions[s.target] != s {
@@ -245,7 +245,7 @@ func (d *Door) leave(s *session) bool {
 	delete(d.sessions, s.target)
 	d.roll.note(s.target, nil)
 	if _, ok := d.targets.get(s.target); ok {
-		d.left[s.target] = true
+		d.left[s.target] = heard
 	}
 	d.targets.touch(s.target)
 	return true

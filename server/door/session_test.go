@@ -80,7 +80,7 @@ func TestTheNewestSessionWins(t *testing.T) {
 		within(t, "the objects", func() bool { return len(next.desired.Live()) == i+1 })
 		last = next
 	}
-	if d := c.door; d.session("paris") == nil || d.disconnected("paris") {
+	if _, left := c.door.disconnected("paris"); left || c.door.session("paris") == nil {
 		t.Error("the end of the older sessions touched the newest")
 	}
 	select {

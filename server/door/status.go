@@ -21,12 +21,9 @@ import (
 const (
 	// settle is how long changes of a target's status are gathered into one write.
 	settle = 200 * time.Millisecond
-	// heartbeat is how often lastSeen of a connected target is written when nothing else changes, beats how many are written in a glance at
-	// most, and steps how many of which nothing has changed but how far they have got: each is a write to disk and about 10 ms of work, and
-	// thousands at once would be in the way of what people do.
-	heartbeat = time.Minute
-	beats     = 1
-	steps     = 3
+	// steps is how many statuses are written in a glance at most of which nothing has changed but how far the targets have got: each is a write to disk
+	// and about 10 ms of work, and thousands at once would be in the way of what people do.
+	steps = 3
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
@@ -121,7 +118,9 @@ func (d *Door) look() {
 			beating = append(beating, s)
 		}
 	}
-	d.touchOldest(beating, beats)
+	if len(beating) > 0 && d.beats.due(time.Now()) {
+		d.touchOldest(beating, 1)
+	}
 	d.touchOldest(stepped, steps)
 	d.targets.retry()
 }
@@ -162,7 +161,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(known.object, &st); err != nil {
 		return fmt.Errorf("read the SyncTarget: %w", err)
 	}
-	before := st.Status.DeepCopy()
+	before, began := st.Status.DeepCopy(), time.Now()
 	budget(&st, known.link, d.link(name, time.Now()))
 	s := d.session(name)
 	switch {
@@ -172,8 +171,14 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 		absent(&st)
 		set(&st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
-	case waited || d.disconnected(name) || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil:
-		absent(&st)
+	default:
+		heard, left := d.disconnected(name)
+		if left {
+			seen(&st, heard)
+		}
+		if left || waited || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
+			absent(&st)
+		}
 	}
 	d.sayDetaching(&st, s)
 	if equality.Semantic.DeepEqual(*before, st.Status) {
@@ -188,6 +193,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 		return err
 	}
 	_, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"}, "status")
+	d.beats.wrote(time.Now(), time.Since(began))
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -212,18 +218,27 @@ func statusPatch(st *v1alpha1.SyncTarget, before *v1alpha1.SyncTargetStatus) ([]
 	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": now})
 }
 
-// disconnected tells whether a session of the target ended since this center started.
-func (d *Door) disconnected(name string) bool {
+// disconnected tells whether a session of the target ended since this center started, and when it was last heard of.
+func (d *Door) disconnected(name string) (heard time.Time, left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.left[name]
+	heard, left = d.left[name]
+	return heard, left
+}
+
+// seen says when the target was last heard of, and tells whether that is news.
+func seen(st *v1alpha1.SyncTarget, at time.Time) bool {
+	minute := metav1.NewTime(at.Truncate(time.Minute))
+	if last := st.Status.LastSeen; last != nil && !last.Before(&minute) {
+		return false
+	}
+	st.Status.LastSeen = &minute
+	return true
 }
 
 func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) {
 	status := &st.Status
-	now := metav1.NewTime(time.Now().Truncate(time.Minute))
-	if status.LastSeen == nil || status.LastSeen.Before(&now) {
-		status.LastSeen = &now
+	if seen(st, time.Now()) {
 		// These change all the time; they go with what is written anyway.
 		status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
 	}

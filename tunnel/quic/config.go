@@ -10,12 +10,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Times of a connection. A dead one ends after idle; a child asks for a sign of life much earlier, see tunnel.IdleKeepAlive. A child says itself
-// how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little memory.
-const (
-	handshakeIdle = 5 * time.Second
-	idle          = 70 * time.Second
-)
+// A child says itself how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little
+// memory. A child asks for a sign of life long before a connection has been silent for tunnel.Idle, see tunnel.IdleKeepAlive.
+const handshakeIdle = 5 * time.Second
 
 // packetSize is the largest payload of a datagram, the least that QUIC allows: there are paths that lose anything larger without a word, and
 // deltas are small.
@@ -34,7 +31,7 @@ const maxStreamsOfParent = 1024
 func common() *quicgo.Config {
 	return &quicgo.Config{
 		HandshakeIdleTimeout:           handshakeIdle,
-		MaxIdleTimeout:                 idle,
+		MaxIdleTimeout:                 tunnel.Idle,
 		InitialStreamReceiveWindow:     streamWindow,
 		MaxStreamReceiveWindow:         streamWindow,
 		InitialConnectionReceiveWindow: connectionWindow,

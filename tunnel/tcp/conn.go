@@ -25,9 +25,8 @@ const (
 const backlog = 4
 
 // Times of a connection. A child asks whether its parent is still there when it has heard nothing for tunnel.IdleKeepAlive; a connection
-// on which nothing comes for idle is dead, and so is one that takes nothing for writeTime.
+// on which nothing comes for tunnel.Idle is dead, and so is one that takes nothing for writeTime.
 const (
-	idle       = 70 * time.Second
 	writeTime  = 60 * time.Second
 	lingerTime = time.Second
 )

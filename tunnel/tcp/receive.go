@@ -39,7 +39,7 @@ func (c *conn) expect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		_ = c.tls.SetReadDeadline(time.Now().Add(idle)) // fails with the connection, as the read will
+		_ = c.tls.SetReadDeadline(time.Now().Add(tunnel.Idle)) // fails with the connection, as the read will
 	}
 }
 
