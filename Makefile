@@ -148,12 +148,12 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s)
 	    echo "fuzz $$(dirname $$f) $$t"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 .PHONY: bench
-bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, spaces, fleet, store or api; WRITES=200000 for store)
+bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, spaces, fleet, store or api; WRITES=200000 for store; AGENTS=5000 AGENTS_DISK=/dev/shm for fleet)
 ifeq ($(filter fleet store,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
-	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
+	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
 endif
 
 ifneq ($(filter store,$(or $(FIGURE),store)),)

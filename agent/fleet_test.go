@@ -20,7 +20,8 @@ import (
 
 // TestFleet measures a center under many agents: SKERRY_FLEET is how many, SKERRY_BIN the binary whose center it starts. Each agent is real
 // but for its target: it joins with a token, has a certificate and a file of its own and a QUIC connection over loopback; what it is sent it
-// calls applied. One JSON line a figure goes to standard output (make bench FIGURE=fleet).
+// calls applied. SKERRY_FLEET_DISK is where the agents' files are: on one disk they wait for each other, as sites never do, and in memory (/dev/shm)
+// they wait for no disk. One JSON line a figure goes to standard output (make bench FIGURE=fleet).
 func TestFleet(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("SKERRY_FLEET"))
 	if n <= 0 {
@@ -111,6 +112,14 @@ func (s *fleetSink) Commit(ctx context.Context, b store.Batch) error {
 
 func newFleet(t *testing.T, n int, c *centerProcess) *fleet {
 	f := &fleet{t: t, center: c, dir: t.TempDir()}
+	if parent := os.Getenv("SKERRY_FLEET_DISK"); parent != "" {
+		dir, err := os.MkdirTemp(parent, "fleet-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { ignore(os.RemoveAll(dir)) })
+		f.dir = dir
+	}
 	for i := range n {
 		a := &fleetAgent{name: fmt.Sprintf("site-%04d", i), reports: map[store.Key]store.Entry{}, ready: make(chan struct{})}
 		a.dir = filepath.Join(f.dir, a.name)

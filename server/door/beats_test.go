@@ -1,0 +1,109 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+// Thousands of targets are not written all at once, and none is forgotten.
+func TestHeartbeatsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 60
+		api := newFakeAPI()
+		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
+			Log: slog.New(slog.DiscardHandler)})
+		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+		for i := range n {
+			name := fmt.Sprintf("site-%d", i)
+			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+		}
+		api.follow(door)
+		for i := range n {
+			name := fmt.Sprintf("site-%d", i)
+			door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { door.keepStatus(ctx); close(done) }()
+		time.Sleep(welcomeBack + heartbeat - glance) // everything was looked at when the absent ones were
+		before, _ := api.count()
+		time.Sleep(10 * glance)
+		if now, _ := api.count(); now-before > 10 || now == before {
+			t.Errorf("%d writes in %s, at most one a glance", now-before, 10*glance)
+		}
+		time.Sleep(heartbeat)
+		for i := range n {
+			if seen := api.status(t, fmt.Sprintf("site-%d", i)).LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
+				t.Errorf("site-%d was last seen %s, it is %s", i, seen, time.Now())
+			}
+		}
+		before, _ = api.count()
+		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		for _, s := range door.current() { // all have stored it before anybody looks
+			s.mu.Lock()
+			s.acked = feed.Head()
+			s.mu.Unlock()
+		}
+		time.Sleep(5 * glance)
+		if now, _ := api.count(); now-before > 5*(steps+1) || now == before {
+			t.Errorf("%d writes in %s after a change for all, at most %d a glance", now-before, 5*glance, steps+1)
+		}
+		time.Sleep(heartbeat)
+		for i := range n {
+			if at := api.status(t, fmt.Sprintf("site-%d", i)).AppliedRevision; at != 2 {
+				t.Errorf("site-%d has applied revision %d, it says", i, at)
+			}
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Heartbeats take little of the time, however many targets there are; when a session ends, the status says when the target was last heard of.
+func TestHeartbeatsLeaveTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, takes = 60, 20 * time.Millisecond
+		api := newFakeAPI()
+		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} }, Objects: func(string) int { return 0 },
+			Log: slog.New(slog.DiscardHandler)})
+		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+		for i := range n {
+			name := fmt.Sprintf("site-%d", i)
+			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+		}
+		api.follow(door)
+		for name := range door.targets.known {
+			door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { door.keepStatus(ctx); close(done) }()
+		time.Sleep(welcomeBack + 2*heartbeat)
+		before, _ := api.count()
+		time.Sleep(100 * beatShare * takes)
+		if now, _ := api.count(); now-before < 70 || now-before > 101 {
+			t.Errorf("%d writes in the time of 100", now-before)
+		}
+		left := time.Now()
+		for name, s := range door.current() {
+			door.leave(s, left.Add(-tunnel.Idle))
+			time.Sleep(5 * glance)
+			if seen := api.status(t, name).LastSeen; seen == nil || !seen.Time.Equal(left.Add(-tunnel.Idle).Truncate(time.Minute)) {
+				t.Errorf("%s was last seen %s, it left at %s", name, seen, left)
+			}
+			break
+		}
+		cancel()
+		<-done
+	})
+}
