@@ -26,9 +26,11 @@ type bodies interface {
 // stream ends the sender is only told how the two differ, and ErrReleased is returned as soon as they do not.
 // What it acknowledges is durable. The stream is cancelled when it returns.
 func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) error {
-	ended := make(chan error, 1)
-	StartReceive(ctx, stream, sink, o, func(err error) { ended <- err })
-	return <-ended
+	r, err := admitted(ctx, stream, sink, o)
+	if err != nil {
+		return err
+	}
+	return r.finish(r.read())
 }
 
 // StartReceive is Receive that returns at once, and calls done with the error in the end, see StartSend.

@@ -19,9 +19,11 @@ import (
 // While the receiver does not obey this feed it is only asked how it differs; the error is ErrHeld then. The stream is cancelled when it
 // returns.
 func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) error {
-	ended := make(chan error, 1)
-	StartSend(ctx, stream, feed, o, func(err error) { ended <- err })
-	return <-ended
+	s, err := begin(ctx, stream, feed, o)
+	if err != nil {
+		return err
+	}
+	return s.finish(s.listen())
 }
 
 // StartSend is Send that returns at once, and calls done with the error in the end: for the senders of a center, of which there are thousands. What waits
