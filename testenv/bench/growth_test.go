@@ -38,7 +38,7 @@ func TestGrowthBeginsWarm(t *testing.T) {
 
 func TestLiveHeapIsRead(t *testing.T) {
 	text := "# TYPE go_gc_heap_live_bytes gauge\ngo_gc_heap_live_bytes 2.097152e+06\n" +
-		"apiserver_watch_cache_capacity{group=\"\",resource=\"pods\"} 4096\napiserver_watch_cache_capacity{group=\"apps\",resource=\"deployments\"} 100\n"
+		"watch_cache_capacity{group=\"\",resource=\"pods\"} 4096\nwatch_cache_capacity{group=\"apps\",resource=\"deployments\"} 100\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" {
 			t.Errorf("asked for %s", r.URL)

@@ -65,7 +65,7 @@ func withLive(ctx context.Context, pid int, address string) (m memory, err error
 		case err != nil: // a comment
 		case family == "go_gc_heap_live_bytes":
 			m.live = value / 1024
-		case family == "apiserver_watch_cache_capacity":
+		case family == "watch_cache_capacity":
 			m.events += value
 		}
 	}
