@@ -44,7 +44,7 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		delete(o.associated, rec.uid) // a successor with the same name
 	}
 	o.associated[uid] = k
-	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), owner, source.OriginUID
+	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.shared(owner), source.OriginUID
 	rec.object, rec.status = o.codec.Encode(nil, object), nil
 	o.shorten(k, rec, object)
 	if len(live.Status) > 0 {
@@ -107,7 +107,7 @@ func unmarked(annotations map[string]string) map[string]string {
 func (o *Observer) refetchAssociated(owner store.Key) {
 	for _, k := range o.associated {
 		rec := o.records[k]
-		if rec == nil || rec.owner != owner {
+		if rec == nil || *rec.owner != owner {
 			continue
 		}
 		rec.revision = 0

@@ -77,7 +77,7 @@ func (o *Observer) gone(uid string, running bool) {
 	o.unhappened(uid)
 	if k, ok := o.associated[uid]; ok {
 		if rec := o.records[k]; rec != nil {
-			o.forgetEventsOf(rec.owner, uid)
+			o.forgetEventsOf(*rec.owner, uid)
 		}
 		delete(o.associated, uid)
 		o.drop(k)
@@ -124,13 +124,13 @@ func (o *Observer) tracked(w watchKey) map[string]bool {
 		}
 	}
 	for uid, k := range o.happenings.keys {
-		if at, ok := o.counted[o.records[k].owner]; ok && w.resource == eventResource && at.view == w.view {
+		if at, ok := o.counted[*o.records[k].owner]; ok && w.resource == eventResource && at.view == w.view {
 			out[uid] = true
 		}
 	}
 	for uid, k := range o.associated {
 		if rec := o.records[k]; rec != nil && (resource{k.Group, k.Resource}) == w.resource {
-			if at, ok := o.watchKeyOf(rec.owner, w.resource); ok && at == w {
+			if at, ok := o.watchKeyOf(*rec.owner, w.resource); ok && at == w {
 				out[uid] = true
 			}
 		}

@@ -32,6 +32,12 @@ func newHappenings() happenings {
 	return happenings{keys: map[string]store.Key{}, owned: map[store.Key]map[store.Key]bool{}, early: map[string][]*target.Object{}, pace: newPace()}
 }
 
+// event is an Event of the target as it is reported.
+type event struct {
+	said  store.ReportEvent
+	about string // the UID of what it is about
+}
+
 // maxEarly bounds the Events that wait for their object to be seen.
 const maxEarly = 200
 
@@ -57,7 +63,7 @@ func (o *Observer) happened(live *target.Object) {
 	if !ok {
 		return
 	}
-	said := &store.ReportEvent{
+	said := store.ReportEvent{
 		Owner: store.EventObject{APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name}, Type: e.Type, Reason: e.Reason,
 		Message: cut(e.Message), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
 		During: e.Last.Unix() / int64(eventSlot/time.Second),
@@ -70,10 +76,11 @@ func (o *Observer) happened(live *target.Object) {
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
-	news := !reflect.DeepEqual(rec.event, said)
+	now := &event{said, e.About.UID}
+	news := !reflect.DeepEqual(rec.event, now)
 	delete(o.happenings.keys, rec.uid)
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), e.Last.UnixMilli()
-	rec.event, rec.about, rec.owner, rec.originUID = said, e.About.UID, owner, source.OriginUID
+	rec.event, rec.owner, rec.originUID = now, o.shared(owner), source.OriginUID
 	o.happenings.keys[rec.uid] = k
 	if o.happenings.owned[owner] == nil {
 		o.happenings.owned[owner] = map[store.Key]bool{}
@@ -88,7 +95,7 @@ func (o *Observer) happened(live *target.Object) {
 // ownerOf is the placed object that a UID on the target is, or belongs to. o.mu is held.
 func (o *Observer) ownerOf(uid string) (store.Key, bool) {
 	if rec := o.records[o.associated[uid]]; rec != nil {
-		return rec.owner, true
+		return *rec.owner, true
 	}
 	owner, _, ok := o.placedAbove(uid)
 	return owner, ok
@@ -139,8 +146,8 @@ func (o *Observer) forgetEvent(k store.Key) {
 		return
 	}
 	delete(o.happenings.keys, rec.uid)
-	if delete(o.happenings.owned[rec.owner], k); len(o.happenings.owned[rec.owner]) == 0 {
-		delete(o.happenings.owned, rec.owner)
+	if delete(o.happenings.owned[*rec.owner], k); len(o.happenings.owned[*rec.owner]) == 0 {
+		delete(o.happenings.owned, *rec.owner)
 	}
 	o.happenings.pace.forget(k)
 	o.drop(k)
@@ -150,7 +157,7 @@ func (o *Observer) forgetEvent(k store.Key) {
 func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
 	delete(o.happenings.early, uid)
 	for k := range o.happenings.owned[owner] {
-		if uid == "" || o.records[k].about == uid {
+		if uid == "" || o.records[k].event.about == uid {
 			o.forgetEvent(k)
 		}
 	}

@@ -199,7 +199,7 @@ func (o *Observer) Removed(k store.Key) {
 	o.unfollow(k)
 	o.forgetEventsOf(k, "")
 	for uid, below := range o.associated {
-		if rec := o.records[below]; rec != nil && rec.owner == k {
+		if rec := o.records[below]; rec != nil && *rec.owner == k {
 			delete(o.associated, uid)
 			o.drop(below)
 		}

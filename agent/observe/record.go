@@ -28,18 +28,26 @@ type record struct {
 	filled           *store.Filled
 	status           []byte
 	object           []byte // of a Pod: without status
-	of               string // of a ReplicaSet: the name of the kin.Source that rest completes, empty when none does
-	rest             []byte
-	owner            store.Key          // of a Pod: the placed object that it belongs to
-	event            *store.ReportEvent // of an Event of the target
-	about            string             // of an Event: the UID of what it is about
-	at               int64              // Unix time in milliseconds
-	conditions       uint64             // see conditionsOf
-	told             news               // what was urgent in the report that was sent last
+	short            *short
+	owner            *store.Key // of a Pod: the placed object that it belongs to, see shared
+	self             *store.Key // what shared returns
+	event            *event     // of an Event of the target
+	at               int64      // Unix time in milliseconds
+	conditions       uint64     // see conditionsOf
+	told             news       // what was urgent in the report that was sent last
 }
 
 // maxReported bounds what is decompressed of one status or object.
 const maxReported = store.MaxBodyBytes * 2
+
+// shared is the one copy of the key of a placed object that all that belongs to it has: a site has thousands of Pods, and a key is large. o.mu is held.
+func (o *Observer) shared(k store.Key) *store.Key {
+	rec := o.record(k)
+	if rec.self == nil {
+		rec.self = &k
+	}
+	return rec.self
+}
 
 // record returns the record of a key, a new one if there is none. o.mu is held.
 func (o *Observer) record(k store.Key) *record {
@@ -159,7 +167,9 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 			return nil, 0, err
 		}
 	}
-	report.Event = rec.event
+	if rec.event != nil {
+		report.Event = &rec.event.said
+	}
 	if rec.object != nil {
 		if err := o.renderObject(&report, rec); err != nil {
 			return nil, 0, err

@@ -7,26 +7,32 @@ import (
 	"skerry.dev/skerry/store/kin"
 )
 
+// short is a ReplicaSet without what the parent fills in: of names the kin.Source that completes the rest.
+type short struct {
+	of   string
+	rest []byte
+}
+
 // shorten finds what of a ReplicaSet the parent can fill in from the Deployment that it has sent: the version in the desired copy, which is the one
 // that the parent has while there is a session, and any other version has another name. o.mu is held.
 func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
-	rec.of, rec.rest = "", nil
-	if owner, ok := kin.Owner(k); !ok || owner != rec.owner {
+	rec.short = nil
+	if owner, ok := kin.Owner(k); !ok || owner != *rec.owner {
 		return
 	}
-	source, ok := kin.Of(o.Desired(rec.owner), rec.originUID, k)
+	source, ok := kin.Of(o.Desired(*rec.owner), rec.originUID, k)
 	if !ok {
 		return
 	}
 	if rest, ok := source.Rest(object); ok {
-		rec.of, rec.rest = source.Name, rest
+		rec.short = &short{source.Name, rest}
 	}
 }
 
 // renderObject puts an associated object into its report. o.mu is held.
 func (o *Observer) renderObject(report *store.Report, rec *record) (err error) {
-	if o.short && rec.of != "" {
-		report.Of, report.Object = rec.of, rec.rest
+	if o.short && rec.short != nil {
+		report.Of, report.Object = rec.short.of, rec.short.rest
 		return nil
 	}
 	if report.Object, err = o.codec.Decode(nil, rec.object, maxReported); err != nil {
@@ -49,7 +55,7 @@ func (o *Observer) Arrived(keys []store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.eachReplicaSet(func(k store.Key, rec *record) {
-		if !changed[rec.owner] {
+		if !changed[*rec.owner] {
 			return
 		}
 		object, err := o.codec.Decode(nil, rec.object, maxReported)
