@@ -48,19 +48,21 @@ type Feed struct {
 }
 
 type item struct {
+	key        Key
 	hash       Hash
 	generation int64
 	revision   int64
-	seq        int64
+	seq        int64 // 0 once it is forgotten
 	removal    Removal
 	intended   bool
 	priority   Priority
 }
 
+// logged is one change of an item; what a feed has twice for each key is to be small.
 type logged struct {
-	seq int64
-	at  step
-	key Key
+	seq  int64
+	at   step
+	item *item
 }
 
 // step is a revision, doubled, and 1 more for what was recorded when the revision could be read already: a receiver that is at the revision
@@ -76,11 +78,8 @@ func stepOf(revision int64, again bool) step {
 
 func (s step) revision() int64 { return int64(s) / 2 }
 
-// stale tells whether the element's key has changed again since.
-func (f *Feed) stale(l logged) bool {
-	it := f.items[l.key]
-	return it == nil || it.seq != l.seq
-}
+// stale tells whether the element's key has changed again since, or was forgotten.
+func (l logged) stale() bool { return l.item.seq != l.seq }
 
 // MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet; older ones raise its Floor, and a receiver below
 // it compares digests. It bounds what a target that is away for long costs to some megabytes.
@@ -178,10 +177,10 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		f.items[c.Key] = old
 	}
 	f.seq++
-	*old = item{hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, intended: c.Intended, priority: c.Priority}
-	f.log = append(f.log, logged{f.seq, stepOf(revision, again), c.Key})
+	*old = item{key: c.Key, hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, intended: c.Intended, priority: c.Priority}
+	f.log = append(f.log, logged{f.seq, stepOf(revision, again), old})
 	if c.Hash == (Hash{}) {
-		f.graves = append(f.graves, logged{f.seq, stepOf(revision, again), c.Key})
+		f.graves = append(f.graves, logged{f.seq, stepOf(revision, again), old})
 	}
 	return true
 }
@@ -205,10 +204,11 @@ func (f *Feed) bury() {
 	if f.graves = f.graves[1:]; len(f.graves) == 0 {
 		f.graves = nil
 	}
-	if f.stale(l) {
+	if l.stale() {
 		return
 	}
-	delete(f.items, l.key)
+	delete(f.items, l.item.key)
+	l.item.seq = 0
 	f.dead--
 	f.floor = max(f.floor, l.at.revision())
 }
@@ -221,14 +221,14 @@ func (f *Feed) compact() {
 		}
 	}
 	if len(f.graves) > 64 && len(f.graves) > 2*f.dead {
-		f.graves = slices.DeleteFunc(f.graves, f.stale)
+		f.graves = slices.DeleteFunc(f.graves, logged.stale)
 	}
 	if len(f.log) < 64 || len(f.log) < 2*len(f.items) {
 		return
 	}
 	kept := f.log[:0]
 	for _, l := range f.log {
-		if !f.stale(l) {
+		if !l.stale() {
 			kept = append(kept, l)
 		}
 	}

@@ -69,15 +69,15 @@ func (f *Feed) read(start, limit int) ([]Entry, int) {
 		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.at.revision() {
 			return out, start + i
 		}
-		if !f.stale(l) {
-			out = append(out, f.items[l.key].entry(l.key))
+		if !l.stale() {
+			out = append(out, l.item.entry())
 		}
 	}
 	return out, len(f.log)
 }
 
-func (it *item) entry(k Key) Entry {
-	e := Entry{Key: k, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Intended: it.intended, Priority: it.priority}
+func (it *item) entry() Entry {
+	e := Entry{Key: it.key, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Intended: it.intended, Priority: it.priority}
 	if e.Tombstone = it.hash == (Hash{}); e.Tombstone {
 		e.Priority = PriorityError
 	}
@@ -92,7 +92,7 @@ func (f *Feed) Get(k Key) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	return it.entry(k), true
+	return it.entry(), true
 }
 
 // Body renders the body of a live key.
