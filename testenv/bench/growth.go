@@ -47,16 +47,22 @@ type growth struct {
 	name    string
 	pid     int
 	metrics address
-	samples []memory
+	samples []sample
 	warm    int // how many of the samples are from before the process was warm
 }
 
-func (g *growth) sample(ctx context.Context, after time.Duration) error {
+// sample is a moment: what the process held, and how many Pods there were. A cluster that is slow to remove Pods has more of them, and so have all caches.
+type sample struct {
+	memory
+	pods float64
+}
+
+func (g *growth) sample(ctx context.Context, after time.Duration, pods int) error {
 	m, err := withLive(ctx, g.pid, string(g.metrics))
 	if err != nil {
 		return err
 	}
-	if g.samples = append(g.samples, m); after < soakWarm {
+	if g.samples = append(g.samples, sample{m, float64(pods)}); after < soakWarm {
 		g.warm = len(g.samples)
 	}
 	return nil
@@ -78,23 +84,24 @@ func (g *growth) print(r report, note string) error {
 		return fmt.Errorf("%d samples of %s are too few to tell its growth: soak for longer", len(g.samples), g.name)
 	}
 	first, last := g.samples[g.warm:g.warm+third], g.samples[len(g.samples)-third:]
+	pods := func(s sample) float64 { return s.pods }
 	for _, v := range []struct {
 		what  string
-		value func(memory) float64
-	}{{"rss", func(m memory) float64 { return m.rss }}, {"anon", func(m memory) float64 { return m.anon }}, {"live-heap", func(m memory) float64 { return m.live }}} {
+		value func(sample) float64
+	}{{"rss", func(s sample) float64 { return s.rss }}, {"anon", func(s sample) float64 { return s.anon }}, {"live-heap", func(s sample) float64 { return s.live }}} {
 		before, after := medianOf(first, v.value), medianOf(last, v.value)
 		if err := r.print(figure.Line{Figure: fmt.Sprintf("%s-%s-growth", g.name, v.what), Value: 100 * (after - before) / before, Unit: "%", Goal: figure.Of(1),
-			N: len(g.samples) - g.warm, Note: fmt.Sprintf("%.1f -> %.1f MiB %s", before/1024, after/1024, note)}); err != nil {
+			N: len(g.samples) - g.warm, Note: fmt.Sprintf("%.1f -> %.1f MiB with %.0f -> %.0f Pods %s", before/1024, after/1024, medianOf(first, pods), medianOf(last, pods), note)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func medianOf(of []memory, value func(memory) float64) float64 {
+func medianOf(of []sample, value func(sample) float64) float64 {
 	var v []float64
-	for _, m := range of {
-		v = append(v, value(m))
+	for _, s := range of {
+		v = append(v, value(s))
 	}
 	return figure.Median(v)
 }

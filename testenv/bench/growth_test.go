@@ -17,7 +17,7 @@ import (
 func TestGrowthBeginsWarm(t *testing.T) {
 	g := growth{name: "agent", warm: 4}
 	for _, live := range []float64{1, 5, 9, 9, 10, 10, 10, 10, 11, 10, 11, 11, 12} {
-		g.samples = append(g.samples, memory{rss: 3 * live, anon: 2 * live, live: live})
+		g.samples = append(g.samples, sample{memory{rss: 3 * live, anon: 2 * live, live: live}, 100 * live})
 	}
 	var out bytes.Buffer
 	if err := g.print(report{&out}, "in a while"); err != nil {
@@ -26,7 +26,7 @@ func TestGrowthBeginsWarm(t *testing.T) {
 	lines := json.NewDecoder(&out)
 	for _, name := range []string{"agent-rss-growth", "agent-anon-growth", "agent-live-heap-growth"} {
 		var f figure.Line
-		if err := lines.Decode(&f); err != nil || f.Figure != name || f.Value != 10 || f.N != 9 {
+		if err := lines.Decode(&f); err != nil || f.Figure != name || f.Value != 10 || f.N != 9 || !strings.Contains(f.Note, "with 1000 -> 1100 Pods") {
 			t.Errorf("%s: %+v, %v; want 10 %% of 9 samples", name, f, err)
 		}
 	}

@@ -71,7 +71,7 @@ func (b *bench) soak(ctx context.Context) error {
 			}
 			most, crowded = max(most, n), n > soakCrowd
 			for _, g := range grown {
-				if err := g.sample(ctx, sampled.Sub(began)); err != nil {
+				if err := g.sample(ctx, sampled.Sub(began), n); err != nil {
 					return err
 				}
 				b.say("%s after %s: %s; %d Pods", g.name, sampled.Sub(began).Round(time.Second), g.last(), n)
@@ -84,7 +84,7 @@ func (b *bench) soak(ctx context.Context) error {
 		}
 	}
 	for _, g := range grown {
-		if err := g.print(b.report, fmt.Sprintf("in %s of churn, the first %s left out; at most %d Pods", b.soakFor, soakWarm, most)); err != nil {
+		if err := g.print(b.report, fmt.Sprintf("(at most %d) in %s of churn, the first %s left out", most, b.soakFor, soakWarm)); err != nil {
 			return err
 		}
 	}
