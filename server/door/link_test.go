@@ -1,6 +1,7 @@
 package door
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func TestBudgetOfADay(t *testing.T) {
 		{"2026-11-22 00:00", 10, 10, false, 20, 20},
 	} {
 		at := clock(c.at)
-		today := u.add("paris", known, at, c.down, c.up, known.link.quiet.at(at))
+		today := u.add("paris", known, at, crossing{down: c.down, up: c.up}, known.link.quiet.at(at))
 		if today.Down+today.Up != c.total || today.Budgeted != c.budgeted {
 			t.Errorf("%s: %+v, want %d of which %d count", c.at, today, c.total, c.budgeted)
 		}
@@ -88,14 +89,16 @@ func TestBudgetOfADay(t *testing.T) {
 // A center that restarts goes on counting from the status, of the same day.
 func TestUsageSurvivesARestart(t *testing.T) {
 	known := linkOf(map[string]any{"bytesPerDay": "1Mi"})
-	known.object["status"] = map[string]any{"bytesToday": map[string]any{"date": "2026-11-21", "down": int64(7), "up": int64(5), "budgeted": int64(11)}}
-	want := v1alpha1.BytesToday{Date: "2026-11-21", Down: 8, Up: 5, Budgeted: 12}
-	if got := newUsage().add("paris", known, clock("2026-11-21 23:59"), 1, 0, false); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	want = v1alpha1.BytesToday{Date: "2026-11-22", Down: 1, Budgeted: 1}
-	if got := newUsage().add("paris", known, clock("2026-11-22 00:00"), 1, 0, false); got != want {
-		t.Errorf("the next day: %+v, want %+v", got, want)
+	known.object["status"] = map[string]any{"bytesToday": map[string]any{"date": "2026-11-21", "down": int64(7), "up": int64(5), "budgeted": int64(11),
+		"byPurpose": map[string]any{"status": int64(3), "transport": int64(9)}}}
+	more := crossing{down: 1, by: v1alpha1.BytesByPurpose{Desired: 1}}
+	for at, want := range map[string]v1alpha1.BytesToday{
+		"2026-11-21 23:59": {Date: "2026-11-21", Down: 8, Up: 5, Budgeted: 12, ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1, Status: 3, Transport: 9}},
+		"2026-11-22 00:00": {Date: "2026-11-22", Down: 1, Budgeted: 1, ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1}},
+	} {
+		if got := newUsage().add("paris", known, clock(at), more, false); !reflect.DeepEqual(got, want) {
+			t.Errorf("at %s: %+v of %+v, want %+v of %+v", at, got, got.ByPurpose, want, want.ByPurpose)
+		}
 	}
 }
 
@@ -114,6 +117,13 @@ func TestLinkOfASession(t *testing.T) {
 		return is.BytesToday != nil && is.BytesToday.Down > 500 && is.BytesToday.Up > 500 && is.BytesToday.Date == date(time.Now()) &&
 			is.BytesToday.Budgeted == is.BytesToday.Down+is.BytesToday.Up
 	})
+	by, sum := status().BytesToday.ByPurpose, int64(0)
+	for _, n := range byPurpose(by) {
+		sum += *n
+	}
+	if all := status().BytesToday; by.Control == 0 || by.Positions == 0 || by.Transport < 500 || sum < all.Budgeted || sum > all.Budgeted*11/10 {
+		t.Errorf("%+v of %+v", by, all)
+	}
 	if says(status(), v1alpha1.ConditionWithinBudget, "True") {
 		t.Error("a condition of a budget that is none")
 	}

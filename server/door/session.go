@@ -10,6 +10,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // errOtherKey refuses a renewal.
@@ -29,19 +30,21 @@ type session struct {
 	use    *tunnel.Use
 	ended  chan struct{} // closed when nothing of the session runs any more
 	orders *tunnel.Orders
+	meter  *traffic.Meter
 	rivals // set before anybody else sees the session
 
-	mu      sync.Mutex
-	acked   store.Position
-	said    *tunnel.Said    // all that the agent says of itself; nil until it has said anything
-	held    *delta.Held     // what the agent would lose while it does not obey this center
-	given   string          // the acceptance that was sent
-	holds   *tunnel.Holding // the credentials that the agent has; nil when it does not say
-	offered offer
-	due     int64 // what the agent should have acknowledged by now
-	head    int64 // the feed's head at the last glance
-	shown   standing
-	counted tunnel.Stats // the bytes that usage has
+	mu       sync.Mutex
+	acked    store.Position
+	said     *tunnel.Said    // all that the agent says of itself; nil until it has said anything
+	held     *delta.Held     // what the agent would lose while it does not obey this center
+	given    string          // the acceptance that was sent
+	holds    *tunnel.Holding // the credentials that the agent has; nil when it does not say
+	offered  offer
+	due      int64 // what the agent should have acknowledged by now
+	head     int64 // the feed's head at the last glance
+	shown    standing
+	counted  tunnel.Stats // the bytes that usage has, and what they were for
+	purposes [traffic.Transport + 1]int64
 	// shownAt is written by the goroutine of keepStatus alone, which alone uses looks: how often the session was looked at.
 	shownAt time.Time
 	looks   uint
@@ -106,7 +109,7 @@ const maxOrders = 8
 // serve begins the session of a connection, and calls done when nothing of it runs any more.
 func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}),
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
 	log := d.cfg.Log.With("target", s.target)
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
@@ -151,7 +154,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Member: d.member, Use: s.use, Shared: d.shared, Meter: d.meter, Log: log,
+		Member: d.member, Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
 	}, func(err error) {
 		d.account(s, time.Now())
 		if d.leave(s, tunnel.LastHeard(time.Now(), err)) {

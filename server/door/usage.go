@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // usage counts what crosses the link of each target in a UTC day. It is begun from what the status says, so that a center that is
@@ -23,7 +24,7 @@ func newUsage() *usage { return &usage{of: map[string]*v1alpha1.BytesToday{}} }
 func date(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // add counts bytes, and returns what crossed today. Quiet bytes do not count against the budget.
-func (u *usage) add(name string, known target, at time.Time, down, up int64, quiet bool) v1alpha1.BytesToday {
+func (u *usage) add(name string, known target, at time.Time, c crossing, quiet bool) v1alpha1.BytesToday {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	t := u.of[name]
@@ -32,14 +33,18 @@ func (u *usage) add(name string, known target, at time.Time, down, up int64, qui
 		u.of[name] = t
 	}
 	if today := date(at); t.Date != today {
-		*t = v1alpha1.BytesToday{Date: today}
+		*t = v1alpha1.BytesToday{Date: today, ByPurpose: &v1alpha1.BytesByPurpose{}}
 	}
-	t.Down += down
-	t.Up += up
+	t.Down += c.down
+	t.Up += c.up
 	if !quiet {
-		t.Budgeted += down + up
+		t.Budgeted += c.down + c.up
 	}
-	return *t
+	more := byPurpose(&c.by)
+	for p, field := range byPurpose(t.ByPurpose) {
+		*field += *more[p]
+	}
+	return *t.DeepCopy()
 }
 
 // forget drops a target that was removed.
@@ -51,12 +56,16 @@ func (u *usage) forget(name string) {
 
 // stored is what the status of a SyncTarget says.
 func stored(object map[string]any) *v1alpha1.BytesToday {
-	number := func(field string) int64 {
-		n, _, _ := unstructured.NestedInt64(object, "status", "bytesToday", field)
+	number := func(field ...string) int64 {
+		n, _, _ := unstructured.NestedInt64(object, append([]string{"status", "bytesToday"}, field...)...)
 		return n
 	}
+	by := &v1alpha1.BytesByPurpose{}
+	for p, field := range byPurpose(by) {
+		*field = number("byPurpose", traffic.Purpose(p).String())
+	}
 	day, _, _ := unstructured.NestedString(object, "status", "bytesToday", "date")
-	return &v1alpha1.BytesToday{Date: day, Down: number("down"), Up: number("up"), Budgeted: number("budgeted")}
+	return &v1alpha1.BytesToday{Date: day, Down: number("down"), Up: number("up"), Budgeted: number("budgeted"), ByPurpose: by}
 }
 
 // account counts what has crossed in a session since the last call, says what of the link may be used, and returns what crossed today.
@@ -65,20 +74,42 @@ func (d *Door) account(s *session, at time.Time) v1alpha1.BytesToday {
 	if !ok {
 		return v1alpha1.BytesToday{}
 	}
-	down, up := s.crossed()
-	today := d.usage.add(s.target, known, at, down, up, known.link.quiet.at(at))
+	today := d.usage.add(s.target, known, at, s.crossed(), known.link.quiet.at(at))
 	s.use.Set(known.link.use(at, today.Budgeted))
 	return today
 }
 
+// crossing is what has crossed a link: payload bytes of its transport, and what they were for.
+type crossing struct {
+	down, up int64
+	by       v1alpha1.BytesByPurpose
+}
+
+// byPurpose are the fields of what is told of each purpose.
+func byPurpose(b *v1alpha1.BytesByPurpose) [traffic.Transport + 1]*int64 {
+	return [...]*int64{traffic.Control: &b.Control, traffic.Positions: &b.Positions, traffic.Desired: &b.Desired, traffic.Errors: &b.Errors,
+		traffic.Status: &b.Status, traffic.Associated: &b.Associated, traffic.Events: &b.Events, traffic.Transport: &b.Transport}
+}
+
 // crossed is what has crossed since the last call.
-func (s *session) crossed() (down, up int64) {
-	now := s.conn.Stats()
+func (s *session) crossed() crossing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	down, up = int64(now.SentBytes-s.counted.SentBytes), int64(now.ReceivedBytes-s.counted.ReceivedBytes)
+	now, before := s.conn.Stats(), s.counted
 	s.counted = now
-	return down, up
+	c := crossing{down: int64(now.SentBytes - before.SentBytes), up: int64(now.ReceivedBytes - before.ReceivedBytes)}
+	all, known := int64(now.SentBytes+now.ReceivedBytes), int64(0)
+	for p, field := range byPurpose(&c.by) {
+		is := s.purposes[p]
+		if p := traffic.Purpose(p); p != traffic.Transport {
+			is = int64(s.meter.Counted(p))
+			known += is
+		} else {
+			is = max(is, all-known) // what is written to a stream may not have left yet
+		}
+		*field, s.purposes[p] = is-s.purposes[p], is
+	}
+	return c
 }
 
 // link is how the link of a target is used when a session begins.
@@ -87,6 +118,6 @@ func (d *Door) link(name string, at time.Time) tunnel.Link {
 	if !ok {
 		return tunnel.Link{}
 	}
-	today := d.usage.add(name, known, at, 0, 0, true)
+	today := d.usage.add(name, known, at, crossing{}, true)
 	return known.link.use(at, today.Budgeted)
 }

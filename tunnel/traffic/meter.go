@@ -17,6 +17,7 @@ type Link interface {
 // Meter counts for one side of its links: an agent has one link at a time, a center one for each target. It implements
 // prometheus.Collector. A nil Meter counts nothing. Its methods may be called concurrently.
 type Meter struct {
+	whole   *Meter // counts too what this one counts; nil for none
 	counts  [directions][purposes]count
 	batches [directions]atomic.Uint64
 	failed  atomic.Uint64 // dials
@@ -38,6 +39,17 @@ func New() *Meter {
 		Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)})}
 }
 
+// Part returns a Meter of one link of many. What it counts is counted by m as well, which alone knows what the transports add.
+func (m *Meter) Part() *Meter { return &Meter{whole: m} }
+
+// Counted is how many bytes were counted for a purpose but Transport, in both directions together.
+func (m *Meter) Counted(p Purpose) uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.counts[Sent][p].bytes.Load() + m.counts[Received][p].bytes.Load()
+}
+
 // Add counts one frame, or a part of one with frames 0.
 func (m *Meter) Add(d Direction, p Purpose, frames, bytes int) {
 	if m == nil {
@@ -46,18 +58,24 @@ func (m *Meter) Add(d Direction, p Purpose, frames, bytes int) {
 	c := &m.counts[d][p]
 	c.frames.Add(uint64(frames))
 	c.bytes.Add(uint64(bytes))
+	m.whole.Add(d, p, frames, bytes)
 }
 
 // Batch counts a batch of entries.
 func (m *Meter) Batch(d Direction) {
 	if m != nil {
 		m.batches[d].Add(1)
+		m.whole.Batch(d)
 	}
 }
 
 // Acknowledged notes how long a batch that was sent has waited for its acknowledgement.
 func (m *Meter) Acknowledged(after time.Duration) {
-	if m != nil {
+	switch {
+	case m == nil:
+	case m.whole != nil:
+		m.whole.Acknowledged(after)
+	case m.waited != nil:
 		m.waited.Observe(after.Seconds())
 	}
 }
@@ -65,6 +83,10 @@ func (m *Meter) Acknowledged(after time.Duration) {
 // Open counts a session from now on.
 func (m *Meter) Open(l Link) {
 	if m == nil {
+		return
+	}
+	if m.whole != nil {
+		m.whole.Open(l)
 		return
 	}
 	m.mu.Lock()
@@ -82,6 +104,10 @@ func (m *Meter) DialFailed() {
 // Ended notes that a session has ended, and why: one word of few.
 func (m *Meter) Ended(l Link, reason string) {
 	if m == nil {
+		return
+	}
+	if m.whole != nil {
+		m.whole.Ended(l, reason)
 		return
 	}
 	m.mu.Lock()

@@ -40,6 +40,26 @@ func TestTransportIsTheRest(t *testing.T) {
 	}
 }
 
+// What a link's meter counts, the whole counts too, and the transport's share of all links.
+func TestPart(t *testing.T) {
+	whole := traffic.New()
+	a, b := whole.Part(), whole.Part()
+	l := &fakeLink{1000, 300}
+	a.Open(l)
+	a.Add(traffic.Sent, traffic.Desired, 1, 700)
+	a.Add(traffic.Received, traffic.Status, 1, 40)
+	b.Add(traffic.Received, traffic.Status, 1, 2)
+	a.Batch(traffic.Sent)
+	a.Acknowledged(time.Millisecond)
+	a.Ended(l, "silent")
+	if d, s, other := a.Counted(traffic.Desired), a.Counted(traffic.Status), b.Counted(traffic.Status); d != 700 || s != 40 || other != 2 {
+		t.Errorf("counted %d, %d and %d", d, s, other)
+	}
+	if d, s, rest := whole.Bytes(traffic.Sent, traffic.Desired), whole.Bytes(traffic.Received, traffic.Status), whole.Bytes(traffic.Sent, traffic.Transport); d != 700 || s != 42 || rest != 300 {
+		t.Errorf("the whole counted %d, %d and %d", d, s, rest)
+	}
+}
+
 func TestMeterTellsPrometheus(t *testing.T) {
 	m := traffic.New()
 	r := prometheus.NewPedanticRegistry()

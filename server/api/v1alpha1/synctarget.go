@@ -100,6 +100,27 @@ type BytesToday struct {
 	Up   int64 `json:"up"`
 	// Budgeted is the part of both that counts against spec.link.bytesPerDay: what crossed outside the quiet hours.
 	Budgeted int64 `json:"budgeted"`
+	// ByPurpose is both by what they were for.
+	// +optional
+	ByPurpose *BytesByPurpose `json:"byPurpose,omitempty"`
+}
+
+// BytesByPurpose is what crossed a link, both directions together. The names are those of the label of the metric skerry_link_bytes_total;
+// none is left out, so that a merge patch sets what is 0 again.
+type BytesByPurpose struct {
+	// Control is what agent and center say about the session: hello, conditions, orders, certificates.
+	Control int64 `json:"control"`
+	// Positions are acknowledgements and comparisons.
+	Positions int64 `json:"positions"`
+	// Desired are objects on their way to the target.
+	Desired int64 `json:"desired"`
+	// Errors, Status, Associated (Pods and what else belongs to placed objects) and Events are reports.
+	Errors     int64 `json:"errors"`
+	Status     int64 `json:"status"`
+	Associated int64 `json:"associated"`
+	Events     int64 `json:"events"`
+	// Transport is what the transport adds: handshakes, packet heads, its acknowledgements, what was sent again.
+	Transport int64 `json:"transport"`
 }
 
 // SyncTargetStatus is what the center knows of a target.
