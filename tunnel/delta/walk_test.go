@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,7 @@ func (d data) copy() data {
 // walker is a center, a site and what must be true of them.
 type walker struct {
 	data
+	mu       sync.Mutex // guards what follows, and data, while a session may commit
 	src      *source
 	backups  []data
 	versions map[store.Hash]int
@@ -106,6 +108,7 @@ func (w *walker) begin() {
 
 func (w *walker) set(i, version int) {
 	text := ""
+	w.mu.Lock()
 	if version != 0 {
 		text = body(i, version)
 		w.versions[store.HashBody(1, []byte(text))] = version
@@ -114,6 +117,7 @@ func (w *walker) set(i, version int) {
 	if w.live[i] = version; version == 0 {
 		delete(w.live, i)
 	}
+	w.mu.Unlock()
 	w.src.set(map[store.Key]string{key(i): text})
 	w.revision = w.src.revision
 }
@@ -121,6 +125,8 @@ func (w *walker) set(i, version int) {
 // committed looks at each thing that becomes of what the site has: somebody must have done it at the center that the site follows, or an admin have
 // accepted that center.
 func (w *walker) committed(store.Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	now := map[int]int{}
 	for i := range 8 {
 		if e, ok, _ := w.sink.Get(key(i)); ok && !e.Tombstone {
@@ -222,13 +228,17 @@ func (w *walker) step(t *testing.T, s step) {
 	}
 	time.Sleep(s.Wait)
 	synctest.Wait()
+	w.mu.Lock()
 	if h := w.held.Load(); h != nil && !w.lost {
 		w.fail("held although nothing was lost: %+v", *h)
 	}
+	w.mu.Unlock()
 	if w.link != nil && w.over() {
 		w.cut()
 		w.connect(t, 0)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.equal() {
 		w.lost, w.accepted = false, 0
 	}
@@ -246,10 +256,10 @@ func (w *walker) arrive(t *testing.T) {
 			w.accept(t)
 		}
 	}
+	w.cut()
 	if !w.equal() {
 		w.fail("at the end the site has %v at %s, the center %v at %s", w.have, w.sink.Position(), w.live, w.src.Head())
 	}
-	w.cut()
 }
 
 // Whatever happens in whatever order to a center, its backups, a site and their link: what the site has changes only as somebody did it at the center, or
