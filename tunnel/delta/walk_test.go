@@ -147,7 +147,6 @@ func (w *walker) connect(t *testing.T, cutAfter int) {
 	}
 	o := delta.Down(delta.LAN)
 	o.OnHeld = func(h delta.Held) { w.held.Store(&h) }
-	w.held.Store(nil)
 	w.link = connect(t, w.src.Feed, w.sink, o, pipe.Options{Latency: time.Millisecond, CutAfter: cutAfter})
 }
 
@@ -155,6 +154,7 @@ func (w *walker) cut() {
 	if w.link != nil {
 		w.link.end()
 		w.link = nil
+		w.held.Store(nil) // what was said in this session is over with it
 	}
 }
 
