@@ -65,6 +65,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	cfg.Meter.Open(link{conn})
 	err := c.open(ctx)
 	if err == nil {
+		c.hole.control, c.hole.conn, c.hole.found = c.control, conn, cancel
 		var parts sync.WaitGroup
 		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
 		for _, part := range []func(context.Context) error{c.read, c.tend, c.tell, c.receive, c.report, c.ended} {
@@ -76,6 +77,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		}
 		parts.Wait()
 		stop()
+		c.hole.end()
 		err = context.Cause(ctx)
 	}
 	var refused *Refused
@@ -116,6 +118,7 @@ type child struct {
 	terms             *delta.Regulator
 	linked            chan struct{} // closed when the parent has said how the link is used
 	turn              chan struct{} // closed when data may flow
+	hole              hole
 }
 
 // open opens the three streams and says hello. Nothing is waited for: positions and data are on their way at once.
@@ -197,6 +200,10 @@ func (c *child) read(ctx context.Context) error {
 			default:
 			}
 			c.bundles <- b
+		case typeEcho:
+			if err := c.hole.heard(payload); err != nil {
+				return err
+			}
 		case typeLink:
 			l, err := decode[Link](payload)
 			if err != nil {
@@ -284,6 +291,7 @@ func (c *child) report(ctx context.Context) error {
 	if c.Send != nil {
 		o = *c.Send
 	}
+	o.OnStalled = c.hole.suspect
 	o.Log, o.Meter, o.Purpose = c.Log, c.Meter, traffic.OfReport
 	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
 }

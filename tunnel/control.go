@@ -22,6 +22,7 @@ const (
 	typeCertificate // its answer
 	typeWaiting     // how many bytes of reports wait
 
+	typeEcho       wire.Type = 45 // a question that fills a packet, or its answer, which is empty; of both sides
 	typeConditions wire.Type = 43 // all that a child says of itself
 )
 

@@ -20,12 +20,14 @@ var (
 	ErrAgain = errors.New("the parent is followed again, dial anew")
 	// ErrRemoved is the reason when the parent has removed the child for good.
 	ErrRemoved = errors.New("this site was removed at its parent")
+	// ErrStalled is the reason when the link carries signs of life and no data. The child dials again, and finds a way that works.
+	ErrStalled = errors.New("full packets do not cross the link, though small ones do (an MTU below 1,228 bytes?)")
 	// ErrProtocol is the reason when the other side broke the protocol.
 	ErrProtocol = errors.New("the other side broke the protocol")
 )
 
 // The codes of the reasons on the wire. 0 is a close without a reason.
-var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved}
+var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved, ErrStalled}
 
 // CodeOf is the code that a transport sends for a reason.
 func CodeOf(reason error) uint64 {

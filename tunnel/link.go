@@ -39,6 +39,8 @@ func endOf(err error) string {
 		return "replaced"
 	case errors.Is(err, ErrRemoved):
 		return "removed"
+	case errors.Is(err, ErrStalled):
+		return "stalled"
 	case errors.As(err, &refused), errors.Is(err, ErrRefused):
 		return "refused"
 	case errors.Is(err, ErrRenewed):

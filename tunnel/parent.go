@@ -103,6 +103,7 @@ func (p *parent) ended(err error) {
 		return
 	}
 	p.kept()
+	p.hole.end()
 	if p.ordering != nil {
 		p.unwatch()
 		p.ordering.End()
@@ -139,6 +140,7 @@ type parent struct {
 	ordering *work.Job
 	unwatch  func()
 	told     Link // how the child was told to use the link
+	hole     hole
 }
 
 // begin lets the child in and starts the parts of the session.
@@ -147,6 +149,7 @@ func (p *parent) begin() error {
 	if err != nil {
 		return err
 	}
+	p.hole.control, p.hole.conn, p.hole.found = p.control, p.conn, p.cancel
 	p.ordering = work.NewJob(p.order)
 	offOrders, offUse := p.Orders.bell.On(p.ordering.Kick), p.Use.bell.On(p.ordering.Kick)
 	p.unwatch = func() { offOrders(); offUse() }
@@ -274,6 +277,8 @@ func (p *parent) read() {
 
 func (p *parent) heard(t wire.Type, payload []byte) error {
 	switch t {
+	case typeEcho:
+		return p.hole.heard(payload)
 	case typeWaiting:
 		p.waits(payload)
 	case typeConditions:
@@ -325,6 +330,7 @@ func (p *parent) send() {
 	if p.Send != nil {
 		o = *p.Send
 	}
+	o.OnStalled = p.hole.suspect
 	o.OnAck, o.OnHeld, o.Log, o.Meter, o.Purpose = p.OnAck, p.OnHeld, p.Log, p.Meter, traffic.OfDesired
 	delta.StartSend(p.ctx, p.desired, p.admission.Feed, o, func(err error) {
 		if errors.Is(err, delta.ErrHeld) {

@@ -17,11 +17,21 @@ type flight struct {
 	settle     func(store.Cursor)
 	meter      *traffic.Meter
 	landed     func() // something was acknowledged
+	stalled    func() // nothing was for long; nil is nobody
 
-	mu      sync.Mutex
-	batches []inFlight
-	bytes   int
+	mu       sync.Mutex
+	batches  []inFlight
+	bytes    int
+	alarm    *time.Timer
+	patience time.Duration // until the next alarm
+	over     bool
 }
+
+// A batch that is not acknowledged after firstAlarm is told, then after twice as long each time, at most after longestAlarm.
+const (
+	firstAlarm   = 5 * time.Second
+	longestAlarm = 5 * time.Minute
+)
 
 type inFlight struct {
 	bytes   int
@@ -32,7 +42,7 @@ type inFlight struct {
 }
 
 func newFlight(feed *store.Feed, o SendOptions, landed func()) *flight {
-	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed}
+	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed, stalled: o.OnStalled}
 }
 
 // room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large.
@@ -55,6 +65,44 @@ func (f *flight) sent(b inFlight) {
 	defer f.mu.Unlock()
 	f.batches = append(f.batches, b)
 	f.bytes += b.bytes
+	if len(f.batches) == 1 {
+		f.watch()
+	}
+}
+
+// watch waits for the acknowledgement of the oldest batch. The caller holds the lock.
+func (f *flight) watch() {
+	if f.stalled == nil || f.over {
+		return
+	}
+	if f.patience = firstAlarm; f.alarm == nil {
+		f.alarm = time.AfterFunc(f.patience, f.late)
+	} else {
+		f.alarm.Reset(f.patience)
+	}
+}
+
+// late is called when the oldest batch has waited long.
+func (f *flight) late() {
+	f.mu.Lock()
+	waits := len(f.batches) > 0 && !f.over
+	if waits {
+		f.patience = min(2*f.patience, longestAlarm)
+		f.alarm.Reset(f.patience)
+	}
+	f.mu.Unlock()
+	if waits {
+		f.stalled()
+	}
+}
+
+// end stops the watch.
+func (f *flight) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over = true; f.alarm != nil {
+		f.alarm.Stop()
+	}
 }
 
 // ack takes the acknowledged batches off. An acknowledgement of what was never sent is an error.
@@ -72,8 +120,10 @@ func (f *flight) ack(a wire.Ack) error {
 			reached = &b
 		}
 	}
-	if f.batches = append(f.batches[:0], f.batches[a.Frames:]...); len(f.batches) == 0 {
-		f.batches = nil
+	if f.batches = append(f.batches[:0], f.batches[a.Frames:]...); len(f.batches) > 0 {
+		f.watch()
+	} else if f.batches = nil; f.alarm != nil {
+		f.alarm.Stop()
 	}
 	f.mu.Unlock()
 	f.landed()

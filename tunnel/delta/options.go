@@ -22,6 +22,9 @@ type SendOptions struct {
 	Shared *Shared
 	// OnAck is called from the stream's reader whenever the receiver has durably reached a position.
 	OnAck func(store.Position)
+	// OnStalled is called on a goroutine of its own when a batch has waited long for its acknowledgement, and ever more seldom as long as it waits: the
+	// receiver's disk may be slow, or the link loses what is large. It may be nil.
+	OnStalled func()
 	// OnHeld is called from Send's goroutine when the receiver holds, and again when what it would lose has changed. It may be nil.
 	OnHeld func(Held)
 	// Meter counts what is sent; Purpose says what for. Both may be nil.

@@ -81,6 +81,7 @@ func (s *sender) finish(err error) error {
 		unwatch()
 	}
 	s.job.End()
+	s.flight.end()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
