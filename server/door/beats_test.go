@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,26 +16,37 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
+func sites(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("site-%d", i))
+	}
+	return names
+}
+
+// standingDoor is a door that keeps the statuses of targets until stop returns, through a transport to the API. All of them have a session and all that is in one feed.
+func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets ...string) (door *Door, feed *store.Feed, stop func()) {
+	door = New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} }, Objects: func(string) int { return 0 },
+		Log: slog.New(slog.DiscardHandler)})
+	feed = store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+	for _, name := range targets {
+		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+	}
+	api.follow(door)
+	for _, name := range targets {
+		door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { door.keepStatus(ctx); close(done) }()
+	return door, feed, func() { cancel(); <-done }
+}
+
 // Thousands of targets are not written all at once, and none is forgotten.
 func TestHeartbeatsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 60
 		api := newFakeAPI()
-		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
-			Log: slog.New(slog.DiscardHandler)})
-		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
-		for i := range n {
-			name := fmt.Sprintf("site-%d", i)
-			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
-		}
-		api.follow(door)
-		for i := range n {
-			name := fmt.Sprintf("site-%d", i)
-			door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { door.keepStatus(ctx); close(done) }()
+		door, feed, stop := standingDoor(t, api, api, sites(n)...)
 		time.Sleep(welcomeBack + heartbeat - glance) // everything was looked at when the absent ones were
 		before, _ := api.count()
 		time.Sleep(10 * glance)
@@ -64,8 +76,7 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 				t.Errorf("site-%d has applied revision %d, it says", i, at)
 			}
 		}
-		cancel()
-		<-done
+		stop()
 	})
 }
 
@@ -74,20 +85,7 @@ func TestHeartbeatsLeaveTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, takes = 60, 20 * time.Millisecond
 		api := newFakeAPI()
-		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} }, Objects: func(string) int { return 0 },
-			Log: slog.New(slog.DiscardHandler)})
-		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
-		for i := range n {
-			name := fmt.Sprintf("site-%d", i)
-			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
-		}
-		api.follow(door)
-		for name := range door.targets.known {
-			door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { door.keepStatus(ctx); close(done) }()
+		door, _, stop := standingDoor(t, api, slowAPI{api, takes}, sites(n)...)
 		time.Sleep(welcomeBack + 2*heartbeat)
 		before, _ := api.count()
 		time.Sleep(100 * beatShare * takes)
@@ -103,7 +101,6 @@ func TestHeartbeatsLeaveTime(t *testing.T) {
 			}
 			break
 		}
-		cancel()
-		<-done
+		stop()
 	})
 }

@@ -2,7 +2,6 @@ package door
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -192,15 +191,7 @@ func (c standingConn) Peer() tunnel.Identity { return tunnel.Identity{Target: c.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()
-		api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "a"}})
-		door := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
-			Log: slog.New(slog.DiscardHandler)})
-		api.follow(door)
-		feed := store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
-		door.sessions["paris"] = &session{target: "paris", feed: feed, conn: standingConn{target: "paris"}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { door.keepStatus(ctx); close(done) }()
+		_, _, stop := standingDoor(t, api, api, "paris")
 		for range 10 {
 			time.Sleep(heartbeat + glance)
 			if seen := api.status(t, "paris").LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
@@ -213,8 +204,7 @@ func TestHeartbeat(t *testing.T) {
 		if patches, changes := api.count(); patches > 12 || changes != patches {
 			t.Errorf("%d writes in 10 minutes, %d of them changed something", patches, changes)
 		}
-		cancel()
-		<-done
+		stop()
 	})
 }
 
