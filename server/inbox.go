@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -153,15 +154,11 @@ func (i *inboxes) Replay(member func(target string) bool) {
 	}
 	i.mu.Lock()
 	err := i.use()
-	had := make([]string, 0, len(i.had))
-	for target := range i.had {
-		had = append(had, target)
-	}
+	had := slices.Sorted(maps.Keys(i.had))
 	i.mu.Unlock()
 	if err != nil {
 		i.log.Warn("the reports of targets cannot be read; they will send them again", "err", err)
 	}
-	slices.Sort(had)
 	for _, target := range had {
 		if !member(target) {
 			i.Forget(target)

@@ -35,8 +35,9 @@ func (h *hole) suspect() {
 		h.mu.Unlock()
 		return
 	}
-	h.before = h.conn.Stats().ReceivedBytes
-	h.asked = time.AfterFunc(answerTime+answerRounds*h.conn.Stats().RTT, h.unanswered)
+	now := h.conn.Stats()
+	h.before = now.ReceivedBytes
+	h.asked = time.AfterFunc(answerTime+answerRounds*now.RTT, h.unanswered)
 	h.mu.Unlock()
 	if err := h.control.sendBytes(typeEcho, make([]byte, questionBytes)); err != nil {
 		h.found(err)
