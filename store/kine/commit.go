@@ -31,7 +31,8 @@ type groupDialect struct {
 	conn                            *sql.Conn
 	begin, insert, commit, rollback *sql.Stmt
 	// commits counts the transactions of groups that were made durable.
-	commits atomic.Int64
+	commits     atomic.Int64
+	checkpoints *checkpointer
 }
 
 // Insert commits a group, where the context has one, and returns its newest revision.
@@ -94,6 +95,11 @@ func (d *groupDialect) finish(writes []*write) error {
 		return err
 	}
 	d.commits.Add(1)
+	bytes := 0
+	for _, w := range writes {
+		bytes += w.size() + len(w.old)
+	}
+	d.checkpoints.committed(bytes)
 	return nil
 }
 
@@ -130,6 +136,10 @@ func (d *groupDialect) open() (err error) {
 	}
 	if d.conn, err = d.DB.Conn(context.Background()); err != nil {
 		return err
+	}
+	// The checkpointer does it, beside the writers.
+	if _, err := d.conn.ExecContext(context.Background(), `PRAGMA wal_autocheckpoint = 0`); err != nil {
+		return errors.Join(err, d.close())
 	}
 	for text, s := range map[string]**sql.Stmt{`BEGIN IMMEDIATE`: &d.begin, insertSQL: &d.insert, `COMMIT`: &d.commit, `ROLLBACK`: &d.rollback} {
 		if *s, err = d.conn.PrepareContext(context.Background(), text); err != nil {

@@ -23,8 +23,9 @@ const kineParams = "_journal_mode=WAL&_busy_timeout=30000&_synchronous=FULL&_txl
 	"&_kine_disable_startup_vacuum=1" // free pages are used again; a start must not take longer as the data grows
 
 // params are those of the connections that are used. Without the busy timeout the first contention is an error. synchronous=FULL is what makes an
-// acknowledged write survive a power cut.
-const params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate"
+// acknowledged write survive a power cut. What is written otherwise than by groups, by a compaction, checkpoints the log itself.
+var params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate" +
+	fmt.Sprintf("&_pragma=wal_autocheckpoint(%d)", checkpointPages)
 
 // A connection has files, statements and a cache of its own. Nobody who has one waits for another.
 const (
@@ -60,11 +61,13 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 		return nil, fmt.Errorf("prepare %s: %w", path, err)
 	}
 	config := driverConfig(c.CompactInterval)
-	f.dialect = &groupDialect{Generic: dialect}
+	turn := make(chan struct{}, 1)
+	checkpoints := newCheckpointer(dialect.DB, turn, c.Log)
+	f.dialect = &groupDialect{Generic: dialect, checkpoints: checkpoints}
 	f.log = &groupLog{
 		// Compacts when it is told to, because its interval is 0.
 		SQLLog: sqllog.New(f.dialect, 0, 0, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
-		note:   f.marks.note, feed: newFeed(), turn: make(chan struct{}, 1),
+		note:   f.marks.note, feed: newFeed(), turn: turn,
 	}
 	f.backend = &fileBackend{awaitedBackend{Backend: logstructured.New(f.log)}, f.log}
 	err = f.backend.Start(run)
@@ -76,6 +79,7 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 		f.close()
 		return nil, fmt.Errorf("start store on %s: %w", path, err)
 	}
+	drivers.Go(func() { checkpoints.run(run) })
 	drivers.Go(func() { f.log.compact(run, c.CompactInterval, newest) })
 	return f, nil
 }
