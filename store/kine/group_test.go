@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"google.golang.org/grpc/codes"
@@ -139,13 +141,15 @@ func TestGroupRefusals(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	old := create(t, s, "/registry/a", "one")
+	var removed atomic.Bool
+	var told sync.Map // what who was refused is told that there is: by value, the one that he wanted to write
 	put := func(key, value string, revision int64) func() bool {
 		return func() bool {
 			resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), revision, kubernetes.PutOptions{GetOnFailure: true})
 			if err != nil {
 				t.Errorf("write %s: %v", key, err)
-			} else if !resp.Succeeded && (resp.KV == nil || string(resp.KV.Value) == value) {
-				t.Errorf("%s is refused and has %+v", key, resp.KV)
+			} else if !resp.Succeeded {
+				told.Store(value, resp.KV)
 			}
 			return err == nil && resp.Succeeded
 		}
@@ -156,7 +160,8 @@ func TestGroupRefusals(t *testing.T) {
 			if err != nil {
 				t.Errorf("delete %s: %v", key, err)
 			}
-			return err == nil && resp.Succeeded
+			removed.Store(err == nil && resp.Succeeded)
+			return removed.Load()
 		}
 	}
 	before := s.file.dialect.commits.Load()
@@ -186,6 +191,14 @@ func TestGroupRefusals(t *testing.T) {
 	if count(done[:3]) != 1 || count(done[3:5]) != 1 || count(done[5:]) != 2 {
 		t.Errorf("done: %v", done)
 	}
+	told.Range(func(wanted, has any) bool {
+		kv := has.(*mvccpb.KeyValue)
+		gone := removed.Load() && (wanted == "two" || wanted == "three")
+		if gone != (kv == nil) || !gone && string(kv.Value) == wanted {
+			t.Errorf("%s is refused and told of %+v; deleted: %v", wanted, kv, removed.Load())
+		}
+		return true
+	})
 	if got := s.file.dialect.commits.Load() - before; got != 1 {
 		t.Errorf("they are %d transactions", got)
 	}

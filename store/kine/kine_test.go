@@ -93,7 +93,7 @@ func TestLogIsCheckpointed(t *testing.T) {
 func TestWatch(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-events
