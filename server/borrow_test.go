@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,8 @@ func borrowedAPIs(t *testing.T, c *center) {
 	refused("a definition of the borrower's", err, "is served with the definitions of space platform")
 	refused("the lender goes", root.Delete(ctx, "platform", metav1.DeleteOptions{}), "its definitions serve space borrower")
 
+	definitionInUse(t, c)
+
 	// And goes when it is not in use any more; what the lender has stays.
 	must(t, borrower.Resource(boats).Namespace("default").Delete(ctx, "one", metav1.DeleteOptions{}))
 	within(t, 60*time.Second, "the group is given back", func() bool { return patch("borrower", `{"spec":{"apis":null}}`) == nil })
@@ -133,7 +137,60 @@ func borrowedAPIs(t *testing.T, c *center) {
 	})
 	_, err = lender.Resource(boats).Namespace("default").Get(ctx, "one", metav1.GetOptions{})
 	check(t, err)
-	within(t, 60*time.Second, "the lender goes at last", func() bool { return root.Delete(ctx, "platform", metav1.DeleteOptions{}) == nil })
+
+	// A lender whose deletion was asked for when nobody borrowed of it yet stays as long as somebody does.
+	must(t, patch("borrower", borrow))
+	must(t, dyn(t, c.api.Loopback("root")).Resource(spacesGVR).Delete(ctx, "platform", metav1.DeleteOptions{}))
+	within(t, 60*time.Second, "the lender says why it does not go", func() bool { return says(root, "platform", "its definitions serve space borrower") })
+	must(t, patch("borrower", `{"spec":{"apis":null}}`))
+	refused("from one that is about to go", patch("borrower", borrow), "name another space that exists")
+	within(t, 60*time.Second, "the lender goes at last", func() bool {
+		_, err := root.Get(ctx, "platform", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// says tells whether a condition of an object has a message.
+func says(of dynamic.ResourceInterface, name, message string) bool {
+	got, err := of.Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(got.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		text, _ := c.(map[string]any)["message"].(string)
+		return strings.Contains(text, message)
+	})
+}
+
+// definitionInUse: a definition whose deletion was asked for when the borrower had no object of it yet stays as long as there is one, with what the lender has.
+func definitionInUse(t *testing.T, c *center) {
+	ctx := t.Context()
+	ships := boatsV1
+	ships.Resource = "ships"
+	lender, borrower := dyn(t, c.admin("platform")), dyn(t, c.admin("borrower"))
+	def := sharedDefinition("ships", "Ship", "name")
+	def.SetAnnotations(map[string]string{"skerry.dev/shared": "true"})
+	_, err := lender.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
+	must(t, err)
+	for _, to := range []dynamic.Interface{lender, borrower} {
+		within(t, 60*time.Second, "a ship", func() bool {
+			_, err := to.Resource(ships).Namespace("default").Create(ctx, object("stable.example.com/v1", "Ship", "", "one"), metav1.CreateOptions{})
+			return err == nil
+		})
+	}
+	// The center itself is not asked whether it may.
+	must(t, dyn(t, c.api.Loopback("platform")).Resource(crdsGVR).Delete(ctx, def.GetName(), metav1.DeleteOptions{}))
+	within(t, 60*time.Second, "the definition says why it does not go", func() bool {
+		return says(lender.Resource(crdsGVR), def.GetName(), "space borrower holds objects of it")
+	})
+	_, err = lender.Resource(ships).Namespace("default").Get(ctx, "one", metav1.GetOptions{})
+	must(t, err)
+	must(t, borrower.Resource(ships).Namespace("default").Delete(ctx, "one", metav1.DeleteOptions{}))
+	within(t, 60*time.Second, "the definition goes", func() bool {
+		_, err := lender.Resource(crdsGVR).Get(ctx, def.GetName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // borrowedDocuments: discovery and OpenAPI of the borrower have what is borrowed, and nothing else of the lender.

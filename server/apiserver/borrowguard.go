@@ -11,20 +11,20 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // borrowGuard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the group, and nothing is taken away that
-// objects of a borrower are made of. What it reads is what is stored at that moment: a write beside it may still come in between, and leaves objects that
-// are served again when the group is borrowed again.
+// objects of a borrower are made of. What is written beside it, by this replica or another one, it cannot see: borrowcheck.go looks again.
 type borrowGuard struct {
 	borrows *borrows
 	client  *clientv3.Client
-	exists  func(space string) bool
 }
 
 // Handles implements admission.Interface.
@@ -39,9 +39,9 @@ func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ adm
 	var err error
 	switch {
 	case isSpace(a) && space == rootSpace:
-		err = g.space(ctx, a)
-	case a.GetResource().GroupResource() == apiextensions.Resource("customresourcedefinitions"):
-		err = g.definition(ctx, space, a)
+		err = g.space(ctx, a.GetName(), a.GetOldObject(), a.GetObject())
+	case a.GetResource().GroupResource() == crdResource:
+		err = g.definition(ctx, space, a.GetOldObject(), a.GetObject())
 	}
 	if err != nil {
 		return admission.NewForbidden(a, err)
@@ -49,25 +49,25 @@ func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ adm
 	return nil
 }
 
-// space judges a change of a Space.
-func (g borrowGuard) space(ctx context.Context, a admission.Attributes) error {
-	if a.GetOperation() == admission.Delete {
-		if by := g.borrows.by(a.GetName(), ""); len(by) > 0 {
-			return fmt.Errorf("its definitions serve space %s; remove them from spec.apis there first", strings.Join(by, ", "))
+// space judges a change of a Space: nothing before is a new one, nothing after its end.
+func (g borrowGuard) space(ctx context.Context, name string, old, next runtime.Object) error {
+	if next == nil {
+		if by := g.borrows.by(name, ""); len(by) > 0 {
+			return errLends(by)
 		}
 		return nil
 	}
-	before, err := sharedAPIs(a.GetOldObject())
+	before, err := sharedAPIs(old)
 	if err != nil {
 		return err
 	}
-	after, err := sharedAPIs(a.GetObject())
+	after, err := sharedAPIs(next)
 	if err != nil {
 		return err
 	}
 	for i, one := range after {
 		if !slices.Contains(before, one) {
-			if err := g.borrow(ctx, a.GetName(), one); err != nil {
+			if err := g.borrow(ctx, name, one); err != nil {
 				return fmt.Errorf("spec.apis[%d]: %w", i, err)
 			}
 		}
@@ -81,7 +81,7 @@ func (g borrowGuard) space(ctx context.Context, a admission.Attributes) error {
 			return err
 		}
 		for i := range all {
-			if has, err := g.holds(ctx, a.GetName(), &all[i]); has || err != nil {
+			if has, err := g.holds(ctx, name, defined(&all[i])); has || err != nil {
 				return errors.Join(err, fmt.Errorf("spec.apis: the space holds %s; delete them first", all[i].Name))
 			}
 		}
@@ -89,10 +89,14 @@ func (g borrowGuard) space(ctx context.Context, a admission.Attributes) error {
 	return nil
 }
 
+func errLends(to []string) error {
+	return fmt.Errorf("its definitions serve space %s; remove them from spec.apis there first", strings.Join(to, ", "))
+}
+
 // borrow judges a group that a space is to borrow from now on.
 func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI) error {
-	if api.FromSpace == space || !g.exists(api.FromSpace) {
-		return fmt.Errorf("fromSpace %q: name another space that exists", api.FromSpace)
+	if stays, err := g.stays(ctx, api.FromSpace); api.FromSpace == space || !stays {
+		return errors.Join(err, fmt.Errorf("fromSpace %q: name another space that exists", api.FromSpace))
 	}
 	lent, err := g.definitions(ctx, api.FromSpace, api.Group)
 	if err != nil {
@@ -112,31 +116,52 @@ func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.Shar
 	return nil
 }
 
+// stays tells whether there is a space that is not being deleted.
+func (g borrowGuard) stays(ctx context.Context, space string) (bool, error) {
+	if space == rootSpace {
+		return true, nil
+	}
+	var s metav1.PartialObjectMetadata
+	found, err := g.stored(ctx, spaceKeys+space, &s)
+	return found && s.DeletionTimestamp == nil, err
+}
+
+// stored reads an object of which there are no caches yet.
+func (g borrowGuard) stored(ctx context.Context, key string, into any) (found bool, err error) {
+	got, err := g.client.Get(ctx, key)
+	if err != nil || len(got.Kvs) == 0 {
+		return false, err
+	}
+	if err := json.Unmarshal(got.Kvs[0].Value, into); err != nil {
+		return false, fmt.Errorf("decode %s: %w", key, err)
+	}
+	return true, nil
+}
+
 // definition judges a change of a CustomResourceDefinition.
-func (g borrowGuard) definition(ctx context.Context, space string, a admission.Attributes) error {
-	if a.GetOperation() == admission.Delete {
-		old, ok := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
-		if !ok {
-			return nil
-		}
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		crd.Name, crd.Spec.Group, crd.Spec.Names.Plural = old.Name, old.Spec.Group, old.Spec.Names.Plural
-		for _, by := range g.borrows.by(space, old.Spec.Group) {
-			if has, err := g.holds(ctx, by, crd); has || err != nil {
-				return errors.Join(err, fmt.Errorf("space %s holds objects of it; they have to be deleted there first", by))
-			}
-		}
-		return nil
-	}
-	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
+func (g borrowGuard) definition(ctx context.Context, space string, old, next runtime.Object) error {
+	crd, ok := next.(*apiextensions.CustomResourceDefinition)
 	if !ok {
+		if crd, ok = old.(*apiextensions.CustomResourceDefinition); ok {
+			return g.unused(ctx, space, schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural})
+		}
 		return nil
 	}
-	if lender := g.borrows.from(space, crd.Spec.Group); lender != "" && a.GetOperation() == admission.Create {
+	if lender := g.borrows.from(space, crd.Spec.Group); lender != "" && old == nil {
 		return fmt.Errorf("spec.group: %s is served with the definitions of space %s", crd.Spec.Group, lender)
 	}
 	if by := g.borrows.by(space, crd.Spec.Group); len(by) > 0 && !isShared(crd.Annotations) {
 		return fmt.Errorf("group %s is shared with space %s, so all its definitions are: annotate this one with %s=true", crd.Spec.Group, strings.Join(by, ", "), v1alpha1.AnnotationShared)
+	}
+	return nil
+}
+
+// unused refuses to let a definition go that objects of a borrower are made of.
+func (g borrowGuard) unused(ctx context.Context, lender string, r schema.GroupResource) error {
+	for _, by := range g.borrows.by(lender, r.Group) {
+		if has, err := g.holds(ctx, by, r); has || err != nil {
+			return errors.Join(err, fmt.Errorf("space %s holds objects of it; they have to be deleted there first", by))
+		}
 	}
 	return nil
 }
@@ -161,13 +186,17 @@ func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]ap
 }
 
 // holds tells whether a space has objects of a definition.
-func (g borrowGuard) holds(ctx context.Context, space string, crd *apiextensionsv1.CustomResourceDefinition) (bool, error) {
-	prefix := registryPrefix + "/" + crd.Spec.Group + "/" + crd.Spec.Names.Plural + "/" + space + "/"
+func (g borrowGuard) holds(ctx context.Context, space string, r schema.GroupResource) (bool, error) {
+	prefix := registryPrefix + "/" + r.Group + "/" + r.Resource + "/" + space + "/"
 	got, err := g.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return false, fmt.Errorf("look for %s in space %s: %w", crd.Name, space, err)
+		return false, fmt.Errorf("look for %s in space %s: %w", r, space, err)
 	}
 	return len(got.Kvs) > 0, nil
+}
+
+func defined(crd *apiextensionsv1.CustomResourceDefinition) schema.GroupResource {
+	return schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
 }
 
 func isShared(annotations map[string]string) bool {

@@ -64,8 +64,11 @@ func (b *borrows) by(lender, group string) []string {
 	return out
 }
 
-// spaceKeys is the prefix of the keys of Spaces.
-var spaceKeys = registryPrefix + "/" + v1alpha1.GroupVersion.Group + "/spaces/" + rootSpace + "/"
+// spacePrefix is where Spaces are stored, and spaceKeys the prefix of their keys.
+var (
+	spacePrefix = "/" + v1alpha1.GroupVersion.Group + "/spaces"
+	spaceKeys   = registryPrefix + spacePrefix + "/" + rootSpace + "/"
+)
 
 // run follows the Spaces until ctx ends.
 func (b *borrows) run(ctx context.Context, c *clientv3.Client) error {

@@ -117,7 +117,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
+		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -150,7 +151,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
 	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		borrowGuard{s.borrows, s.config.Store.Client().Client, s.config.Spaces.Has}, p.quotas)
+		borrowGuard{s.borrows, s.config.Store.Client().Client}, p.quotas)
 	return g, factory, nil
 }
 

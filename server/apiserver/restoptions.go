@@ -37,6 +37,7 @@ type storages struct {
 	usage   *spaceUsage
 	history history
 	borrows *borrows
+	check   borrowCheck
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -49,6 +50,17 @@ func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 // lends tells whether the custom resources are those of a space that borrows their definition.
 func (s *spaceStorage) lends(space string) bool {
 	return s.all != nil && s.all.borrows.from(space, groupIn("/apis"+s.prefix)) == s.only
+}
+
+// lendsOrBorrows tells whether what is written may concern what spaces lend each other: Spaces, definitions, and objects of borrowers.
+func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
+	return s.prefix == spacePrefix || s.resource() == crdResource || s.only != "" && spaceOf(ctx) != s.only
+}
+
+// resource is what is stored here, where that is of a group.
+func (s *spaceStorage) resource() schema.GroupResource {
+	group, resource, _ := strings.Cut(strings.TrimPrefix(s.prefix, "/"), "/")
+	return schema.GroupResource{Group: group, Resource: resource}
 }
 
 // key returns where to go, and the key there.
@@ -101,16 +113,21 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	}
 	unmanaged(ctx, obj)
 	parsed, known := s.all.parse(k)
-	if !known {
-		return withoutSpace(to.Create(ctx, k, obj, out, ttl), key)
-	}
-	written, err := s.all.usage.reserve(ctx, parsed)
-	if err != nil {
-		return err
+	written := func(int64) {}
+	if known {
+		if written, err = s.all.usage.reserve(ctx, parsed); err != nil {
+			return err
+		}
 	}
 	err = to.Create(ctx, k, obj, out, ttl)
 	written(revisionOf(out, err))
-	return withoutSpace(err, key)
+	if err != nil {
+		return withoutSpace(err, key)
+	}
+	if !s.lendsOrBorrows(ctx) {
+		return nil
+	}
+	return s.agreed(ctx, to, k, nil, out)
 }
 
 // withoutSpace has an error name the key that was asked for: what users read has no place in the store.
@@ -167,6 +184,11 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 }
 
 func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
+	if spaceOf(ctx) == "" && s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
+		if err := s.all.check.unused(ctx, s.only, s.resource()); err != nil {
+			return err
+		}
+	}
 	ctx, to, k, err := s.key(ctx, key)
 	if err != nil {
 		return err
@@ -186,8 +208,12 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 	if err != nil {
 		return err
 	}
+	var old runtime.Object
 	stripped := func(in runtime.Object, m storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		clearKey(in)
+		if old = nil; s.lendsOrBorrows(ctx) && m.ResourceVersion != 0 {
+			old = in.DeepCopyObject()
+		}
 		next, ttl, err := update(in, m)
 		if err == nil {
 			unmanaged(ctx, next)
@@ -201,7 +227,10 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		return withoutSpace(err, key)
 	}
 	clearKey(out)
-	return nil
+	if !s.lendsOrBorrows(ctx) {
+		return nil
+	}
+	return s.agreed(ctx, to, k, old, out)
 }
 
 func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOptions) (watch.Interface, error) {

@@ -26,6 +26,8 @@ var spaces = schema.GroupVersionResource{Group: v1alpha1.GroupVersion.Group, Ver
 
 // Content is what is stored in a space.
 type Content interface {
+	// Borrowers lists the spaces that are served with definitions of a space.
+	Borrowers(ctx context.Context, space string) ([]string, error)
 	// Keys lists it all.
 	Keys(ctx context.Context, space string) ([]store.Key, error)
 	// Purge deletes it all, finalizers or not, and tells how much is left.

@@ -21,13 +21,19 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 	if !slices.Contains(s.Finalizers, finalizer) {
 		return 0, nil
 	}
+	// The Space is marked as being deleted, so nobody begins to borrow of it any more.
+	if by, err := c.config.Content.Borrowers(ctx, s.Name); err != nil {
+		return 0, err
+	} else if len(by) > 0 {
+		return retainRecheck, c.refuse(ctx, s, "Lends", fmt.Sprintf("its definitions serve space %s; remove them from spec.apis there", strings.Join(by, ", ")))
+	}
 	if s.Spec.DeletionPolicy != v1alpha1.DeletionDelete {
 		keys, err := c.config.Content.Keys(ctx, s.Name)
 		if err != nil {
 			return 0, err
 		}
 		if left := usersOwn(keys); len(left) > 0 {
-			return retainRecheck, c.refuse(ctx, s, left)
+			return retainRecheck, c.refuse(ctx, s, "ObjectsLeft", fmt.Sprintf("deletionPolicy is Retain and %s; delete them, or set spec.deletionPolicy to Delete", summarize(left)))
 		}
 	}
 	// From here on the space answers 404, so that nothing new comes in.
@@ -74,10 +80,10 @@ func (c *Controller) empty(ctx context.Context, space string, progress func(left
 	}
 }
 
-func (c *Controller) refuse(ctx context.Context, s *v1alpha1.Space, left []store.Key) error {
+// refuse says why a Space does not go yet.
+func (c *Controller) refuse(ctx context.Context, s *v1alpha1.Space, reason, message string) error {
 	before := s.DeepCopy()
-	c.setCondition(s, v1alpha1.ConditionDeleting, metav1.ConditionFalse, "ObjectsLeft", fmt.Sprintf(
-		"deletionPolicy is Retain and %s; delete them, or set spec.deletionPolicy to Delete", summarize(left)))
+	c.setCondition(s, v1alpha1.ConditionDeleting, metav1.ConditionFalse, reason, message)
 	if slices.Equal(before.Status.Conditions, s.Status.Conditions) {
 		return nil
 	}
