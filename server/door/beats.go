@@ -1,6 +1,10 @@
 package door
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 const (
 	// heartbeat is how often lastSeen of a connected target is written when nothing else changes. When its session ends it is written in any case: the
@@ -12,11 +16,32 @@ const (
 	slowest   = 10 * time.Second
 )
 
-// beats says when the next heartbeat may be written. It belongs to the goroutine that keeps statuses.
-type beats struct{ next time.Time }
+// beats says when the next heartbeat may be written, and whose it is. It belongs to the goroutine that keeps statuses.
+type beats struct {
+	next  time.Time
+	round []string // targets, the one whose status was written longest ago first
+}
 
-// due tells whether one may be written now, at most one in a glance.
-func (b *beats) due(now time.Time) bool { return !now.Before(b.next) }
+// beat asks for the next heartbeat if it is time for one, at most one in a glance.
+func (d *Door) beat(now time.Time) {
+	b := &d.beats
+	if now.Before(b.next) {
+		return
+	}
+	if len(b.round) == 0 {
+		for _, s := range slices.SortedFunc(maps.Values(d.current()), older) {
+			b.round = append(b.round, s.target)
+		}
+	}
+	for len(b.round) > 0 {
+		name := b.round[0]
+		b.round = b.round[1:]
+		if s := d.session(name); s != nil && now.Sub(s.shownAt) >= heartbeat {
+			d.targets.touch(name)
+			return
+		}
+	}
+}
 
 // wrote notes how long writing a status took.
 func (b *beats) wrote(now time.Time, took time.Duration) {

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
@@ -25,15 +26,17 @@ func sites(n int) (names []string) {
 
 // standingDoor is a door that keeps the statuses of targets until stop returns, through a transport to the API. All of them have a session and all that is in one feed.
 func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets ...string) (door *Door, feed *store.Feed, stop func()) {
-	door = New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} }, Objects: func(string) int { return 0 },
-		Log: slog.New(slog.DiscardHandler)})
+	door = New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} },
+		Objects: func(string) int { api.asked.Add(1); return 0 }, Log: slog.New(slog.DiscardHandler)})
 	feed = store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
 	for _, name := range targets {
 		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
 	}
 	api.follow(door)
 	for _, name := range targets {
-		door.sessions[name] = &session{target: name, feed: feed, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		s := &session{target: name, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		s.watches(feed)
+		door.sessions[name] = s
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -62,9 +65,7 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 		before, _ = api.count()
 		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
 		for _, s := range door.current() { // all have stored it before anybody looks
-			s.mu.Lock()
-			s.acked = feed.Head()
-			s.mu.Unlock()
+			s.acknowledged(feed.Head())
 		}
 		time.Sleep(5 * glance)
 		if now, _ := api.count(); now-before > 5*(steps+1) || now == before {
@@ -75,6 +76,27 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 			if at := api.status(t, fmt.Sprintf("site-%d", i)).AppliedRevision; at != 2 {
 				t.Errorf("site-%d has applied revision %d, it says", i, at)
 			}
+		}
+		stop()
+	})
+}
+
+// A session to which nothing happens is left alone but for its heartbeat, and what happens to it is seen in the next glance.
+func TestIdleSessionsAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, glances = 60, 20
+		api := newFakeAPI()
+		_, feed, stop := standingDoor(t, api, api, sites(n)...)
+		time.Sleep(welcomeBack + 10*glance)
+		before := api.asked.Load()
+		time.Sleep(glances * glance)
+		if now := api.asked.Load(); now-before > n+glances { // each once for what has crossed its link, and what its heartbeat asks
+			t.Errorf("%d looks at %d sessions in %d glances, nothing has happened", now-before, n, glances)
+		}
+		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		time.Sleep(settle + 3*glance)
+		if is := api.status(t, "site-0"); !says(is, v1alpha1.ConditionSynced, "False/Behind") {
+			t.Errorf("the sites lack something, and one says %+v", is)
 		}
 		stop()
 	})

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeAPI is as much of a kube API as the door talks to: objects by their path, merge patches with preconditions, status apart.
 type fakeAPI struct {
+	asked     atomic.Int64 // how often a standingDoor has counted objects
 	mu        sync.Mutex
 	objects   map[string]map[string]any
 	revision  int

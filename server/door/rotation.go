@@ -61,13 +61,13 @@ func (d *Door) rotate(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		problem := d.step()
-		d.offerAll()
 		if err := d.tellRotation(ctx, problem); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Warn("the status of the authorities could not be written", "err", err)
 		}
 		select {
 		case <-d.rotation:
 		case <-tick.C:
+			d.offerAll()
 		case <-ctx.Done():
 			return
 		}

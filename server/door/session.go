@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -45,9 +46,29 @@ type session struct {
 	shown    standing
 	counted  tunnel.Stats // the bytes that usage has, and what they were for
 	purposes [traffic.Transport + 1]int64
-	// shownAt is written by the goroutine of keepStatus alone, which alone uses looks: how often the session was looked at.
+	// shownAt is written by the goroutine of keepStatus alone, which alone uses looks: how many glances there were.
 	shownAt time.Time
 	looks   uint
+	stirs   atomic.Bool // something has happened to it, so that it is looked at in the next glance
+	unwatch func()      // ends the watch of feed
+}
+
+// watches has the session looked at whenever its feed changes, from now on.
+func (s *session) watches(feed *store.Feed) {
+	s.feed, s.unwatch = feed, feed.Watch(s.stir)
+	s.stir()
+}
+
+// stir has the session looked at in the next glance.
+func (s *session) stir() { s.stirs.Store(true) }
+
+// acknowledged notes what the agent has durably stored, and tells whether its status says that it lacks something.
+func (s *session) acknowledged(p store.Position) (waited bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acked = p
+	s.stir()
+	return !s.shown.done
 }
 
 // standing is how a session stands.
@@ -117,11 +138,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			return d.admit(ctx, s, id, hello)
 		},
 		OnAck: func(p store.Position) {
-			s.mu.Lock()
-			s.acked = p
-			waited := !s.shown.done
-			s.mu.Unlock()
-			if waited {
+			if s.acknowledged(p) {
 				d.targets.touch(s.target)
 			}
 		},
@@ -156,6 +173,9 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 		},
 		Member: d.member, Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
 	}, func(err error) {
+		if s.unwatch != nil {
+			s.unwatch()
+		}
 		d.account(s, time.Now())
 		if d.leave(s, tunnel.LastHeard(time.Now(), err)) {
 			log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
@@ -174,10 +194,12 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	if err := d.gate.admit(time.Now()); err != nil {
 		return tunnel.Admission{}, err
 	}
-	s.feed, s.hello, s.holds = d.cfg.Feed(id.Target), hello, hello.Holds
-	if s.feed == nil {
+	s.hello, s.holds = hello, hello.Holds
+	feed := d.cfg.Feed(id.Target)
+	if feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
 	}
+	s.watches(feed)
 	inbox, err := d.cfg.Inbox(id.Target)
 	if err != nil {
 		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)

@@ -27,8 +27,9 @@ const (
 	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
 	// later makes it late.
 	glance = time.Second
-	// accounting is how many glances go by until what has crossed a link without a budget is counted: it counts for the day on which that is done.
-	accounting = 16
+	// calm is after how many glances a session to which nothing has happened is looked at all the same, to count what has crossed its link: it counts
+	// for the day on which that is done.
+	calm = 60
 	// crowd is from how many statuses on that have to be written there is a pause after each, crowdPause times as long as the writing took.
 	crowd        = 32
 	crowdPause   = 2
@@ -99,39 +100,53 @@ func (d *Door) keep(ctx context.Context, name string, waited bool) {
 	d.targets.failed(name)
 }
 
-// look finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed.
+// look finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed. Of thousands of
+// sessions nearly all have nothing to say, so it looks only at those to which something has happened.
 func (d *Door) look() {
-	var beating, stepped []*session
-	for name, s := range d.current() {
+	var stepped []*session
+	for _, s := range d.stirred() {
 		s.glance()
-		known, _ := d.targets.get(name)
-		if s.looks++; known.link.perDay > 0 || s.looks%accounting == 0 {
-			d.account(s, time.Now())
-		}
-		shown, at := s.lastShown()
-		switch is := s.standing(d.cfg.Objects(name)); {
+		known, _ := d.targets.get(s.target)
+		d.account(s, time.Now())
+		shown, _ := s.lastShown()
+		is := s.standing(d.cfg.Objects(s.target))
+		switch {
 		case is.urgent(shown) || known.detach.waits():
-			d.targets.touch(name)
+			d.targets.touch(s.target)
 		case is != shown:
 			stepped = append(stepped, s)
-		case time.Since(at) >= heartbeat:
-			beating = append(beating, s)
+		case is.done && known.link.perDay == 0:
+			continue
 		}
+		s.stir()
 	}
-	if len(beating) > 0 && d.beats.due(time.Now()) {
-		d.touchOldest(beating, 1)
-	}
+	d.beat(time.Now())
 	d.touchOldest(stepped, steps)
 	d.targets.retry()
 }
 
+// stirred returns the sessions to look at.
+func (d *Door) stirred() (list []*session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sessions {
+		if s.looks++; s.stirs.Swap(false) || s.looks%calm == 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // touchOldest touches the n targets whose status was written longest ago.
 func (d *Door) touchOldest(of []*session, n int) {
-	slices.SortFunc(of, func(a, b *session) int { return a.shownAt.Compare(b.shownAt) })
+	slices.SortFunc(of, older)
 	for _, s := range of[:min(n, len(of))] {
 		d.targets.touch(s.target)
 	}
 }
+
+// older orders sessions by when their status was written.
+func older(a, b *session) int { return a.shownAt.Compare(b.shownAt) }
 
 func (d *Door) current() map[string]*session {
 	d.mu.Lock()

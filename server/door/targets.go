@@ -192,6 +192,7 @@ func (d *Door) wrote(name string, obj map[string]any) {
 			return
 		}
 		d.accepted(s)
+		s.stir()
 	}
 }
 
