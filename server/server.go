@@ -225,7 +225,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			return false
 		}
 	}
-	caughtUp, memory := make(chan struct{}), &footprint{rest: func() { s.inboxes.Rest(); s.door.Rest() }}
+	caughtUp, memory := make(chan struct{}), &footprint{rest: func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }}
 	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)

@@ -110,6 +110,12 @@ func openDialect(run context.Context, drivers *sync.WaitGroup, path string) (*ge
 	return dialect, nil
 }
 
+// rest closes the connections that nobody uses but one.
+func (f *file) rest() {
+	f.dialect.DB.SetMaxIdleConns(1)
+	f.dialect.DB.SetMaxIdleConns(idleConnections)
+}
+
 // close ends writing: the turn is taken and not given back.
 func (f *file) close() {
 	if f == nil {

@@ -137,6 +137,14 @@ func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
 // Client is the one etcd client on the store; share it, never close it.
 func (s *Store) Client() *kubernetes.Client { return s.client }
 
+// Rest gives back the memory of what was needed while there was much to do: each connection to a file has a cache of up to 2 MB, and the next burst
+// opens those again that it needs.
+func (s *Store) Rest() {
+	if s.file != nil {
+		s.file.rest()
+	}
+}
+
 // Incarnation identifies this life of the data. It is made with the database and stands in it.
 func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
 
