@@ -40,5 +40,10 @@ func (r *run) withSite(ctx context.Context) (err error) {
 		agent.Stop()
 		err = errors.Join(err, os.Rename(agent.Log, filepath.Join(r.logs, "agent.log")))
 	}()
-	return r.inSpaces(ctx, "specs with a site", 1, func(d *Declared) []string { return d.WithSite })
+	return r.specsOnSite(ctx)
+}
+
+// specsOnSite runs the specs that need a site in one space of the present center.
+func (r *run) specsOnSite(ctx context.Context) error {
+	return r.inSpaces(ctx, "specs with a site", spacesOf("site", 1), func(d *Declared) []string { return d.WithSite })
 }

@@ -20,11 +20,11 @@ func (r *run) specs(ctx context.Context, spaces int) error {
 	if spaces > 1 {
 		name = "specs in spaces"
 	}
-	return r.inSpaces(ctx, name, spaces, func(d *Declared) []string { return d.Run })
+	return r.inSpaces(ctx, name, spacesOf(strconv.Itoa(spaces), spaces), func(d *Declared) []string { return d.Run })
 }
 
-// inSpaces runs a list of specs in that many new spaces at once, each with a suite of its own.
-func (r *run) inSpaces(ctx context.Context, name string, spaces int, which func(*Declared) []string) error {
+// inSpaces runs a list of specs in new spaces at once, each with a suite of its own.
+func (r *run) inSpaces(ctx context.Context, name string, spaces []string, which func(*Declared) []string) error {
 	declared, err := Load(filepath.Join(r.Lists, "specs.yaml"))
 	if err != nil {
 		return err
@@ -37,23 +37,29 @@ func (r *run) inSpaces(ctx context.Context, name string, spaces int, which func(
 	if err := os.WriteFile(list, []byte(strings.Join(chosen, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write the list of specs: %w", err)
 	}
-	round := &Round{Name: name, Spaces: spaces, Declared: len(chosen), Excluded: declared.Left()}
+	round := &Round{Name: name, Spaces: len(spaces), Declared: len(chosen), Excluded: declared.Left()}
 	r.rounds = append(r.rounds, round)
 	began := time.Now()
-	results, errs := make([][]Result, spaces), make([]error, spaces)
+	results, errs := make([][]Result, len(spaces)), make([]error, len(spaces))
 	var suites sync.WaitGroup
-	for i := range spaces {
-		suites.Go(func() { results[i], errs[i] = r.suite(ctx, spaceName(spaces, i), list, len(chosen)) })
+	for i, space := range spaces {
+		suites.Go(func() { results[i], errs[i] = r.suite(ctx, space, list, len(chosen)) })
 	}
 	suites.Wait()
 	round.Seconds = time.Since(began).Seconds()
-	for i := range spaces {
-		round.add(spaceName(spaces, i), chosen, results[i])
+	for i, space := range spaces {
+		round.add(space, chosen, results[i])
 	}
 	return errors.Join(errs...)
 }
 
-func spaceName(of, i int) string { return fmt.Sprintf("conformance-%d-%d", of, i+1) }
+// spacesOf names the n spaces of a round. Results and logs go by these names, so no two rounds may have the same.
+func spacesOf(round string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("conformance-%s-%d", round, i+1))
+	}
+	return names
+}
 
 // suite runs the specs of a list in a new space. That specs fail is a result, no error.
 func (r *run) suite(ctx context.Context, space, list string, of int) (all []Result, err error) {
