@@ -14,6 +14,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // cacheFile is everything that the agent knows of desired state and target. It can be lost: what is whole of it is kept, the target is
@@ -180,7 +181,7 @@ func (a *agent) sweep(ctx context.Context) error {
 		if wait == 4*sweepAgain {
 			a.Log.Warn("what is on the target is not fully known, still trying", "err", err)
 		}
-		if !pause(ctx, wait) {
+		if !work.Pause(ctx, wait) {
 			return nil
 		}
 	}
@@ -209,15 +210,4 @@ func (a *agent) sweepOnce(ctx context.Context) (found int, err error) {
 			return take()
 		}})
 	return found, errors.Join(err, take())
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

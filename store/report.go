@@ -32,13 +32,17 @@ type Report struct {
 // Filled are the fields beside the status that only a cluster's controllers write and that tools read. It names them one by one: what a target says
 // can change nothing else of an object in the parent's space.
 type Filled struct {
-	// Revision of a Deployment's template, which Kubernetes keeps in an annotation.
+	// Revision of a Deployment's template, which Kubernetes keeps in the annotation DeploymentRevision.
 	Revision int64 `json:"rev,omitempty"`
 	// ClusterIP of a Service, the first where it has two.
 	ClusterIP string `json:"ip,omitempty"`
 	// NodePorts of a Service, in the order of its ports.
 	NodePorts []NodePort `json:"ports,omitempty"`
 }
+
+// DeploymentRevision is the annotation in which a Deployment's controller says which revision of its template is the present one; kubectl rollout status
+// and describe read it.
+const DeploymentRevision = "deployment.kubernetes.io/revision"
 
 // NodePort is the port of every node at which one port of a Service is reached.
 type NodePort struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // Store keeps records durably. bolt.Inventory is one.
@@ -80,21 +81,10 @@ func (i *Inventory) Run(ctx context.Context) error {
 		if err := i.Flush(); err != nil {
 			i.log.Error("inventory not written, trying again", "err", err)
 			i.signal(i.wake)
-			if !pause(ctx, time.Second) { // a full disk must not become a busy loop
+			if !work.Pause(ctx, time.Second) { // a full disk must not become a busy loop
 				return i.Flush()
 			}
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

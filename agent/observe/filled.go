@@ -8,14 +8,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotationRevision is where a Deployment's controller says which revision of its template is the present one.
-const annotationRevision = "deployment.kubernetes.io/revision"
-
 // filledIn is what the target's controllers wrote into an object beside its status, nil when that is nothing that tools read.
 func filledIn(k store.Key, live *target.Object) *store.Filled {
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments":
-		if n, err := strconv.ParseInt(live.Metadata.Annotations[annotationRevision], 10, 64); err == nil && n > 0 {
+		if n, err := strconv.ParseInt(live.Metadata.Annotations[store.DeploymentRevision], 10, 64); err == nil && n > 0 {
 			return &store.Filled{Revision: n}
 		}
 	case "/services":

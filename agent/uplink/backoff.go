@@ -1,7 +1,6 @@
 package uplink
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"math/rand/v2"
@@ -69,13 +68,4 @@ func answered(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	return errors.Is(err, enroll.ErrWrongCA) || errors.Is(err, enroll.ErrEnded) || errors.Is(err, enroll.ErrClock) || errors.As(err, &alert) ||
 		errors.As(err, &certificate) || quic.Answered(err)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // join finds the credentials of this site, or joins for ever while the parent cannot be reached.
@@ -31,7 +32,7 @@ func (u *uplink) join(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		u.explain(err)
-		pause(ctx, fullJitter(failures, longestWait))
+		work.Pause(ctx, fullJitter(failures, longestWait))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
 	"skerry.dev/skerry/tunnel/traffic"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // ErrRefused is returned when the parent refused this site, or this site its parent, in a way that trying again does not
@@ -127,7 +128,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 			return err
 		}
 		u.failures++
-		pause(ctx, waitAfter(err, u.failures, time.Since(u.heard)))
+		work.Pause(ctx, waitAfter(err, u.failures, time.Since(u.heard)))
 	}
 	return nil
 }

@@ -129,15 +129,11 @@ func hasEnded(o *unstructured.Unstructured) bool {
 	return phase == "Succeeded" || phase == "Failed" || complete == "True" || failed == "True"
 }
 
-// ownMarks are the annotations that say what this center decided about an object. Another center decides anew.
-var ownMarks = []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft, v1alpha1.AnnotationRefused,
-	v1alpha1.AnnotationNodePorts}
-
 // strip takes off what belongs to the center and not to the object.
 func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
 	notes := o.GetAnnotations()
 	allocated := notes[v1alpha1.AnnotationNodePorts]
-	for _, name := range ownMarks {
+	for _, name := range v1alpha1.CenterMarks() {
 		delete(notes, name)
 	}
 	o.SetAnnotations(notes)

@@ -74,8 +74,7 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 	if old != nil {
 		forgetCopied(obj, old)
 	}
-	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft,
-		v1alpha1.AnnotationRefused, v1alpha1.AnnotationNodePorts, v1alpha1.AnnotationReportedFrom} {
+	for _, name := range append(v1alpha1.CenterMarks(), v1alpha1.AnnotationReportedFrom) {
 		was, had := annotation(old, name)
 		is, has := annotation(obj, name)
 		switch {
@@ -118,7 +117,7 @@ func forgetCopied(obj, old metav1.Object) {
 			delete(notes, name)
 		}
 	}
-	for _, name := range []string{v1alpha1.AnnotationTargets, v1alpha1.AnnotationSync, v1alpha1.AnnotationMove, v1alpha1.AnnotationLeft} {
+	for _, name := range v1alpha1.CenterMarks() {
 		if was, had := annotation(old, name); had {
 			notes[name] = was
 		}

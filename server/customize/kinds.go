@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
 )
 
 // cleaners take out of a kind, named by its group and kind, what the cluster that runs it fills in. Each gets an object whose
@@ -71,7 +72,7 @@ func claim(o map[string]any) {
 }
 
 func deployment(o map[string]any) {
-	drop(sub(o, "metadata"), "annotations", "deployment.kubernetes.io/revision")
+	drop(sub(o, "metadata"), "annotations", store.DeploymentRevision)
 	template(o)
 }
 

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // roll is who has a session over QUIC and from where, kept in a file, so that a center that was killed can call its sites: one that has nothing to
@@ -228,7 +230,7 @@ func (r *roll) call(ctx context.Context, waiting map[string]netip.AddrPort, came
 	}
 	r.log.Info("calling the sites that were connected before", "sites", len(waiting))
 	for _, after := range callAgain {
-		if !pause(ctx, after) {
+		if !work.Pause(ctx, after) {
 			return
 		}
 		names := slices.Collect(maps.Keys(waiting))
@@ -241,7 +243,7 @@ func (r *roll) call(ctx context.Context, waiting map[string]netip.AddrPort, came
 			if err := wake(net.UDPAddrFromAddrPort(waiting[name]), name); err != nil {
 				r.log.Debug("a site could not be called", "target", name, "err", err)
 			}
-			if !pause(ctx, callPace) {
+			if !work.Pause(ctx, callPace) {
 				return
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 const (
@@ -57,7 +58,7 @@ func (d *Door) keepStatus(ctx context.Context) {
 		case <-look.C:
 			d.look()
 		case <-d.targets.wake:
-			if !pause(ctx, settle) {
+			if !work.Pause(ctx, settle) {
 				return
 			}
 			if !d.keepAll(ctx, d.targets.take(), waited, look.C) {
@@ -73,7 +74,7 @@ func (d *Door) keepAll(ctx context.Context, names []string, waited bool, look <-
 	for _, name := range names {
 		began := time.Now()
 		d.keep(ctx, name, waited)
-		if len(names) > crowd && !pause(ctx, min(crowdPause*time.Since(began), longestPause)) {
+		if len(names) > crowd && !work.Pause(ctx, min(crowdPause*time.Since(began), longestPause)) {
 			return false
 		}
 		select {
@@ -152,18 +153,6 @@ func (d *Door) current() map[string]*session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.sessions)
-}
-
-// pause tells whether ctx still goes on after a while.
-func pause(ctx context.Context, t time.Duration) bool {
-	timer := time.NewTimer(t)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // writeStatus brings the status of a SyncTarget up to date. Before the center has waited for its targets, an absent one is left as it is.

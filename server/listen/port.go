@@ -13,6 +13,7 @@ import (
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // Times of a connection before it is handed on.
@@ -75,7 +76,7 @@ func (p *Port) Run(ctx context.Context) error {
 			return fmt.Errorf("accept: %w", err)
 		case err != nil: // no file descriptor is left, or the like: it passes
 			p.cfg.Log.Warn("no connection can be accepted now", "err", err)
-			pause(ctx, 100*time.Millisecond)
+			work.Pause(ctx, 100*time.Millisecond)
 		default:
 			h := p.halfOpen.add(raw)
 			shaking.Go(func() { p.shake(ctx, h, raw) })
@@ -123,18 +124,9 @@ func chosen(c *tls.Config, hello *tls.ClientHelloInfo) (*tls.Config, error) {
 // tellFloods logs, at most once a minute, that connections were dropped before their handshake was done.
 func (p *Port) tellFloods(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Minute)
+		work.Pause(ctx, time.Minute)
 		if n, from := p.halfOpen.dropped(); n > 0 {
 			p.cfg.Log.Warn("handshakes were dropped because too many were going on", "dropped", n, "lastFrom", from)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -15,9 +15,6 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotationRevision is where a Deployment's controller says which revision of its template is the present one; kubectl rollout status and describe read it.
-const annotationRevision = "deployment.kubernetes.io/revision"
-
 // filledBy is what the target that was decided for first has filled in of an object of this kind, nil for nothing: where there are several it speaks for
 // all, as it does for the names of Pods.
 func filledBy(k store.Key, reports []*store.Report) *store.Filled {
@@ -48,7 +45,7 @@ func filledSum(f *store.Filled) uint64 {
 func shownRevision(obj map[string]any) *store.Filled {
 	meta, _ := obj["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
-	text, _ := notes[annotationRevision].(string)
+	text, _ := notes[store.DeploymentRevision].(string)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {
 		return nil
@@ -82,7 +79,7 @@ func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Fille
 	}
 	defer s.begin(at.Key)()
 	subresource, patch := "status", encode(map[string]any{"metadata": map[string]any{"uid": at.UID,
-		"annotations": map[string]any{annotationRevision: strconv.FormatInt(f.Revision, 10)}}})
+		"annotations": map[string]any{store.DeploymentRevision: strconv.FormatInt(f.Revision, 10)}}})
 	if isService(at.Key) {
 		obj, err := s.cfg.API.Get(ctx, at.Key, at.APIVersion)
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -172,6 +169,6 @@ func revisionOp(k store.Key, before shown, f *store.Filled) map[string]any {
 	if f == nil || !isDeployment(k) || before.filled == filledSum(f) {
 		return nil
 	}
-	return map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(annotationRevision, "/", "~1"),
+	return map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(store.DeploymentRevision, "/", "~1"),
 		"value": strconv.FormatInt(f.Revision, 10)}
 }

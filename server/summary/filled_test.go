@@ -35,7 +35,7 @@ func TestTheRevisionOfADeploymentIsShownWithItsStatus(t *testing.T) {
 	shows := func(revision, replicas int) {
 		t.Helper()
 		c.eventually(fmt.Sprint("revision ", revision), func() bool {
-			return c.notes(web)[annotationRevision] == fmt.Sprint(revision) && num(c.status(web)["replicas"]) == float64(replicas)
+			return c.notes(web)[store.DeploymentRevision] == fmt.Sprint(revision) && num(c.status(web)["replicas"]) == float64(replicas)
 		})
 	}
 	says(1, 1)
@@ -47,7 +47,7 @@ func TestTheRevisionOfADeploymentIsShownWithItsStatus(t *testing.T) {
 	}
 	says(3, 3) // a status that is as it was
 	shows(3, 3)
-	c.annotate(web, map[string]any{"skerry.dev/targets": "a", annotationRevision: "1"}) // kubectl rollout undo writes the annotations of before
+	c.annotate(web, map[string]any{"skerry.dev/targets": "a", store.DeploymentRevision: "1"}) // kubectl rollout undo writes the annotations of before
 	shows(3, 3)
 	if c.notes(web)["skerry.dev/targets"] != "a" {
 		t.Error("another annotation was lost")
@@ -64,11 +64,11 @@ func TestTheRevisionOfADeploymentWithoutAnnotations(t *testing.T) {
 	c.place(web, "apps/v1", "Deployment", "a", "b")
 	c.says("b", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 9}, Status: status(`{"replicas":3}`)})
 	c.eventually("the status", func() bool { return num(c.status(web)["replicas"]) == 3 })
-	if c.notes(web)[annotationRevision] != nil {
+	if c.notes(web)[store.DeploymentRevision] != nil {
 		t.Error("the second target speaks for all")
 	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 2}, Status: status(`{"replicas":3}`)})
-	c.eventually("the revision and the status", func() bool { return c.notes(web)[annotationRevision] == "2" && num(c.status(web)["replicas"]) == 6 })
+	c.eventually("the revision and the status", func() bool { return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 6 })
 }
 
 func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
@@ -101,7 +101,7 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	}
 	says("a", "10.0.0.1", 30500)
 	shows("10.0.0.1", 30500, 0, 30081)
-	if got := c.notes(k)[v1alpha1.AnnotationNodePorts]; got != "30500" || c.notes(k)[annotationRevision] != nil {
+	if got := c.notes(k)[v1alpha1.AnnotationNodePorts]; got != "30500" || c.notes(k)[store.DeploymentRevision] != nil {
 		t.Errorf("annotations %v", c.notes(k))
 	}
 	writes := c.count()

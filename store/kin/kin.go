@@ -23,11 +23,9 @@ var ErrRest = errors.New("it does not complete what the Deployment says")
 
 // Names that Kubernetes gives what a Deployment's controller writes on its ReplicaSets.
 const (
-	labelHash          = "pod-template-hash"
-	annotationPrefix   = "deployment.kubernetes.io/"
-	annotationDesired  = annotationPrefix + "desired-replicas"
-	annotationMax      = annotationPrefix + "max-replicas"
-	annotationRevision = annotationPrefix + "revision"
+	labelHash         = "pod-template-hash"
+	annotationDesired = "deployment.kubernetes.io/desired-replicas"
+	annotationMax     = "deployment.kubernetes.io/max-replicas"
 )
 
 // Source is what a ReplicaSet has from its Deployment.
@@ -148,7 +146,7 @@ func (s Source) predict(replicas json.Number) map[string]any {
 		"metadata": map[string]any{
 			"name": s.key.Name, "namespace": s.key.Namespace, "labels": clone(labels), "ownerReferences": []any{clone(s.owner)},
 			"annotations": map[string]any{annotationDesired: replaceable(replicas.String()),
-				annotationMax: replaceable(strconv.FormatInt(n+(n+3)/4, 10)), annotationRevision: replaceable("1")}, // 25 % of surge
+				annotationMax: replaceable(strconv.FormatInt(n+(n+3)/4, 10)), store.DeploymentRevision: replaceable("1")}, // 25 % of surge
 		},
 		"spec": map[string]any{"replicas": replicas, "selector": selector, "template": template},
 	}

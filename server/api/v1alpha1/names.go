@@ -57,6 +57,12 @@ const (
 	AnnotationReportedCreation = "skerry.dev/reported-creation"
 )
 
+// CenterMarks are the annotations that say what a center has decided about an object, and what became of it. Only it writes them, and another center
+// decides anew.
+func CenterMarks() []string {
+	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationLeft, AnnotationRefused, AnnotationNodePorts}
+}
+
 // Condition types that the center writes.
 const (
 	ConditionReady       = "Ready"

@@ -13,6 +13,15 @@ import (
 	"skerry.dev/skerry/testenv/cluster"
 )
 
+// named opens the state directory for a command whose only argument is the name of a cluster.
+func named(c *cli.Context) (state cluster.State, name string, err error) {
+	if name, err = oneName(c); err != nil {
+		return state, "", err
+	}
+	state, err = cluster.OpenState()
+	return state, name, err
+}
+
 func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "up",
@@ -29,7 +38,7 @@ func upCommand() *cli.Command {
 }
 
 func up(c *cli.Context) error {
-	name, err := oneName(c)
+	state, name, err := named(c)
 	if err != nil {
 		return err
 	}
@@ -40,10 +49,6 @@ func up(c *cli.Context) error {
 	nodes := c.Int("nodes")
 	if nodes < 1 || (kind == cluster.Real && nodes != 1) {
 		return fmt.Errorf("--nodes %d: a simulated cluster has one or more nodes, a real one exactly one", nodes)
-	}
-	state, err := cluster.OpenState()
-	if err != nil {
-		return err
 	}
 	place, err := placeFor(state, c.String("host"))
 	if err != nil {
@@ -75,16 +80,16 @@ func downCommand() *cli.Command {
 		ArgsUsage: "NAME | --all",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks of the state directory, whoever started them"}},
 		Action: func(c *cli.Context) error {
-			state, err := cluster.OpenState()
-			if err != nil {
-				return err
-			}
 			if !c.Bool("all") {
-				name, err := oneName(c)
+				state, name, err := named(c)
 				if err != nil {
 					return err
 				}
 				return state.Down(c.Context, name)
+			}
+			state, err := cluster.OpenState()
+			if err != nil {
+				return err
 			}
 			all, err := state.List()
 			if err != nil {
@@ -160,11 +165,7 @@ func kubeconfigCommand() *cli.Command {
 		Usage:     "print the path of a cluster's kubeconfig",
 		ArgsUsage: "NAME",
 		Action: func(c *cli.Context) error {
-			name, err := oneName(c)
-			if err != nil {
-				return err
-			}
-			state, err := cluster.OpenState()
+			state, name, err := named(c)
 			if err != nil {
 				return err
 			}

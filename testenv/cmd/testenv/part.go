@@ -19,11 +19,7 @@ func stopCommand() *cli.Command {
 			&cli.BoolFlag{Name: "power-loss", Usage: "end it at once, without a chance to end in order"},
 		},
 		Action: func(c *cli.Context) error {
-			name, err := oneName(c)
-			if err != nil {
-				return err
-			}
-			state, err := cluster.OpenState()
+			state, name, err := named(c)
 			if err != nil {
 				return err
 			}
@@ -38,11 +34,7 @@ func startCommand() *cli.Command {
 		Usage:     "start the parts of a cluster that do not run",
 		ArgsUsage: "NAME",
 		Action: func(c *cli.Context) error {
-			name, err := oneName(c)
-			if err != nil {
-				return err
-			}
-			state, err := cluster.OpenState()
+			state, name, err := named(c)
 			if err != nil {
 				return err
 			}
