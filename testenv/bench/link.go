@@ -23,6 +23,7 @@ type link struct {
 	packets atomic.Int64
 	shaking atomic.Int64 // bytes of datagrams that begin with a packet of a handshake
 	cut     atomic.Bool  // nothing crosses
+	onlyUDP atomic.Bool  // connections over TCP are refused
 
 	udp  *net.UDPConn
 	tcp  net.Listener
@@ -67,6 +68,9 @@ func (l *link) SetRTT(rtt time.Duration) { l.delay.Store(int64(rtt / 2)) }
 
 // Cut lets nothing cross any more, as a link does that is silently down, or lets it cross again. What was open over TCP is broken.
 func (l *link) Cut(on bool) { l.cut.Store(on) }
+
+// OnlyUDP refuses TCP from now on: what crosses there is not counted, and over either an agent may come back.
+func (l *link) OnlyUDP() { l.onlyUDP.Store(true) }
 
 // delayed hands over what is put into it after the link's delay, in order.
 type delayed struct {
@@ -170,6 +174,10 @@ func (l *link) forwardTCP(ctx context.Context) {
 		child, err := l.tcp.Accept()
 		if err != nil {
 			return
+		}
+		if l.onlyUDP.Load() {
+			child.Close()
+			continue
 		}
 		parent, err := net.Dial("tcp", l.center)
 		if err != nil || l.cut.Load() {

@@ -22,6 +22,7 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 	if err := b.placeMany(ctx); err != nil {
 		return err
 	}
+	b.link.OnlyUDP()
 	changed := 0
 	for _, way := range []outage{
 		{"wire-reconnect", "the link was down", 2, b.linkDown, b.linkUp},
