@@ -195,7 +195,7 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			child.DataDir, child.Relay, child.Target = filepath.Join(child.DataDir, "uplink"), true, agent.Relay(s)
-			child.Intend = s.Intend
+			child.Intend, child.Below = s.Intend, s.Below
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},

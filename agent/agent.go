@@ -53,6 +53,8 @@ type Config struct {
 	// without being lost, so that the center's own targets need not hold it; nil where nobody asks.
 	Relay  bool
 	Intend func(store.Key)
+	// Below is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else; nil for a site.
+	Below func() (*tunnel.Below, <-chan struct{})
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
 	// 100 holds nothing.
 	MaxDeleteShare int
@@ -228,6 +230,9 @@ func (a *agent) run(ctx context.Context) error {
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.Rest) })
+	}
+	if a.Below != nil {
+		parts.Go(func() { a.overlook(ctx) })
 	}
 	if a.scrape != nil {
 		parts.Go(func() { cancel(a.scrape.Run(ctx, a.Metrics.Handler())) })

@@ -32,6 +32,7 @@ import (
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
@@ -299,6 +300,9 @@ func (s *Server) Metrics() *metrics.Registry { return s.metrics }
 
 // Intend announces that an object of a space is about to be deleted and not lost: this center's parent has it go on elsewhere.
 func (s *Server) Intend(k store.Key) { s.delivery.Intend(k) }
+
+// Below is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else.
+func (s *Server) Below() (*tunnel.Below, <-chan struct{}) { return s.door.Below() }
 
 // Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }

@@ -58,7 +58,7 @@ func bounded(list []Condition) (kept []Condition, dropped int) {
 	for _, c := range list[:min(len(list), maxConditions)] {
 		again := slices.ContainsFunc(kept, func(k Condition) bool { return k.Type == c.Type })
 		if again || !slices.Contains(known, c.Type) || !slices.Contains([]string{True, False, Unknown}, c.Status) ||
-			len(c.Reason) > maxConditionReason || !reasonForm.MatchString(c.Reason) {
+			!wellFormed(c.Reason) {
 			continue
 		}
 		c.Message = strings.ToValidUTF8(c.Message[:min(len(c.Message), maxConditionMessage)], "")
@@ -72,6 +72,14 @@ type Said struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Withheld is nil while no deletions are held.
 	Withheld *Withheld `json:"withheld,omitempty"`
+	// Below is nil for a site that is no relay.
+	Below *Below `json:"below,omitempty"`
+}
+
+// bounded returns what a parent takes of it, and how many conditions it drops.
+func (s Said) bounded() (Said, int) {
+	kept, dropped := bounded(s.Conditions)
+	return Said{kept, s.Withheld.bounded(), s.Below.bounded()}, dropped
 }
 
 // Conditions is what a child says of itself: parts set it, sessions tell the parent all of it when they begin and whenever it changes.
@@ -84,6 +92,7 @@ type Conditions struct {
 	met       bool  // a parent was met
 	regressed error // why it is held
 	withheld  *Withheld
+	below     *Below
 }
 
 // Set says a condition; the last one of its type holds.
@@ -134,7 +143,7 @@ func (c *Conditions) All() (Said, <-chan struct{}) {
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return Said{c.list, c.withheld}, c.wake
+	return Said{c.list, c.withheld, c.below}, c.wake
 }
 
 func (c *Conditions) find(kind string) (int, bool) {

@@ -287,8 +287,7 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 			return err
 		}
 		if p.OnSaid != nil {
-			kept, dropped := bounded(said.Conditions)
-			p.OnSaid(Said{kept, said.Withheld.bounded()}, dropped)
+			p.OnSaid(said.bounded())
 		}
 	case typeHolds:
 		h, err := decode[Holding](payload)

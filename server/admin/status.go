@@ -66,6 +66,9 @@ func Status(ctx context.Context, o ListOptions) error {
 		case connected == "True" && synced == "False":
 			problems = append(problems, fmt.Sprintf("%s is not synced: %s", t.GetName(), behind))
 		}
+		if healthy, why := condition(t.Object, v1alpha1.ConditionSubtreeHealthy); healthy == "False" {
+			problems = append(problems, fmt.Sprintf("%s is a relay with trouble below: %s", t.GetName(), why))
+		}
 		if unique, why := condition(t.Object, v1alpha1.ConditionUnique); unique == "False" {
 			problems = append(problems, fmt.Sprintf("%s is there twice: %s", t.GetName(), why))
 		}

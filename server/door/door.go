@@ -77,6 +77,7 @@ type Door struct {
 	cfg     Config
 	client  func() (dynamic.Interface, error)
 	targets *targets
+	below   *below
 	meter   *traffic.Meter
 	usage   *usage
 	shared  *delta.Shared
@@ -99,7 +100,7 @@ func New(cfg Config) *Door {
 	if cfg.Metrics != nil {
 		cfg.Metrics.MustRegister(meter)
 	}
-	return &Door{cfg: cfg, targets: newTargets(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
+	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
 		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, rotation: make(chan struct{}, 1),
 		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
 }

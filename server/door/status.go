@@ -257,6 +257,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
 	unique(st, s, time.Now())
 	relate(st, is.said)
+	overlook(st, is.said)
 	st.Status.Held = is.holdsBack(st.Status.Held)
 	switch held := heldBack(st); {
 	case held != nil:

@@ -185,6 +185,7 @@ func (d *Door) wrote(name string, obj map[string]any) {
 	if d.targets.put(name, obj) {
 		d.targets.touch(name)
 	}
+	d.below.see(name, obj)
 	d.lookAtRotation()
 	if s := d.session(name); s != nil {
 		if err := d.member(s.conn.Peer()); err != nil {
@@ -201,6 +202,7 @@ func (d *Door) removed(name string) {
 	delete(d.targets.known, name)
 	d.usage.forget(name)
 	d.targets.mu.Unlock()
+	d.below.see(name, nil)
 	d.mu.Lock()
 	delete(d.left, name)
 	s := d.sessions[name]

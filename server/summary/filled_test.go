@@ -68,7 +68,9 @@ func TestTheRevisionOfADeploymentWithoutAnnotations(t *testing.T) {
 		t.Error("the second target speaks for all")
 	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 2}, Status: status(`{"replicas":3}`)})
-	c.eventually("the revision and the status", func() bool { return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 6 })
+	c.eventually("the revision and the status", func() bool {
+		return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 6
+	})
 }
 
 func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {

@@ -12,6 +12,10 @@ import (
 // reconnected is how many objects are on the site when it comes back.
 const reconnected = 10_000
 
+// reconnectRTT is the round trip of the link that it comes back over. Without any, whoever is busy for a millisecond makes the other side send its part of the
+// handshake again.
+const reconnectRTT = 20 * time.Millisecond
+
 // away is for how long a link is down: after that no session is left, on neither side.
 const away = 80 * time.Second
 
@@ -23,6 +27,8 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 		return err
 	}
 	b.link.OnlyUDP()
+	b.link.SetRTT(reconnectRTT)
+	defer b.link.SetRTT(0)
 	changed := 0
 	for _, way := range []outage{
 		{"wire-reconnect", "the link was down", 2, b.linkDown, b.linkUp},
@@ -42,7 +48,7 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 				nothing = figure.Median(own)
 			}
 			lines := []figure.Line{{Figure: fmt.Sprintf("%s-%d-changed", way.name, k), Value: figure.Median(all), Unit: "B", Goal: figure.Of(float64(12<<10 + 400*k)), N: len(all),
-				Note: fmt.Sprintf("%s; %d objects and as many reports are there; each: %.0f; of that behind the handshake: %.0f", way.what, reconnected, all, own)}}
+				Note: fmt.Sprintf("%s; %d objects and as many reports are there; RTT %s; each: %.0f; of that behind the handshake: %.0f", way.what, reconnected, reconnectRTT, all, own)}}
 			if k == 1 { // a handshake's packets have 1,200 bytes, and how many there are is chance
 				lines = append(lines, figure.Line{Figure: way.name + "-1-changed-more", Value: figure.Median(own) - nothing, Unit: "B", Goal: figure.Of(1 << 10), N: len(own),
 					Note: "than when nothing changed, behind the handshake"})

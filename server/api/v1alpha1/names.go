@@ -75,11 +75,13 @@ const (
 	ConditionUnique = "Unique"
 	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.
 	ConditionWithinBudget = "WithinBudget"
-	ConditionScheduled    = "Scheduled"
-	ConditionAvailable    = "Available"
-	ConditionMoving       = "Moving"
-	ConditionConflict     = "Conflict"
-	ConditionProgressing  = "Progressing"
+	// ConditionSubtreeHealthy says of a relay whether all sites below it are as they should be.
+	ConditionSubtreeHealthy = "SubtreeHealthy"
+	ConditionScheduled      = "Scheduled"
+	ConditionAvailable      = "Available"
+	ConditionMoving         = "Moving"
+	ConditionConflict       = "Conflict"
+	ConditionProgressing    = "Progressing"
 	// What a site says of itself in the status of its SyncTarget.
 	ConditionCenterTrusted    = "CenterTrusted"
 	ConditionClockInSync      = "ClockInSync"

@@ -147,11 +147,14 @@ type SyncTargetStatus struct {
 	// Held is what the target does not do before an admin has accepted it; see `skerry target accept`.
 	// +optional
 	Held *SyncTargetHeld `json:"held,omitempty"`
+	// Below is what a relay says of the sites below it, through any number of relays; the condition SubtreeHealthy says what to do.
+	// +optional
+	Below *SyncTargetBelow `json:"below,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
-	// Conditions: Connected, Synced and, where the link has a budget, WithinBudget are the center's; CenterTrusted, ClockInSync,
-	// CertificateValid and TargetReachable are what the
+	// Conditions: Connected, Synced, of a relay SubtreeHealthy and, where the link has a budget, WithinBudget are the center's; CenterTrusted,
+	// ClockInSync, CertificateValid and TargetReachable are what the
 	// target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type
@@ -177,6 +180,24 @@ type SyncTargetHeld struct {
 	First []string `json:"first,omitempty"`
 	// Accept is the value of the annotation skerry.dev/accept that lets exactly this happen.
 	Accept string `json:"accept"`
+}
+
+// SyncTargetBelow is what a relay says of the sites below it.
+type SyncTargetBelow struct {
+	// Troubled is how many of them hold something back, or say otherwise that they are not as they should be.
+	Troubled int32 `json:"troubled"`
+	// First are the first of those, at most 10.
+	// +optional
+	First []SiteInTrouble `json:"first,omitempty"`
+}
+
+// SiteInTrouble is a site below a relay that is not as it should be.
+type SiteInTrouble struct {
+	// Path leads to the site: the names of the relays on the way, from this one on and without it, and the site's own, joined by "/".
+	Path string `json:"path"`
+	// Condition is the worst of the conditions of its SyncTarget that are False, Reason is why.
+	Condition string `json:"condition"`
+	Reason    string `json:"reason"`
 }
 
 // SyncTargetIdentity is what a target said of its credentials when it was last connected.

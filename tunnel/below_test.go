@@ -1,0 +1,64 @@
+package tunnel
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A parent takes of what a relay says about the sites below it so much and no more, in words that it can store and show.
+func TestBelowIsBounded(t *testing.T) {
+	good := Trouble{Path: "fjord/vik", Type: CenterTrusted, Reason: CenterRegressed}
+	for _, c := range []struct {
+		what       string
+		said, want *Below
+	}{
+		{"nothing", nil, nil},
+		{"no site in trouble", &Below{}, &Below{}},
+		{"fewer than none", &Below{Troubled: -1}, nil},
+		{"one", &Below{Troubled: 1, First: []Trouble{good}}, &Below{Troubled: 1, First: []Trouble{good}}},
+		{"more names than sites", &Below{Troubled: 1, First: []Trouble{good, good}}, &Below{Troubled: 1, First: []Trouble{good}}},
+		{"what is no name", &Below{Troubled: 5, First: []Trouble{{"a b", CenterTrusted, "X"}, {"../a", CenterTrusted, "X"}, good, {"", CenterTrusted, "X"}, {"A", CenterTrusted, "X"}}},
+			&Below{Troubled: 5, First: []Trouble{good}}},
+		{"what are no words", &Below{Troubled: 4, First: []Trouble{{"a", "skerry target accept", "X"}, {"a", "", "X"}, {"a", CenterTrusted, "run: rm"}, good}},
+			&Below{Troubled: 4, First: []Trouble{good}}},
+		{"a long way", &Below{Troubled: 1, First: []Trouble{{strings.Repeat("a/", maxTroublePath/2) + "a", CenterTrusted, "X"}}}, &Below{Troubled: 1}},
+	} {
+		got, _ := Said{Below: c.said}.bounded()
+		if !reflect.DeepEqual(got.Below, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.what, got.Below, c.want)
+		}
+	}
+	many := &Below{Troubled: 1000}
+	for i := range 1000 {
+		many.First = append(many.First, Trouble{fmt.Sprint("site-", i), ClockInSync, "Behind"})
+	}
+	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles {
+		t.Errorf("of a thousand %d were taken, %d named", got.Troubled, len(got.First))
+	}
+}
+
+// What is below is told beside the conditions, and again only when it is something else.
+func TestOverlook(t *testing.T) {
+	var c Conditions
+	say := func(n int) *Below {
+		return &Below{Troubled: n, First: []Trouble{{"oslo", CenterTrusted, CenterRegressed}}[:min(n, 1)]}
+	}
+	for i, step := range []struct {
+		say  *Below
+		news bool
+	}{{nil, false}, {say(0), true}, {say(0), false}, {say(1), true}, {say(1), false}, {say(2), true}, {nil, true}} {
+		_, changed := c.All()
+		c.Overlook(step.say)
+		told := false
+		select {
+		case <-changed:
+			told = true
+		default:
+		}
+		if said, _ := c.All(); told != step.news || !reflect.DeepEqual(said.Below, step.say) {
+			t.Errorf("step %d: told %t, %+v", i, told, said.Below)
+		}
+	}
+}
