@@ -123,7 +123,7 @@ func (s *sender) look(ctx context.Context, at store.Position, why error) error {
 	if err := s.counter.write(s.stream, wire.TypeStart, start.Encode()); err != nil {
 		return err
 	}
-	have, err := s.ask(ctx, live)
+	have, err := s.ask(ctx, live, nil)
 	if err != nil {
 		return fmt.Errorf("ask a receiver that holds how it differs: %w", err)
 	}

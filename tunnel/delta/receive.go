@@ -61,7 +61,7 @@ func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOpti
 		base = r.base
 	}
 	r.decoder = wire.NewDecoder(compress.Default(), base)
-	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil}
+	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil, Short: true}
 	if err := r.counter.write(stream, wire.TypeResume, resume.Encode()); err != nil {
 		return nil, r.finish(fmt.Errorf("send the position: %w", err))
 	}
@@ -257,7 +257,7 @@ func (r *receiver) answer(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	var a wire.Answer
+	a := wire.Answer{Short: ask.Short}
 	switch ask.Level {
 	case wire.LevelOuter:
 		outer, err := r.sink.Outer()

@@ -18,7 +18,7 @@ func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 		have, live := theirs{}, s.feed.All()
 		if root == nil || *root != (store.Digest{}) {
 			var err error
-			if have, err = s.ask(ctx, live); err != nil {
+			if have, err = s.ask(ctx, live, root); err != nil {
 				return fmt.Errorf("compare with the receiver: %w", err)
 			}
 		}
@@ -64,34 +64,75 @@ func bucket(k store.Key) int {
 	return outer*store.Fanout + inner
 }
 
-// ask goes from the outer digests down to the members of the buckets that differ.
-func (s *sender) ask(ctx context.Context, live []store.Entry) (theirs, error) {
-	var outer [store.Fanout]store.Digest
-	var inner [wire.MaxBuckets]store.Digest
+// sums are the digests of what a feed has.
+type sums struct {
+	outer [store.Fanout]store.Digest
+	inner [wire.MaxBuckets]store.Digest
+}
+
+func sumsOf(live []store.Entry) *sums {
+	own := &sums{}
 	for _, e := range live {
 		b := bucket(e.Key)
-		outer[b/store.Fanout].Add(e.Key, e.Hash)
-		inner[b].Add(e.Key, e.Hash)
+		own.outer[b/store.Fanout].Add(e.Key, e.Hash)
+		own.inner[b].Add(e.Key, e.Hash)
+	}
+	return own
+}
+
+// root is the digest of all that a receiver has, when it differs from own in nothing but what was found.
+func (t theirs) root(own *sums) (d store.Digest) {
+	for b, sum := range own.inner {
+		if !t.buckets[b] {
+			d.Merge(sum)
+		}
+	}
+	for k, h := range t.hashes {
+		d.Add(k, h)
+	}
+	return d
+}
+
+// ask finds what the receiver has in the buckets that differ. It asks for short digests, which are an eighth of the bytes, of a receiver that knows them and
+// has said the digest of all that it has: that tells afterwards whether two buckets only looked alike. Then, and of others, it asks for whole ones.
+func (s *sender) ask(ctx context.Context, live []store.Entry, root *store.Digest) (theirs, error) {
+	own := sumsOf(live)
+	if root != nil && s.resume.Short {
+		if got, err := s.descend(ctx, own, true); err != nil || got.root(own) == *root {
+			return got, err
+		}
+		s.log.Debug("the short digests do not tell how the receiver differs: whole ones are asked for")
+	}
+	return s.descend(ctx, own, false)
+}
+
+// descend goes from the outer digests down to the members of the buckets that differ.
+func (s *sender) descend(ctx context.Context, own *sums, short bool) (theirs, error) {
+	differ := func(theirs, ours store.Digest) bool {
+		if short {
+			ours = wire.Short(ours)
+		}
+		return theirs != ours
 	}
 	got := theirs{all: true, buckets: map[int]bool{}, hashes: map[store.Key]store.Hash{}}
-	digests, err := s.digests(ctx, wire.Ask{Level: wire.LevelOuter}, 1)
+	digests, err := s.digests(ctx, wire.Ask{Level: wire.LevelOuter, Short: short}, 1)
 	if err != nil {
 		return got, err
 	}
 	var outers, inners []int
 	for i, d := range digests {
-		if d != outer[i] {
+		if differ(d, own.outer[i]) {
 			outers = append(outers, i)
 		}
 	}
 	if len(outers) == 0 {
 		return got, nil
 	}
-	if digests, err = s.digests(ctx, wire.Ask{Level: wire.LevelInner, Buckets: outers}, len(outers)); err != nil {
+	if digests, err = s.digests(ctx, wire.Ask{Level: wire.LevelInner, Buckets: outers, Short: short}, len(outers)); err != nil {
 		return got, err
 	}
 	for i, d := range digests {
-		if b := outers[i/store.Fanout]*store.Fanout + i%store.Fanout; d != inner[b] {
+		if b := outers[i/store.Fanout]*store.Fanout + i%store.Fanout; differ(d, own.inner[b]) {
 			inners = append(inners, b)
 			got.buckets[b] = true
 		}
@@ -111,7 +152,9 @@ func (s *sender) ask(ctx context.Context, live []store.Entry) (theirs, error) {
 func (s *sender) digests(ctx context.Context, ask wire.Ask, buckets int) ([]store.Digest, error) {
 	var out []store.Digest
 	err := s.exchange(ctx, ask, func(a wire.Answer) error {
-		out = append(out, a.Digests...)
+		if out = append(out, a.Digests...); a.Short != ask.Short {
+			return fmt.Errorf("%w: digests of another length than was asked for", wire.ErrMalformed)
+		}
 		return nil
 	})
 	if err == nil && len(out) != buckets*store.Fanout {

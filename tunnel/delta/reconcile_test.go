@@ -10,6 +10,7 @@ import (
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/wire"
 )
 
 // After a restart of the sender the feed has no history: what is equal is not sent again, what is gone becomes a tombstone.
@@ -33,7 +34,7 @@ func TestRestartedSenderCompares(t *testing.T) {
 			atMost  uint64
 		}{
 			{"equal", map[store.Key]string{}, 200},
-			{"ten differ", differ(10), 16 << 10},
+			{"ten differ", differ(10), 2 << 10},
 		} {
 			again := newSource(incarnation, src.revision+5)
 			maps.Copy(all, c.changes)
@@ -207,4 +208,54 @@ func TestRemovalCrosses(t *testing.T) {
 		want(5, store.RemoveByPolicy)
 		s.end()
 	})
+}
+
+// alike returns another version of an object that a short digest does not tell from the first one.
+func alike(t *testing.T, i int) string {
+	t.Helper()
+	digest := func(version int) (d store.Digest) {
+		d.Add(key(i), store.HashBody(1, []byte(body(i, version))))
+		return wire.Short(d)
+	}
+	for version, first := 2, digest(1); version < 1<<21; version++ {
+		if digest(version) == first {
+			return body(i, version)
+		}
+	}
+	t.Fatal("no version is alike")
+	return ""
+}
+
+// Two copies that differ where short digests are equal are compared again by whole ones, also when they differ elsewhere, too.
+func TestWhatLooksAlikeIsFound(t *testing.T) {
+	hidden := alike(t, 7)
+	for name, changes := range map[string]map[store.Key]string{
+		"nothing else differs": {key(7): hidden},
+		"another differs":      {key(7): hidden, key(8): body(8, 5)},
+		"another is gone":      {key(7): hidden, key(9): ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				incarnation := store.NewIncarnation()
+				src, sink := newSource(incarnation, 0), storetest.NewMemory()
+				all := map[store.Key]string{}
+				for i := range 1000 {
+					all[key(i)] = body(i, 1)
+				}
+				src.set(all)
+				s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
+				time.Sleep(time.Second)
+				s.end()
+				again := newSource(incarnation, src.revision+5)
+				maps.Copy(all, changes)
+				again.set(all)
+				s = connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: 10 * time.Millisecond})
+				time.Sleep(20 * time.Millisecond) // the feed goes on while it is asked, so that its digest is not that of the beginning in the end
+				again.set(map[store.Key]string{key(5000): body(1, 1)})
+				time.Sleep(time.Second)
+				wantEqual(t, again, sink)
+				s.end()
+			})
+		})
+	}
 }

@@ -60,12 +60,23 @@ func (c *cursor) int(what string) int64 {
 	return v
 }
 
+// digestBytes is the length of a digest.
+const digestBytes = 16
+
 func (c *cursor) digest() store.Digest {
-	b := c.bytes(16, "a digest")
+	b := c.bytes(digestBytes, "a digest")
 	if b == nil {
 		return store.Digest{}
 	}
 	return store.Digest{Hi: binary.BigEndian.Uint64(b), Lo: binary.BigEndian.Uint64(b[8:])}
+}
+
+func (c *cursor) shortDigest() store.Digest {
+	b := c.bytes(shortBytes, "a digest")
+	if b == nil {
+		return store.Digest{}
+	}
+	return store.Digest{Lo: uint64(binary.BigEndian.Uint16(b))}
 }
 
 // end returns the error so far, or that bytes are left over.

@@ -13,21 +13,21 @@ type Resume struct {
 	Root     store.Digest
 	// Bases is true when the receiver can look up the bodies that it has, so that patches may be sent.
 	Bases bool
+	// Short is true when it answers with short digests where it is asked for them.
+	Short bool
 }
 
 // Encode returns the payload.
 func (m Resume) Encode() []byte {
-	b := []byte{Version, 0}
-	if m.Bases {
-		b[1] = 1
-	}
+	b := []byte{Version, bit(m.Bases, 0) | bit(m.Short, 1)}
 	return appendDigest(appendPosition(b, m.Position), m.Root)
 }
 
 // DecodeResume is the inverse of Resume.Encode.
 func DecodeResume(b []byte) (Resume, error) {
 	c := cursor{rest: b}
-	m := Resume{Bases: c.opening()}
+	flags := c.opening()
+	m := Resume{Bases: flags&1 != 0, Short: flags&2 != 0}
 	m.Position, m.Root = c.position(), c.digest()
 	return m, c.end()
 }
@@ -43,27 +43,32 @@ type Start struct {
 
 // Encode returns the payload.
 func (m Start) Encode() []byte {
-	b := []byte{Version, 0}
-	if m.Compare {
-		b[1] = 1
-	}
+	b := []byte{Version, bit(m.Compare, 0)}
 	return binary.AppendVarint(appendDigest(appendPosition(b, m.Head), m.Root), m.Shared)
 }
 
 // DecodeStart is the inverse of Start.Encode.
 func DecodeStart(b []byte) (Start, error) {
 	c := cursor{rest: b}
-	m := Start{Compare: c.opening()}
+	m := Start{Compare: c.opening()&1 != 0}
 	m.Head, m.Root, m.Shared = c.position(), c.digest(), c.int("the shared revision")
 	return m, c.end()
 }
 
-// opening reads the version and the one flag that Resume and Start begin with.
-func (c *cursor) opening() bool {
+// opening reads the version and the flags that Resume and Start begin with, and returns these.
+func (c *cursor) opening() byte {
 	if v := c.byte(); c.err == nil && v != Version {
 		c.fail(fmt.Sprintf("protocol version %d, this side speaks %d", v, Version))
 	}
-	return c.byte()&1 != 0
+	return c.byte()
+}
+
+// bit is a flag at its place in a byte.
+func bit(is bool, place int) byte {
+	if is {
+		return 1 << place
+	}
+	return 0
 }
 
 func appendPosition(b []byte, p store.Position) []byte {
@@ -113,14 +118,19 @@ const (
 type Ask struct {
 	Level   Level
 	Buckets []int
+	// Short asks for short digests, of who has said that it knows them.
+	Short bool
 }
+
+// shortAsk is the bit of the level that asks for short digests.
+const shortAsk = 7
 
 // MaxBuckets is the greatest number of buckets in one Ask.
 const MaxBuckets = store.Fanout * store.Fanout
 
 // Encode returns the payload.
 func (m Ask) Encode() []byte {
-	b := binary.AppendUvarint([]byte{byte(m.Level)}, uint64(len(m.Buckets)))
+	b := binary.AppendUvarint([]byte{byte(m.Level) | bit(m.Short, shortAsk)}, uint64(len(m.Buckets)))
 	for _, n := range m.Buckets {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -130,7 +140,8 @@ func (m Ask) Encode() []byte {
 // DecodeAsk is the inverse of Ask.Encode.
 func DecodeAsk(b []byte) (Ask, error) {
 	c := cursor{rest: b}
-	m := Ask{Level: Level(c.byte())}
+	level := c.byte()
+	m := Ask{Level: Level(level &^ (1 << shortAsk)), Short: level>>shortAsk == 1}
 	limit := store.Fanout
 	if m.Level == LevelMembers {
 		limit = MaxBuckets
@@ -148,17 +159,26 @@ type Answer struct {
 	Digests []store.Digest
 	Members []store.KeyHash
 	More    bool
+	// Short says that of the digests there is only the part that Short of a digest leaves.
+	Short bool
 }
+
+// shortBytes is the length of a short digest. One of 65,536 pairs that differ looks alike, which whoever asks finds out at the end.
+const shortBytes = 2
+
+// Short is what a short digest has of a digest.
+func Short(d store.Digest) store.Digest { return store.Digest{Lo: d.Lo % (1 << (8 * shortBytes))} }
 
 // Encode returns the payload, not compressed.
 func (m Answer) Encode() []byte {
-	b := []byte{0}
-	if m.More {
-		b[0] = 1
-	}
+	b := []byte{bit(m.More, 0) | bit(m.Short, 1)}
 	b = binary.AppendUvarint(b, uint64(len(m.Digests)))
 	for _, d := range m.Digests {
-		b = appendDigest(b, d)
+		if m.Short {
+			b = binary.BigEndian.AppendUint16(b, uint16(d.Lo))
+		} else {
+			b = appendDigest(b, d)
+		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(m.Members)))
 	for _, kh := range m.Members {
@@ -171,11 +191,16 @@ func (m Answer) Encode() []byte {
 // DecodeAnswer is the inverse of Answer.Encode.
 func DecodeAnswer(b []byte) (Answer, error) {
 	c := cursor{rest: b}
-	m := Answer{More: c.byte()&1 != 0}
-	if n := c.count(min(MaxBuckets, len(c.rest)/16), "the number of digests"); n > 0 {
+	flags := c.byte()
+	m := Answer{More: flags&1 != 0, Short: flags&2 != 0}
+	read, size := c.digest, digestBytes
+	if m.Short {
+		read, size = c.shortDigest, shortBytes
+	}
+	if n := c.count(min(MaxBuckets, len(c.rest)/size), "the number of digests"); n > 0 {
 		m.Digests = make([]store.Digest, n)
 		for i := range m.Digests {
-			m.Digests[i] = c.digest()
+			m.Digests[i] = read()
 		}
 	}
 	for n := c.count(MaxEntries, "the number of members"); n > 0 && c.err == nil; n-- {

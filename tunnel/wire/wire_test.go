@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -70,8 +71,11 @@ func TestLengthsAreCheckedFirst(t *testing.T) {
 func TestMessages(t *testing.T) {
 	at := store.Position{Incarnation: store.NewIncarnation(), Revision: -1}
 	resume := wire.Resume{Position: at, Root: store.Digest{Hi: 1, Lo: 2}, Bases: true}
-	if got, err := wire.DecodeResume(resume.Encode()); err != nil || got != resume {
-		t.Errorf("%+v, %v", got, err)
+	for range 2 {
+		if got, err := wire.DecodeResume(resume.Encode()); err != nil || got != resume {
+			t.Errorf("%+v, %v", got, err)
+		}
+		resume.Bases, resume.Short = false, true
 	}
 	start := wire.Start{Head: at, Root: store.Digest{Hi: 3}, Compare: true}
 	if got, err := wire.DecodeStart(start.Encode()); err != nil || got != start {
@@ -82,12 +86,19 @@ func TestMessages(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	ask := wire.Ask{Level: wire.LevelMembers, Buckets: []int{0, 77, 4095}}
-	if got, err := wire.DecodeAsk(ask.Encode()); err != nil || got.Level != ask.Level || !slices.Equal(got.Buckets, ask.Buckets) {
-		t.Errorf("%+v, %v", got, err)
+	for range 2 {
+		if got, err := wire.DecodeAsk(ask.Encode()); err != nil || !reflect.DeepEqual(got, ask) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		ask.Short = true
 	}
 	answer := wire.Answer{More: true, Digests: []store.Digest{{Hi: 1}, {Lo: 9}}, Members: []store.KeyHash{{Key: key(1), Hash: store.Hash{5}}}}
 	got, err := wire.DecodeAnswer(answer.Encode())
 	if err != nil || !got.More || !slices.Equal(got.Digests, answer.Digests) || !slices.Equal(got.Members, answer.Members) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	short := wire.Answer{Short: true, Digests: []store.Digest{{Hi: 7, Lo: 0x50009}, {Lo: 0xffff}}}
+	if got, err := wire.DecodeAnswer(short.Encode()); err != nil || !got.Short || !slices.Equal(got.Digests, []store.Digest{{Lo: 9}, {Lo: 0xffff}}) || got.Digests[0] != wire.Short(short.Digests[0]) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	other := resume.Encode()
@@ -220,7 +231,10 @@ func FuzzFrame(f *testing.F) {
 
 func FuzzMessages(f *testing.F) {
 	f.Add(wire.Resume{Bases: true}.Encode())
+	f.Add(wire.Resume{Short: true}.Encode())
 	f.Add(wire.Ack{Frames: 1, Revision: 5}.Encode())
+	f.Add(wire.Ask{Level: wire.LevelOuter, Short: true}.Encode())
+	f.Add(wire.Answer{Short: true, Digests: []store.Digest{{Lo: 1}, {Lo: 2}}}.Encode())
 	f.Add(wire.Ask{Level: wire.LevelInner, Buckets: []int{1, 2}}.Encode())
 	f.Add(wire.Answer{Members: []store.KeyHash{{Key: key(1)}}}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
