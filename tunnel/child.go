@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // ChildConfig is what a child brings into a session.
@@ -236,9 +237,21 @@ func (c *child) read(ctx context.Context) error {
 	}
 }
 
-// tell says the child's conditions, now and whenever they change.
+// tellPause is how long a word about the child's conditions waits for more of them.
+const tellPause = 50 * time.Millisecond
+
+// tell says the child's conditions when it is welcomed, and whenever they change. They change together: at the beginning of a session it shows that the parent
+// is followed, and which clock is right.
 func (c *child) tell(ctx context.Context) error {
+	select {
+	case <-c.linked:
+	case <-ctx.Done():
+		return nil
+	}
 	for {
+		if !work.Pause(ctx, tellPause) {
+			return nil
+		}
 		said, changed := c.Conditions.All()
 		if err := c.control.send(typeConditions, said); err != nil {
 			return err

@@ -80,6 +80,11 @@ func TestReconnectBytes(t *testing.T) {
 			a.desired.set(key, fmt.Appendf(body[:len(body)-1], `,"version":%d}`, version))
 		}
 	}
+	step := 0
+	report := func() {
+		step++
+		a.reported.set(podKey(9), podReport(9, step%2))
+	}
 	change(0, n)
 	for i := range n {
 		a.reported.set(podKey(i), podReport(i, 2))
@@ -97,9 +102,10 @@ func TestReconnectBytes(t *testing.T) {
 		{"100 objects changed", 12<<10 + 100*400, 100 * 400, func() { change(100, 100) }},
 		{"the agent restarted, nothing changed", 12 << 10, 1<<10 - packets, a.restartAgent},
 		{"the agent restarted, 1 object changed", 13 << 10, 2 * (1<<10 - packets), func() { a.restartAgent(); change(9, 1) }},
-		{"beyond the tombstones' horizon, nothing else changed", 64 << 10, 1<<10 - packets, a.forget},
-		{"beyond the tombstones' horizon, 1 object changed", 65 << 10, 64 << 10, func() { a.forget(); change(11, 1) }},
-		{"beyond the tombstones' horizon, 100 objects changed", 64<<10 + 100*400, 64<<10 + 100*400, func() { a.forget(); change(300, 100) }},
+		{"the agent restarted, 1 object and its report changed", 13 << 10, 1 << 10, func() { a.restartAgent(); change(9, 1); report() }},
+		{"beyond the tombstones' horizon, nothing else changed", 12 << 10, 1<<10 - packets, a.forget},
+		{"beyond the tombstones' horizon, 1 object changed", 13 << 10, 1<<10 - packets, func() { a.forget(); change(11, 1) }},
+		{"beyond the tombstones' horizon, 100 objects changed", 12<<10 + 100*400, 100 * 200, func() { a.forget(); change(300, 100) }},
 	} {
 		least := cost{math.MaxInt, math.MaxInt}
 		for try := 0; try < 3 || try < 10 && least.bytes > c.limit; try++ {
