@@ -127,7 +127,15 @@ func spaceQuota(t *testing.T, c *center, space string) {
 	var last atomic.Pointer[error]
 	for i := range 30 {
 		all.Go(func() {
-			if _, err := api.ConfigMaps("default").Create(ctx, configMap(fmt.Sprint("c", i), nil), metav1.CreateOptions{}); err == nil {
+			name := fmt.Sprint("c", i)
+			var err error
+			if i%2 == 0 {
+				_, err = api.ConfigMaps("default").Create(ctx, configMap(name, nil), metav1.CreateOptions{})
+			} else { // server-side apply makes it, too
+				body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
+				_, err = api.ConfigMaps("default").Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "test"})
+			}
+			if err == nil {
 				made.Add(1)
 			} else {
 				last.Store(&err)

@@ -105,19 +105,9 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err != nil {
 		return err
 	}
-	if err := s.mayCreate(spaceOf(ctx)); err != nil {
+	written, err := s.admitNew(ctx, k, obj)
+	if err != nil {
 		return err
-	}
-	if err := becomeImported(obj); err != nil {
-		return err
-	}
-	unmanaged(ctx, obj)
-	parsed, known := s.all.parse(k)
-	written := func(int64) {}
-	if known {
-		if written, err = s.all.usage.reserve(ctx, parsed); err != nil {
-			return err
-		}
 	}
 	err = to.Create(ctx, k, obj, out, ttl)
 	written(revisionOf(out, err))
@@ -128,6 +118,21 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 		return nil
 	}
 	return s.agreed(ctx, to, k, nil, out)
+}
+
+// admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says afterwards at which revision it was written, 0 if it was not.
+func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Object) (written func(revision int64), err error) {
+	if err := s.mayCreate(spaceOf(ctx)); err != nil {
+		return nil, err
+	}
+	if err := becomeImported(obj); err != nil {
+		return nil, err
+	}
+	unmanaged(ctx, obj)
+	if parsed, known := s.all.parse(key); known {
+		return s.all.usage.reserve(ctx, parsed)
+	}
+	return func(int64) {}, nil
 }
 
 // withoutSpace has an error name the key that was asked for: what users read has no place in the store.
@@ -209,21 +214,35 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		return err
 	}
 	var old runtime.Object
+	written := func(int64) {}
 	stripped := func(in runtime.Object, m storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		clearKey(in)
-		if old = nil; s.lendsOrBorrows(ctx) && m.ResourceVersion != 0 {
+		written(0) // what a try before this one was about to
+		written, old = func(int64) {}, nil
+		isNew := m.ResourceVersion == 0 // server-side apply makes what is not there
+		if !isNew && s.lendsOrBorrows(ctx) {
 			old = in.DeepCopyObject()
 		}
 		next, ttl, err := update(in, m)
-		if err == nil {
-			unmanaged(ctx, next)
+		if err != nil {
+			return next, ttl, err
 		}
-		if parsed, known := s.all.parse(k); err == nil && known {
+		if isNew {
+			reserved, err := s.admitNew(ctx, k, next)
+			if err == nil {
+				written = reserved
+			}
+			return next, ttl, err
+		}
+		unmanaged(ctx, next)
+		if parsed, known := s.all.parse(k); known {
 			err = s.all.usage.grows(ctx, parsed, in, next)
 		}
 		return next, ttl, err
 	}
-	if err := to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached); err != nil {
+	err = to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached)
+	written(revisionOf(out, err))
+	if err != nil {
 		return withoutSpace(err, key)
 	}
 	clearKey(out)
