@@ -21,6 +21,8 @@ type inboxes struct {
 	reported func(target string, keys []store.Key)
 	placed   func(target string) int // how many objects are
 	log      *slog.Logger
+	// crowded is called when there is no room any more for all that a target reports, and when there is again; nil for nobody.
+	crowded func(target string)
 
 	mu   sync.Mutex
 	file *bolt.File // nil before anything is asked for
@@ -65,7 +67,11 @@ func (i *inboxes) use() error {
 func (i *inboxes) Open(target string) (store.Sink, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.get(target)
+	box, err := i.get(target)
+	if err != nil {
+		return nil, err
+	}
+	return box.sink(), nil
 }
 
 func (i *inboxes) get(target string) (*inbox, error) {
@@ -75,12 +81,13 @@ func (i *inboxes) get(target string) (*inbox, error) {
 	if err := i.use(); err != nil {
 		return nil, err
 	}
-	sink, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true,
+	box := &inbox{target: target, placed: i.placed, crowded: i.crowded}
+	sink, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true, Room: box.room.Load,
 		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
-	box := &inbox{Sink: sink, target: target, placed: i.placed}
+	box.Sink = sink
 	i.open[target] = box
 	return box, nil
 }
@@ -105,6 +112,16 @@ func (i *inboxes) Len(target string) int {
 		return 0
 	}
 	return box.Len()
+}
+
+// Unkept is how many reports of a target are not kept for lack of room.
+func (i *inboxes) Unkept(target string) int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if box := i.open[target]; box != nil {
+		return box.Unkept()
+	}
+	return 0
 }
 
 // Forget removes the inbox of a target that is gone, and tells of all that was in it.

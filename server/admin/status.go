@@ -72,6 +72,9 @@ func Status(ctx context.Context, o ListOptions) error {
 		if unique, why := condition(t.Object, v1alpha1.ConditionUnique); unique == "False" {
 			problems = append(problems, fmt.Sprintf("%s is there twice: %s", t.GetName(), why))
 		}
+		if kept, why := condition(t.Object, v1alpha1.ConditionReportsKept); kept == "False" {
+			problems = append(problems, fmt.Sprintf("%s reports too much: %s", t.GetName(), why))
+		}
 		if within, why := condition(t.Object, v1alpha1.ConditionWithinBudget); within == "False" {
 			problems = append(problems, fmt.Sprintf("%s has used up its link's budget: %s", t.GetName(), why))
 		}

@@ -52,8 +52,10 @@ type Config struct {
 	Inbox func(target string) (store.Sink, error)
 	// Objects counts what is placed on a target.
 	Objects func(target string) int
-	// Reports counts what the inbox of a target holds, Forget removes the inbox of a target that is gone. They may be nil.
+	// Reports counts what the inbox of a target holds, Unkept those reports that it has no room for, Forget removes the inbox of a target that is gone. They
+	// may be nil.
 	Reports func(target string) int
+	Unkept  func(target string) int
 	Forget  func(target string)
 	// Metrics is where the door registers what it counts; nil counts for nobody.
 	Metrics prometheus.Registerer

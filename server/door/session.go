@@ -78,8 +78,18 @@ type standing struct {
 	late    bool  // it lacks something that it had time for
 	spent   bool  // the budget of the link is used up
 	objects int
+	unkept  int // reports that there is no room for
 	said    *tunnel.Said
 	held    *delta.Held
+}
+
+// stands is how a session stands with what is placed on its target, and what the target has reported.
+func (d *Door) stands(s *session) standing {
+	is := s.standing(d.cfg.Objects(s.target))
+	if d.cfg.Unkept != nil {
+		is.unkept = d.cfg.Unkept(s.target)
+	}
+	return is
 }
 
 func (s *session) standing(objects int) standing {
@@ -99,7 +109,7 @@ func (s *session) standing(objects int) standing {
 // urgent tells whether a status that says shown is to be written at once: it says something about the target that is not so. How far the
 // target has got, and how many objects it has, changes at all targets with one object that is placed on all.
 func (is standing) urgent(shown standing) bool {
-	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || is.said != shown.said || is.held != shown.held
+	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || (is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held
 }
 
 // show notes what the status says.

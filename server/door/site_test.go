@@ -48,6 +48,7 @@ type center struct {
 	feed        *store.Feed
 	inbox       *storetest.Memory
 	objects     atomic.Int32
+	unkept      atomic.Int32
 	packet      net.PacketConn
 	stream      *tunneltest.Port
 	roll        string
@@ -90,6 +91,7 @@ func (c *center) restart() *Door {
 		Feed:    func(string) *store.Feed { return c.feed },
 		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
 		Objects: func(string) int { return int(c.objects.Load()) },
+		Unkept:  func(string) int { return int(c.unkept.Load()) },
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	c.api.follow(c.door)

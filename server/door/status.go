@@ -110,7 +110,7 @@ func (d *Door) look() {
 		known, _ := d.targets.get(s.target)
 		d.account(s, time.Now())
 		shown, _ := s.lastShown()
-		is := s.standing(d.cfg.Objects(s.target))
+		is := d.stands(s)
 		switch {
 		case is.urgent(shown) || known.detach.waits():
 			d.targets.touch(s.target)
@@ -170,7 +170,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	s := d.session(name)
 	switch {
 	case s != nil:
-		present(&st, s, s.standing(d.cfg.Objects(name)), d.account(s, time.Now()))
+		present(&st, s, d.stands(s), d.account(s, time.Now()))
 	case isRevoked(known.object, known.key):
 		absent(&st)
 		set(&st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
@@ -258,6 +258,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	unique(st, s, time.Now())
 	relate(st, is.said)
 	overlook(st, is.said)
+	unkept(st, is.unkept)
 	st.Status.Held = is.holdsBack(st.Status.Held)
 	switch held := heldBack(st); {
 	case held != nil:
@@ -268,6 +269,16 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, "Behind", "changes are on their way to the target")
 	}
 	s.show(is)
+}
+
+// unkept says that reports of a target are not kept, because they would take more of the center's disk than a target may.
+func unkept(st *v1alpha1.SyncTarget, n int) {
+	if n == 0 {
+		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionReportsKept)
+		return
+	}
+	set(st, v1alpha1.ConditionReportsKept, metav1.ConditionFalse, "TooMuchReported", fmt.Sprintf("%d reports of this site are not kept, because all of them together take more than a "+
+		"site may: the status of those objects is not shown. Look on the site for what makes so many or so large statuses, and remove it; what is left then comes by itself", n))
 }
 
 func absent(st *v1alpha1.SyncTarget) {

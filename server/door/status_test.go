@@ -68,6 +68,17 @@ func TestStatusOfASession(t *testing.T) {
 	if now, _ := c.api.count(); now != patches {
 		t.Errorf("%d writes of a status that did not change", now-patches)
 	}
+	c.unkept.Store(4)
+	c.door.Touch("paris")
+	within(t, "reports that are not kept", func() bool { return says(status(), v1alpha1.ConditionReportsKept, "False/TooMuchReported") })
+	if m := apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionReportsKept).Message; !strings.HasPrefix(m, "4 reports") {
+		t.Error(m)
+	}
+	c.unkept.Store(0)
+	c.door.Touch("paris")
+	within(t, "all reports", func() bool {
+		return apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionReportsKept) == nil
+	})
 	l.says.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: "Refused", Message: "no route"})
 	l.says.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"})
 	l.says.Set(tunnel.Condition{Type: "Connected", Status: tunnel.False, Reason: "Forged"})

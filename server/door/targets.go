@@ -140,6 +140,9 @@ func (t *targets) await(ctx context.Context, name, key string) {
 	}
 }
 
+// Touch has the status of a target brought up to date: what Config tells of it has changed.
+func (d *Door) Touch(target string) { d.targets.touch(target) }
+
 func isTarget(k store.Key) bool {
 	return k.Space == v1alpha1.RootSpace && k.Group == v1alpha1.GroupVersion.Group && k.Resource == "synctargets"
 }

@@ -123,7 +123,7 @@ func (f *File) lookAt(l *findings, name string, bucket *bbolt.Bucket, whole bool
 			return nil
 		}
 		if !r.Tombstone {
-			held.add(r.Entry)
+			held.add(r)
 		}
 		switch {
 		case r.epoch > saved.epoch:
@@ -144,6 +144,8 @@ func (f *File) lookAt(l *findings, name string, bucket *bbolt.Bucket, whole bool
 	})
 	if held.live != saved.live || held.outer != saved.outer {
 		l.add(name, "it holds %d live entries with digest %x; recorded are %d with %x", held.live, held.root(), saved.live, saved.root())
+	} else if held.size != saved.size || held.unkept != saved.unkept {
+		l.add(name, "its values take %d bytes and %d are not there; recorded are %d and %d", held.size, held.unkept, saved.size, saved.unkept)
 	}
 	return err
 }

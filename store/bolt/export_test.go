@@ -1,5 +1,7 @@
 package bolt
 
+import "go.etcd.io/bbolt"
+
 // TendNow does what Tend does at each of its times.
 func (f *File) TendNow() error { return f.tend() }
 
@@ -8,4 +10,12 @@ func (f *File) Waiting() int {
 	f.group.mu.Lock()
 	defer f.group.mu.Unlock()
 	return len(f.group.waiting)
+}
+
+// ForgetSizes leaves the state of a copy as versions wrote it that did not count sizes.
+func (s *Sink) ForgetSizes() error {
+	return s.file.update(func(tx *bbolt.Tx) error {
+		meta, key := tx.Bucket(bucketMeta), keyState(string(s.bucket))
+		return meta.Put(key, meta.Get(key)[:stateBytes-16])
+	})
 }

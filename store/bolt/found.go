@@ -24,7 +24,7 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 				continue
 			}
 			r := newFound(k, st.epoch)
-			st.add(r.Entry)
+			st.add(r)
 			if err := bucket.Put(key, r.encode()); err != nil {
 				return err
 			}
@@ -33,6 +33,32 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 		return nil
 	})
 	return n, err
+}
+
+// Want makes the copy differ from its sender wherever it has no value, so that the next comparison brings the values.
+func (s *Sink) Want() error {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	return s.update(s.snapshot(), s.file.update, func(bucket *bbolt.Bucket, st *state) error {
+		puts := map[string]record{}
+		err := bucket.ForEach(func(k, v []byte) error {
+			r, err := decodeRecord(k, v)
+			if err == nil && r.Found && !r.Tombstone {
+				puts[string(k)] = r
+			}
+			return err
+		})
+		for k, r := range puts {
+			if err != nil {
+				return err
+			}
+			st.remove(r)
+			r = newFound(r.Key, st.epoch)
+			st.add(r)
+			err = bucket.Put([]byte(k), r.encode())
+		}
+		return err
+	})
 }
 
 // knows tells whether the copy has an entry for each key, so that nothing need be written.
@@ -64,9 +90,9 @@ func (f *File) lose(name string, keys []store.Key) error {
 			if r.Tombstone {
 				r.stored, r.flags = nil, r.flags&^(flagSealed|flagCompressed)
 			} else {
-				st.remove(r.Entry)
+				st.remove(r)
 				r = newFound(k, st.epoch)
-				st.add(r.Entry)
+				st.add(r)
 			}
 			if err := bucket.Put(entryKey(k), r.encode()); err != nil {
 				return err

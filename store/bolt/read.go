@@ -29,6 +29,20 @@ func (s *Sink) view(do func(*bbolt.Bucket) error) error {
 	})
 }
 
+// Size is how many bytes their values take as they are stored, Unkept how many of them have no value here, for lack of room or because it cannot be read.
+func (s *Sink) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.size
+}
+
+// Unkept is described at Size.
+func (s *Sink) Unkept() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.state.unkept)
+}
+
 // Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included: it has a body when the Sink
 // keeps what was removed. A value that is not what was written is ErrCorrupt.
 func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {

@@ -128,7 +128,7 @@ func (f *File) salvage(old *File, name string) (int, error) {
 			return err
 		}
 		for _, r := range records {
-			st.add(r.Entry)
+			st.add(r)
 			if err := bucket.Put(entryKey(r.Key), r.encode()); err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (f *File) whole(name string) ([]record, state) {
 	if err := f.view(func(tx *bbolt.Tx) error { return st.load(tx, []byte(name)) }); err != nil {
 		st = state{}
 	}
-	st.live, st.outer = 0, [store.Fanout]store.Digest{}
+	st = state{position: st.position, epoch: st.epoch}
 	var out []record
 	for _, r := range seen {
 		r.epoch = st.epoch

@@ -102,6 +102,11 @@ func newFound(k store.Key, epoch uint64) record {
 	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), Found: true}, epoch: epoch, flags: flagFound}
 }
 
+// newUnkept is the record of a value that is not kept: the copy equals its sender, who need not send it again.
+func newUnkept(e store.Entry, epoch uint64) record {
+	return record{Entry: store.Entry{Key: e.Key, Hash: e.Hash, Revision: e.Revision, Generation: e.Generation, Found: true}, epoch: epoch, flags: flagFound}
+}
+
 // newRecord compresses and, for a Secret, encrypts the body of a live entry.
 func (f *File) newRecord(e store.Entry, epoch uint64) record {
 	r := record{Entry: e, epoch: epoch}

@@ -27,6 +27,9 @@ type SinkOptions struct {
 	OnStart func(keys []store.Key)
 	// OnCommit is called after a Commit that changed something, with the keys in the order of the batch, before Commit returns.
 	OnCommit func(keys []store.Key)
+	// Room is how many bytes the values of the copy may take as they are stored. What does not fit is not kept: it has an entry, which the sender need not
+	// send again, and Get returns it as Found, without a body. Nil: there is room for all.
+	Room func() int64
 	// Holds tells whether the consumer has something under a key that the copy does not know: then a tombstone of it is stored, so that
 	// it is carried out. Nil: it never has.
 	Holds func(k store.Key) bool
@@ -201,15 +204,17 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 			continue
 		}
 		if known && !old.Tombstone {
-			st.remove(old.Entry)
+			st.remove(old)
 		}
 		var r record
 		if e.Tombstone {
 			r = newTombstone(e, st.epoch, old, s.options.KeepRemoved)
 			delete(changed.created, e.Key)
 		} else {
-			st.add(e)
-			r = s.file.newRecord(e, st.epoch)
+			if r = s.file.newRecord(e, st.epoch); s.options.Room != nil && st.size+int64(len(r.stored)) > s.options.Room() {
+				r = newUnkept(e, st.epoch)
+			}
+			st.add(r)
 			if _, again := changed.created[e.Key]; !known || again {
 				changed.created[e.Key] = e
 			}

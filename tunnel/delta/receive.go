@@ -209,7 +209,7 @@ func (r *receiver) base(k store.Key, h store.Hash) ([]byte, error) {
 			return nil, fmt.Errorf("read the base of a patch: %w", err)
 		}
 	}
-	if !ok || e.Hash != h {
+	if !ok || e.Found || e.Hash != h {
 		return nil, fmt.Errorf("%w: %s", errBase, k)
 	}
 	return e.Body, nil

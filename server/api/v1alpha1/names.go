@@ -75,6 +75,8 @@ const (
 	ConditionUnique = "Unique"
 	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.
 	ConditionWithinBudget = "WithinBudget"
+	// ConditionReportsKept is False while a target reports more than the center keeps of one.
+	ConditionReportsKept = "ReportsKept"
 	// ConditionSubtreeHealthy says of a relay whether all sites below it are as they should be.
 	ConditionSubtreeHealthy = "SubtreeHealthy"
 	ConditionScheduled      = "Scheduled"

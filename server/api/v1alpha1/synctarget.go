@@ -153,7 +153,7 @@ type SyncTargetStatus struct {
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
-	// Conditions: Connected, Synced, of a relay SubtreeHealthy and, where the link has a budget, WithinBudget are the center's; CenterTrusted,
+	// Conditions: Connected, Synced, of a relay SubtreeHealthy, where the link has a budget WithinBudget and, while it reports too much, ReportsKept are the center's; CenterTrusted,
 	// ClockInSync, CertificateValid and TargetReachable are what the
 	// target's agent last said of itself.
 	// +listType=map
