@@ -10,8 +10,6 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
@@ -27,9 +25,9 @@ type below struct {
 
 func newBelow() *below { return &below{of: map[string]tunnel.Below{}, news: make(chan struct{})} }
 
-// see takes over what the status of a SyncTarget says; nil is one that is gone.
-func (b *below) see(name string, obj map[string]any) {
-	now := troubles(name, obj)
+// see takes over what the status of a SyncTarget says; that of one that is gone is empty.
+func (b *below) see(name string, status *v1alpha1.SyncTargetStatus) {
+	now := troubles(name, status)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.of[name]
@@ -58,38 +56,24 @@ func (d *Door) Below() (*tunnel.Below, <-chan struct{}) {
 }
 
 // troubles is what a SyncTarget says of itself and of what is below it, by paths from this center.
-func troubles(name string, obj map[string]any) (out tunnel.Below) {
-	list, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
+func troubles(name string, status *v1alpha1.SyncTargetStatus) (out tunnel.Below) {
 	for _, kind := range append(tunnel.ConditionTypes(), v1alpha1.ConditionUnique) {
-		if reason, is := untrue(list, kind); is {
+		if c := apimeta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			out.Troubled++
-			out.First = append(out.First, tunnel.Trouble{Path: name, Type: kind, Reason: reason})
+			out.First = append(out.First, tunnel.Trouble{Path: name, Type: kind, Reason: c.Reason})
 			break
 		}
 	}
-	status, _, _ := unstructured.NestedMap(obj, "status", "below")
-	var deeper v1alpha1.SyncTargetBelow
-	if status == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(status, &deeper) != nil {
+	if status.Below == nil {
 		return out
 	}
-	out.Troubled += int(deeper.Troubled)
-	for _, t := range deeper.First {
+	out.Troubled += int(status.Below.Troubled)
+	for _, t := range status.Below.First {
 		if len(out.First) < tunnel.MaxTroubles {
 			out.First = append(out.First, tunnel.Trouble{Path: path.Join(name, t.Path), Type: t.Condition, Reason: t.Reason})
 		}
 	}
 	return out
-}
-
-// untrue tells whether a list of conditions has one of a type that is False, and why that is.
-func untrue(list []any, kind string) (reason string, is bool) {
-	for _, c := range list {
-		if m, _ := c.(map[string]any); m["type"] == kind && m["status"] == string(metav1.ConditionFalse) {
-			reason, _ = m["reason"].(string)
-			return reason, true
-		}
-	}
-	return "", false
 }
 
 // overlook puts what a relay says of the sites below it into its status. While it has said nothing, what it said in an earlier session stays.

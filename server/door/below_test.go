@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
@@ -70,9 +69,7 @@ func TestTroublesAreCounted(t *testing.T) {
 	d := &Door{below: newBelow()}
 	see := func(name string, status v1alpha1.SyncTargetStatus) {
 		t.Helper()
-		obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.SyncTarget{Status: status})
-		must(t, err)
-		d.below.see(name, obj)
+		d.below.see(name, &status)
 	}
 	bad := func(kinds ...string) (out v1alpha1.SyncTargetStatus) {
 		st := &v1alpha1.SyncTarget{}
@@ -114,7 +111,7 @@ func TestTroublesAreCounted(t *testing.T) {
 		t.Error("what is not about trouble is news")
 	default:
 	}
-	d.below.see("fjord", nil)
+	see("fjord", v1alpha1.SyncTargetStatus{})
 	told(1, "oslo CenterTrusted")
 	see("oslo", v1alpha1.SyncTargetStatus{})
 	told(0)

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -22,10 +21,8 @@ type detach struct {
 	held     bool // it has our finalizer
 }
 
-func detachOf(obj map[string]any) detach {
-	u := unstructured.Unstructured{Object: obj}
-	policy, _, _ := unstructured.NestedString(obj, "spec", "detachPolicy")
-	return detach{policy == string(v1alpha1.DetachClean), u.GetDeletionTimestamp() != nil, slices.Contains(u.GetFinalizers(), v1alpha1.FinalizerDetach)}
+func detachOf(st *v1alpha1.SyncTarget) detach {
+	return detach{st.Spec.DetachPolicy == v1alpha1.DetachClean, st.DeletionTimestamp != nil, slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach)}
 }
 
 // waits tells whether a SyncTarget waits for its target to be empty.
@@ -54,12 +51,12 @@ func (d *Door) keepFinalizer(ctx context.Context, name string) error {
 	if want == is.held {
 		return nil
 	}
-	u := unstructured.Unstructured{Object: known.object}
-	finalizers := slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool { return f == v1alpha1.FinalizerDetach })
+	st := known.object
+	finalizers := slices.DeleteFunc(slices.Clone(st.Finalizers), func(f string) bool { return f == v1alpha1.FinalizerDetach })
 	if want {
 		finalizers = append(finalizers, v1alpha1.FinalizerDetach)
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": u.GetUID(), "resourceVersion": u.GetResourceVersion(), "finalizers": finalizers}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion, "finalizers": finalizers}})
 	if err != nil {
 		return err
 	}

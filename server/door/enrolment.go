@@ -69,7 +69,7 @@ func (d *Door) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll
 	if token.target != "" && (target == nil || string(target.GetUID()) != token.target) {
 		return nil, enroll.ErrTokenUsed // what it joined was removed: it is no way back
 	}
-	if target != nil && isRevoked(target.Object, key) {
+	if target != nil && isRevoked(target, key) {
 		return nil, enroll.ErrRevoked
 	}
 	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" && target.GetAnnotations()[v1alpha1.AnnotationKey] != key {

@@ -1,14 +1,12 @@
 package door
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
@@ -24,13 +22,8 @@ type policy struct {
 }
 
 // policyOf reads spec.link of a SyncTarget, which the kube API has validated.
-func policyOf(object map[string]any) policy {
-	fields, ok, _ := unstructured.NestedMap(object, "spec", "link")
-	if !ok {
-		return policy{}
-	}
-	var link v1alpha1.Link
-	if raw, err := json.Marshal(fields); err != nil || json.Unmarshal(raw, &link) != nil {
+func policyOf(link *v1alpha1.Link) policy {
+	if link == nil {
 		return policy{}
 	}
 	p := policy{class: delta.Class(link.Class), quiet: parseQuietHours(link.QuietHours), said: link.QuietHours}

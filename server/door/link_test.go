@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,14 +52,18 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-func linkOf(link map[string]any) target {
-	object := map[string]any{"spec": map[string]any{"link": link}}
-	return target{object: object, link: policyOf(object)}
+func linkOf(link *v1alpha1.Link) target {
+	return target{object: &v1alpha1.SyncTarget{}, link: policyOf(link)}
+}
+
+func perDay(text string) *resource.Quantity {
+	q := resource.MustParse(text)
+	return &q
 }
 
 // What crosses in the quiet hours does not use up the budget, and a day begins at midnight UTC.
 func TestBudgetOfADay(t *testing.T) {
-	known := linkOf(map[string]any{"class": "metered", "bytesPerDay": "1Mi", "quietHours": "02:00-04:00"})
+	known := linkOf(&v1alpha1.Link{Class: v1alpha1.LinkMetered, BytesPerDay: perDay("1Mi"), QuietHours: "02:00-04:00"})
 	u := newUsage()
 	for _, c := range []struct {
 		at              string
@@ -88,9 +93,9 @@ func TestBudgetOfADay(t *testing.T) {
 
 // A center that restarts goes on counting from the status, of the same day.
 func TestUsageSurvivesARestart(t *testing.T) {
-	known := linkOf(map[string]any{"bytesPerDay": "1Mi"})
-	known.object["status"] = map[string]any{"bytesToday": map[string]any{"date": "2026-11-21", "down": int64(7), "up": int64(5), "budgeted": int64(11),
-		"byPurpose": map[string]any{"status": int64(3), "transport": int64(9)}}}
+	known := linkOf(&v1alpha1.Link{BytesPerDay: perDay("1Mi")})
+	known.object.Status.BytesToday = &v1alpha1.BytesToday{Date: "2026-11-21", Down: 7, Up: 5, Budgeted: 11,
+		ByPurpose: &v1alpha1.BytesByPurpose{Status: 3, Transport: 9}}
 	more := crossing{down: 1, by: v1alpha1.BytesByPurpose{Desired: 1}}
 	for at, want := range map[string]v1alpha1.BytesToday{
 		"2026-11-21 23:59": {Date: "2026-11-21", Down: 8, Up: 5, Budgeted: 12, ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1, Status: 3, Transport: 9}},

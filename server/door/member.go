@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
@@ -38,12 +38,7 @@ func (d *Door) member(id tunnel.Identity) error {
 	}
 }
 
-// revokedKeys are the keys that were revoked under a SyncTarget's name, joined by commas.
-func revokedKeys(target map[string]any) string {
-	list, _, _ := unstructured.NestedString(target, "metadata", "annotations", v1alpha1.AnnotationRevoked)
-	return list
-}
-
-func isRevoked(target map[string]any, key string) bool {
-	return key != "" && slices.Contains(strings.Split(revokedKeys(target), ","), key)
+// isRevoked tells whether a key is one of those that were revoked under a SyncTarget's name.
+func isRevoked(target metav1.Object, key string) bool {
+	return key != "" && slices.Contains(strings.Split(target.GetAnnotations()[v1alpha1.AnnotationRevoked], ","), key)
 }

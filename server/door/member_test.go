@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
 )
@@ -77,8 +79,8 @@ func TestRevokedKeyIsNeverLetIn(t *testing.T) {
 // A key that was not revoked is not mistaken for one that was.
 func TestRevokedKeysAreComparedWhole(t *testing.T) {
 	for list, want := range map[string]bool{"": false, "ab": true, "abc": false, "a": false, "abc,ab": true, "xab,abx": false, ",": false} {
-		target := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRevoked: list}}}
-		if isRevoked(target, "ab") != want || isRevoked(target, "") || isRevoked(nil, "ab") {
+		target := &metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRevoked: list}}
+		if isRevoked(target, "ab") != want || isRevoked(target, "") || isRevoked(&metav1.ObjectMeta{}, "ab") {
 			t.Errorf("list %q", list)
 		}
 	}

@@ -111,7 +111,7 @@ func (d *Door) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string, r
 			continue // nobody holds the name
 		}
 		is.Targets++
-		if !ready(known.object, is) {
+		if !ready(known.object.Status.Identity, is) {
 			waiting = append(waiting, name)
 		}
 	}
@@ -120,13 +120,16 @@ func (d *Door) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string, r
 	return is, waiting, request
 }
 
-// ready tells whether a target may be in the next phase.
-func ready(target map[string]any, is v1alpha1.AuthoritiesStatus) bool {
-	identity, _, _ := unstructured.NestedStringMap(target, "status", "identity")
-	if is.Phase == v1alpha1.AuthoritiesAnnounced {
-		return identity["bundle"] == is.Bundle
+// ready tells whether a target may be in the next phase. It has no identity before its first session.
+func ready(identity *v1alpha1.SyncTargetIdentity, is v1alpha1.AuthoritiesStatus) bool {
+	switch {
+	case identity == nil:
+		return false
+	case is.Phase == v1alpha1.AuthoritiesAnnounced:
+		return identity.Bundle == is.Bundle
+	default:
+		return identity.Authority == is.Authority
 	}
-	return identity["authority"] == is.Authority
 }
 
 // nextPhase is the phase that is due, empty while the present one lasts; notBefore is when it may begin if nothing but time is awaited.

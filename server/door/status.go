@@ -161,34 +161,30 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	if !ok {
 		return nil
 	}
-	var st v1alpha1.SyncTarget
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(known.object, &st); err != nil {
-		return fmt.Errorf("read the SyncTarget: %w", err)
-	}
-	before, began := st.Status.DeepCopy(), time.Now()
-	budget(&st, known.link, d.link(name, time.Now()))
+	st, before, began := known.object.DeepCopy(), &known.object.Status, time.Now()
+	budget(st, known.link, d.link(name, time.Now()))
 	s := d.session(name)
 	switch {
 	case s != nil:
-		present(&st, s, d.stands(s), d.account(s, time.Now()))
+		present(st, s, d.stands(s), d.account(s, time.Now()))
 	case isRevoked(known.object, known.key):
-		absent(&st)
-		set(&st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
+		absent(st)
+		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
 	default:
 		heard, left := d.disconnected(name)
 		if left {
-			seen(&st, heard)
+			seen(st, heard)
 		}
 		if left || waited || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
-			absent(&st)
+			absent(st)
 		}
 	}
-	d.sayDetaching(&st, s)
+	d.sayDetaching(st, s)
 	if equality.Semantic.DeepEqual(*before, st.Status) {
 		return nil
 	}
-	patch, err := statusPatch(&st, before)
+	patch, err := statusPatch(st, before)
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}

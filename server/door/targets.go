@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -17,8 +17,8 @@ import (
 // target is what the door knows of a SyncTarget.
 type target struct {
 	key    string
-	accept string         // what an admin has accepted for it
-	object map[string]any // shared: never changed
+	accept string               // what an admin has accepted for it
+	object *v1alpha1.SyncTarget // shared: never changed
 	link   policy
 	detach detach
 }
@@ -46,9 +46,10 @@ func (t *targets) get(name string) (target, bool) {
 
 // uid is metadata.uid of a target, empty when it is not known.
 func (t *targets) uid(name string) string {
-	known, _ := t.get(name)
-	uid, _, _ := unstructured.NestedString(known.object, "metadata", "uid")
-	return uid
+	if known, ok := t.get(name); ok {
+		return string(known.object.UID)
+	}
+	return ""
 }
 
 // failed remembers a target for retry.
@@ -106,17 +107,17 @@ func (t *targets) take() []string {
 
 // put takes over a SyncTarget. It tells whether the SyncTarget is new, who may come in under its name has changed, or its link is to be used
 // in another way.
-func (t *targets) put(name string, obj map[string]any) (news bool) {
-	key, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationKey)
+func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
+	is := target{key: obj.Annotations[v1alpha1.AnnotationKey], accept: obj.Annotations[v1alpha1.AnnotationAccept], object: obj,
+		link: policyOf(obj.Spec.Link), detach: detachOf(obj)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[name]
-	accept, _, _ := unstructured.NestedString(obj, "metadata", "annotations", v1alpha1.AnnotationAccept)
-	t.known[name] = target{key: key, accept: accept, object: obj, link: policyOf(obj), detach: detachOf(obj)}
+	t.known[name] = is
 	close(t.news)
 	t.news = make(chan struct{})
-	return !known || before.key != key || before.link != t.known[name].link || revokedKeys(before.object) != revokedKeys(obj) ||
-		before.detach != t.known[name].detach
+	return !known || before.key != is.key || before.link != is.link || before.detach != is.detach ||
+		before.object.Annotations[v1alpha1.AnnotationRevoked] != obj.Annotations[v1alpha1.AnnotationRevoked]
 }
 
 // awaitTime is how long a join waits until the door knows of it.
@@ -184,11 +185,17 @@ func (d *Door) Apply(w store.Write) {
 func (d *Door) Progress(int64) {}
 
 // wrote takes over a SyncTarget. A session whose key is not, or no longer, let in ends.
-func (d *Door) wrote(name string, obj map[string]any) {
+func (d *Door) wrote(name string, written map[string]any) {
+	obj := &v1alpha1.SyncTarget{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, obj); err != nil {
+		// The kube API has checked it, so this is one of another version. Who may come in stands in its metadata, which are read first.
+		d.cfg.Log.Warn("a SyncTarget could not be read whole", "target", name, "err", err)
+	}
+	obj.ManagedFields = nil // most of it, and nothing that matters here
 	if d.targets.put(name, obj) {
 		d.targets.touch(name)
 	}
-	d.below.see(name, obj)
+	d.below.see(name, &obj.Status)
 	d.lookAtRotation()
 	if s := d.session(name); s != nil {
 		if err := d.member(s.conn.Peer()); err != nil {
@@ -205,7 +212,7 @@ func (d *Door) removed(name string) {
 	delete(d.targets.known, name)
 	d.usage.forget(name)
 	d.targets.mu.Unlock()
-	d.below.see(name, nil)
+	d.below.see(name, &v1alpha1.SyncTargetStatus{})
 	d.mu.Lock()
 	delete(d.left, name)
 	s := d.sessions[name]

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/traffic"
@@ -29,7 +27,7 @@ func (u *usage) add(name string, known target, at time.Time, c crossing, quiet b
 	defer u.mu.Unlock()
 	t := u.of[name]
 	if t == nil {
-		t = stored(known.object)
+		t = stored(known.object.Status.BytesToday)
 		u.of[name] = t
 	}
 	if today := date(at); t.Date != today {
@@ -55,17 +53,15 @@ func (u *usage) forget(name string) {
 }
 
 // stored is what the status of a SyncTarget says.
-func stored(object map[string]any) *v1alpha1.BytesToday {
-	number := func(field ...string) int64 {
-		n, _, _ := unstructured.NestedInt64(object, append([]string{"status", "bytesToday"}, field...)...)
-		return n
+func stored(status *v1alpha1.BytesToday) *v1alpha1.BytesToday {
+	t := &v1alpha1.BytesToday{}
+	if status != nil {
+		t = status.DeepCopy()
 	}
-	by := &v1alpha1.BytesByPurpose{}
-	for p, field := range byPurpose(by) {
-		*field = number("byPurpose", traffic.Purpose(p).String())
+	if t.ByPurpose == nil {
+		t.ByPurpose = &v1alpha1.BytesByPurpose{}
 	}
-	day, _, _ := unstructured.NestedString(object, "status", "bytesToday", "date")
-	return &v1alpha1.BytesToday{Date: day, Down: number("down"), Up: number("up"), Budgeted: number("budgeted"), ByPurpose: by}
+	return t
 }
 
 // account counts what has crossed in a session since the last call, says what of the link may be used, and returns what crossed today.
