@@ -92,6 +92,13 @@ func (c *centerProcess) kill() {
 // parts are what a center's memory is made of, in KiB: all of it, what the last collection of garbage has found in use, and stacks.
 type parts struct{ rss, live, stacks, goroutines float64 }
 
+// settled returns the parts when all statuses are written.
+func (c *centerProcess) settled() parts {
+	c.t.Helper()
+	c.quiet()
+	return c.parts()
+}
+
 // parts returns them once the RSS has been steady for some seconds: memory is given back only with time.
 func (c *centerProcess) parts() parts {
 	c.t.Helper()

@@ -47,8 +47,8 @@ func (f *fleet) client(space string) dynamic.Interface {
 	return client
 }
 
-// join gives every agent its credentials with a token of its own. The tokens are copies of one that the command line made, but for their secret.
-func (f *fleet) join() {
+// join gives agents their credentials, each with a token of its own. The tokens are copies of one that the command line made, but for their secret.
+func (f *fleet) join(agents []*fleetAgent) {
 	f.t.Helper()
 	out, err := exec.Command(os.Getenv("SKERRY_BIN"), "token", "create", "-o", "token", "--kubeconfig", f.center.kubeconfig).Output()
 	if err != nil {
@@ -89,7 +89,7 @@ func (f *fleet) join() {
 			}
 		})
 	}
-	for _, a := range f.agents {
+	for _, a := range agents {
 		work <- a
 	}
 	close(work)
@@ -97,7 +97,7 @@ func (f *fleet) join() {
 	if f.t.Failed() {
 		f.t.FailNow()
 	}
-	say("fleet-join", float64(len(f.agents))/time.Since(began).Seconds(), "sites/s", 0, len(f.agents), "a token made and used for each")
+	say("fleet-join", float64(len(agents))/time.Since(began).Seconds(), "sites/s", 0, len(agents), "a token made and used for each")
 }
 
 // redeem joins one agent, and comes back as long as the center has no time for it.
@@ -111,17 +111,20 @@ func (f *fleet) redeem(a *fleetAgent, token enroll.Token) error {
 	}
 }
 
-// memory says what an agent costs the center: all in, the parts of that, and of that the session alone, beside a QUIC connection with nothing on it.
-func (f *fleet) memory(empty, joined parts) {
-	n := float64(len(f.agents))
-	f.center.quiet() // the statuses of all are written
-	with := f.center.parts()
+// memory says what an agent costs the center: all in, the parts of that, and of that the session alone, beside a QUIC connection with nothing on it; and
+// what one more costs when there are some. some is with the first agents and their sessions, joined with the SyncTargets of all.
+func (f *fleet) memory(empty, some, joined parts, first int) {
+	n, more := float64(len(f.agents)), float64(len(f.agents)-first)
+	with := f.center.settled()
 	bare := bareConnections(f.t, len(f.agents))
 	live, stacks := (with.live-empty.live)/n, (with.stacks-empty.stacks)/n
-	say("fleet-center-rss-per-agent", (with.rss-empty.rss)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with %d SyncTargets, "+
-		"%.0f MiB with as many sessions; a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB "+
-		"(heap between collections, and what is mapped of files)", empty.rss/1024, joined.rss/1024, len(f.agents), with.rss/1024, (with.rss-joined.rss)/n, bare,
+	say("fleet-center-rss-per-agent", (with.rss-empty.rss)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with as many sessions; "+
+		"of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB (heap between collections, and what is mapped of files)", empty.rss/1024, with.rss/1024,
 		live, (with.goroutines-empty.goroutines)/n, stacks, (with.rss-empty.rss)/n-live-stacks))
+	live, stacks = (with.live-some.live)/more, (with.stacks-some.stacks)/more
+	say("fleet-center-rss-per-further-agent", (with.rss-some.rss)/more, "KiB", 120, len(f.agents)-first, fmt.Sprintf("%.0f MiB with %d agents, %.0f MiB with the SyncTargets of all; "+
+		"a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks %.1f KiB, the rest %.1f KiB", some.rss/1024, first, joined.rss/1024,
+		(with.rss-joined.rss)/more, bare, live, stacks, (with.rss-some.rss)/more-live-stacks))
 }
 
 // idleCPU measures the center while nothing happens, over more than one heartbeat of every target. base is what it needs without agents.
@@ -232,7 +235,7 @@ func (f *fleet) restart(figure string, away time.Duration) {
 	began := time.Now()
 	f.center.start()
 	ready := time.Since(began)
-	took := f.allBack(began, 3*time.Minute)
+	took := f.allBack(f.agents, began, 3*time.Minute)
 	time.Sleep(2 * time.Second) // what is sent needlessly comes now
 	commits, dials, most := f.counts()
 	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %d dials; "+
