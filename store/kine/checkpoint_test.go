@@ -47,7 +47,7 @@ func openLogged(t *testing.T) *logged {
 func (l *logged) write(pages int) {
 	l.Helper()
 	before := l.state()
-	for now := before; now.pages >= before.pages && now.pages < before.pages+pages; now = l.state() {
+	for last, now := before, before; now.pages >= last.pages && now.pages < before.pages+pages; last, now = now, l.state() {
 		l.written++
 		w := &write{ctx: l.Context(), event: &server.Event{Create: true, KV: &server.KeyValue{Key: fmt.Sprintf("/registry/%d", l.written), Value: make([]byte, 16<<10)}}}
 		l.dialect.commitGroup(&committing{take: func() []*write { return []*write{w} }})
