@@ -120,8 +120,12 @@ func (w *walk) suffer(ctx context.Context, f fault, began time.Time) (time.Time,
 	return mended, err
 }
 
-// patience is how long a site may take to be as the model says. The goal is much less; what is later than this is lost.
-const patience = 90 * time.Second
+const (
+	// patience is how long a site may take to be as the model says. The goal is much less; what is later than this is lost.
+	patience = 90 * time.Second
+	// doubt is after how long, and how often from then on, a cluster is asked what it has: a watch is not the only witness.
+	doubt = 10 * time.Second
+)
 
 // converge waits until every site is as the model says, and returns when each was, and what it had waited for at last.
 func (w *walk) converge(ctx context.Context) (as map[string]time.Time, awaited map[string][]difference, err error) {
@@ -130,7 +134,14 @@ func (w *walk) converge(ctx context.Context) (as map[string]time.Time, awaited m
 	for _, s := range w.model.sites {
 		wanted[s] = w.model.wanted(s)
 	}
-	for began := time.Now(); len(as) < len(wanted); {
+	began := time.Now()
+	for asked := began; len(as) < len(wanted); {
+		if time.Since(asked) > doubt {
+			if err := w.ask(ctx, as); err != nil {
+				return nil, nil, err
+			}
+			asked = time.Now()
+		}
 		for _, s := range w.model.sites {
 			if _, ok := as[s]; ok {
 				continue

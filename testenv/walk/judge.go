@@ -40,6 +40,8 @@ type verdict struct {
 	// Repeated events tell of a write that an event has told of before; Repeats are the first of them, in words.
 	Repeated int
 	Repeats  []string
+	// Untold is how often a site had something, or had not, of which no event had told.
+	Untold int
 	// Said are the first of them, in words.
 	Said []string
 	keys []string
@@ -126,6 +128,41 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	}
 	v.highest[key] = max(version, v.highest[key])
 	v.present[key] = seen{uid: o.Metadata.UID, version: version, raw: raw}
+}
+
+// behold is told what a cluster has. Where that is something else than its watch has shown, the watch has left out an event: a simulated cluster's API
+// server was seen to do it on a starved machine, when it had ended a watch and that went on.
+func (j *judge) behold(site string, there map[string]shape) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v := j.sites[site]
+	for key := range v.present {
+		if there[key].exists {
+			continue
+		}
+		j.untold(site, key, "is gone")
+		delete(v.present, key)
+		if !v.mayDelete[key] {
+			j.accuse(&j.found.WronglyDeleted, key, "%s was deleted at %s", key, site)
+		}
+	}
+	for key, is := range there {
+		have, present := v.present[key]
+		if present && have.version == is.version {
+			continue
+		}
+		j.untold(site, key, "is there with version %d", is.version)
+		v.present[key] = seen{version: is.version}
+		if !present && !v.mayAdd[key] {
+			j.accuse(&j.found.Resurrected, key, "%s came back at %s with version %d", key, site, is.version)
+		}
+	}
+}
+
+// untold counts what no event has told. The caller holds the lock.
+func (j *judge) untold(site, key, format string, args ...any) {
+	j.found.Untold++
+	j.tell(key, "%s: the object %s, and no event has told of it", site, fmt.Sprintf(format, args...))
 }
 
 // repeat counts an event that is told twice: a watch goes through the writes of a cluster in their order, so what is not behind the last event was told

@@ -18,7 +18,7 @@ func (w *walk) report(took time.Duration) error {
 		{Figure: "walk-lost", Value: float64(v.Lost), Goal: figure.Of(0), N: n, Note: note},
 		{Figure: "walk-resurrected", Value: float64(v.Resurrected + v.WentBack), Goal: figure.Of(0), N: n},
 		{Figure: "walk-wrongly-deleted", Value: float64(v.WronglyDeleted), Goal: figure.Of(0), N: n},
-		{Figure: "walk-written-twice", Value: float64(v.WrittenTwice), Goal: figure.Of(0), N: n, Note: fmt.Sprintf("versions of an object that a target was written again; %d events were told twice", v.Repeated)},
+		{Figure: "walk-written-twice", Value: float64(v.WrittenTwice), Goal: figure.Of(0), N: n, Note: fmt.Sprintf("versions of an object that a target was written again; %d events were told twice, %d not at all", v.Repeated, v.Untold)},
 	}
 	for _, k := range []kind{cutSilent, cutLink, killAgent, killCenter} {
 		if times := w.converged[k]; len(times) > 0 {
