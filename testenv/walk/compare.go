@@ -38,11 +38,12 @@ func (w *walk) ask(ctx context.Context, except map[string]time.Time) error {
 		if _, ok := except[s]; ok {
 			continue
 		}
+		told := w.judge.told(s)
 		there, err := w.readSite(ctx, s)
 		if err != nil {
 			return err
 		}
-		w.judge.behold(s, there)
+		w.judge.behold(s, told, there)
 	}
 	return nil
 }

@@ -130,12 +130,23 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	v.present[key] = seen{uid: o.Metadata.UID, version: version, raw: raw}
 }
 
-// behold is told what a cluster has. Where that is something else than its watch has shown, the watch has left out an event: a simulated cluster's API
-// server was seen to do it on a starved machine, when it had ended a watch and that went on.
-func (j *judge) behold(site string, there map[string]shape) {
+// told is the resourceVersion of the last event of a site that told something new.
+func (j *judge) told(site string) int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.sites[site].newest
+}
+
+// behold is told what a cluster was read to have after the event told, and does nothing when there was another one since. Where that is something else than
+// its watch has shown, the watch has left out an event: a simulated cluster's API server was seen to do it on a starved machine, when it had ended a watch
+// and that went on.
+func (j *judge) behold(site string, told int64, there map[string]shape) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := j.sites[site]
+	if v.newest != told {
+		return
+	}
 	for key := range v.present {
 		if there[key].exists {
 			continue

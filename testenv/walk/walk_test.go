@@ -68,17 +68,18 @@ func TestJudge(t *testing.T) {
 		}, verdict{Resurrected: 1}},
 		"gone, and no event told": {func(j *judge) {
 			j.expect("walk-0/o-1", ways{leave: []string{"a"}})
-			j.behold("a", nil)
+			j.behold("a", j.told("a"), nil)
 			j.late("a", j.missing("a", nil))
 		}, verdict{Untold: 1}},
-		"deleted, and no event told": {func(j *judge) { j.behold("a", nil) }, verdict{Untold: 1, WronglyDeleted: 1}},
+		"deleted, and no event told": {func(j *judge) { j.behold("a", j.told("a"), nil) }, verdict{Untold: 1, WronglyDeleted: 1}},
 		"back, and no event told": {func(j *judge) {
-			j.behold("a", map[string]shape{"walk-0/o-1": {exists: true, version: 2}, "walk-0/o-2": {exists: true, version: 1}})
+			j.behold("a", j.told("a"), map[string]shape{"walk-0/o-1": {exists: true, version: 2}, "walk-0/o-2": {exists: true, version: 1}})
 		}, verdict{Untold: 1, Resurrected: 1}},
-		"as it was told": {func(j *judge) { j.behold("a", map[string]shape{"walk-0/o-1": {exists: true, version: 2}}) }, verdict{}},
-		"late":           {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 3})) }, verdict{Lost: 1}},
-		"left over":      {func(j *judge) { j.late("a", j.missing("a", nil)) }, verdict{Resurrected: 1}},
-		"not wanted":     {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 2})) }, verdict{}},
+		"read before the last event": {func(j *judge) { j.behold("a", j.told("a")-1, nil) }, verdict{}},
+		"as it was told":             {func(j *judge) { j.behold("a", j.told("a"), map[string]shape{"walk-0/o-1": {exists: true, version: 2}}) }, verdict{}},
+		"late":                       {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 3})) }, verdict{Lost: 1}},
+		"left over":                  {func(j *judge) { j.late("a", j.missing("a", nil)) }, verdict{Resurrected: 1}},
+		"not wanted":                 {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 2})) }, verdict{}},
 	} {
 		j := newCase()
 		c.after(j)
