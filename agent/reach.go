@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // A target that does not answer is asked again after probeFirst, ever more seldom up to probeLimit, and is called unreachable after unreachableAfter:
@@ -27,6 +28,10 @@ func (a *agent) followTarget(ctx context.Context) error {
 		case <-a.clients.Reach.Changed():
 		}
 		a.untilReached(ctx)
+		// One that answers now and then has all that waits tried again each time, which must not keep it from recovering.
+		if !work.Pause(ctx, probeFirst) {
+			return nil
+		}
 	}
 }
 

@@ -106,6 +106,28 @@ func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 	eventually(t, "it stays when it is left in peace", func() bool { r := s.report(c.Key); return r.Error == nil && s.exists(c) })
 }
 
+// Whatever wakes a key that waits, an object that somebody keeps deleting is not written in a loop.
+func TestVanishedObjectIsNotWrittenInALoopByWhatWakesIt(t *testing.T) {
+	s := newSite(t)
+	c := configMap("default", "c", "1")
+	s.desire(c)
+	s.settled()
+	eventually(t, "it is watched", func() bool { s.api.Remove("", "configmaps", "default", "c"); return s.writesTo("c") >= 2 })
+	before, began, woken := s.writesTo("c"), time.Now(), 0
+	for time.Since(began) < 400*time.Millisecond || woken < 100 {
+		s.api.Remove("", "configmaps", "default", "c")
+		s.applier.Retry()
+		woken++
+		time.Sleep(time.Millisecond)
+	}
+	if n, took := s.writesTo("c")-before, time.Since(began); n > 3+int(took/(400*time.Millisecond)) {
+		t.Errorf("%d writes in %s against somebody who keeps deleting", n, took)
+	}
+	next := configMap("default", "c", "2")
+	s.desire(next)
+	eventually(t, "another version is written at once", func() bool { return s.exists(next) && s.data("c")["value"] == "2" })
+}
+
 func TestObjectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
 	s := newSite(t)
 	s.api.Pause(true)

@@ -77,6 +77,7 @@ func New(c Config) *Applier {
 // Changed tells that entries were committed to the desired copy. It does no I/O and never waits.
 func (a *Applier) Changed(keys []store.Key) {
 	for _, k := range keys {
+		a.contests.allow(k)
 		a.queue.add(k, false) // a worker that finds a tombstone puts it at its own level
 	}
 }

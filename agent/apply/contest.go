@@ -16,7 +16,7 @@ type contests struct {
 
 type contest struct {
 	times int
-	at    time.Time // of the last write
+	at    time.Time // of the last write; it may be still to come
 	next  time.Time // not before
 }
 
@@ -50,7 +50,32 @@ func (c *contests) undecided(k store.Key) time.Duration {
 	return max(0, time.Until(seen.next))
 }
 
-// wrote records such a write. It returns how often it was done in a row, and how long to wait for the next.
+// early is how long the last write that was recorded is still to wait.
+func (c *contests) early(k store.Key) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(0, time.Until(c.last[k].at))
+}
+
+// allow lets a write that is to wait be done now: what is desired is something else.
+func (c *contests) allow(k store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seen, ok := c.last[k]; ok && time.Until(seen.at) > 0 {
+		seen.at = time.Now()
+		c.last[k] = seen
+	}
+}
+
+// end forgets a contest: the object is not wanted any more.
+func (c *contests) end(k store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.last, k)
+}
+
+// wrote records such a write, made or to be made as soon as it may be. It returns how often it was done in a row, and how long to wait for the next. While
+// one is still to come there is no other.
 func (c *contests) wrote(k store.Key) (int, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,6 +86,9 @@ func (c *contests) wrote(k store.Key) (int, time.Duration) {
 		}
 	}
 	seen := c.last[k]
+	if seen.at.After(now) {
+		return seen.times, time.Until(seen.next)
+	}
 	if seen.next.Before(now) {
 		seen.next = now
 	}

@@ -188,6 +188,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Inventory.Delete(e.Key)
 	a.going.end(e.Key)
 	a.drifts.close(e.Key)
+	a.contests.end(e.Key)
 	a.Reports.Removed(e.Key)
 	select {
 	case a.finished <- e:

@@ -68,9 +68,8 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 		return true
 	}
 	a.Log.Info("object vanished from the target, writing it again", "key", k)
-	wait := a.contests.wait(k)
 	a.contests.wrote(k)
-	a.queue.addAfter(k, wait)
+	a.queue.addAfter(k, a.contests.early(k))
 	return true
 }
 

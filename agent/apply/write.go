@@ -94,8 +94,11 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 }
 
 // create makes the object, or meets the one that is there. What has run to its end by the parent's word is not made: this site has lost the memory
-// of it.
+// of it. What vanishes again and again is made ever more seldom, whatever wakes it.
 func (a *Applier) create(ctx context.Context, t *task) error {
+	if wait := a.contests.early(t.Key); wait > 0 {
+		return &laterError{wait}
+	}
 	if runsOnce(t.Key) && t.head.Metadata.Annotations[target.AnnotationEnded] != "" {
 		found, err := a.find(ctx, t.client, t.resource, t.Key, false)
 		if err != nil {

@@ -27,9 +27,10 @@ type watcher struct {
 	during map[string]place
 }
 
-// Times of a watcher: how long one watch lasts, and the limits of the wait after a failure.
+// Times of a watcher: how long one watch lasts, what is too short to be one, and the limits of the wait after a failure.
 const (
 	watchLimit = 8 * time.Minute
+	watchShort = time.Second
 	retryFirst = 100 * time.Millisecond
 	retryLimit = 30 * time.Second
 )
@@ -47,7 +48,7 @@ func (w *watcher) run(ctx context.Context) {
 	from, early := "", false
 	for ctx.Err() == nil {
 		var err error
-		began := time.Now()
+		began, lasted := time.Now(), time.Duration(0)
 		if early && from != "" { // what came back may be a target that was restored: it would say nothing until it is as far again
 			var back bool
 			if back, err = w.rewound(ctx, revisionOf(from)); back {
@@ -64,18 +65,23 @@ func (w *watcher) run(ctx context.Context) {
 			}
 		default:
 			from, err = w.watch(ctx, from)
-			early = time.Since(began) < watchLimit
+			lasted = time.Since(began)
+			early = lasted < watchLimit
+		}
+		if lasted >= watchShort {
+			failures = 0
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			failures = 0
 			continue
 		case errors.Is(err, target.ErrExpired):
 			w.o.Log.Debug("history expired, listing again", "resource", w.listing.Resource)
 			from = ""
-			continue
+			if lasted >= watchShort { // or a target that expires what it has just listed would be listed as fast as it can
+				continue
+			}
 		case hopeless(err):
 			from = ""
 		}
@@ -177,7 +183,7 @@ func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 			w.o.seen(w.key, live)
 		}
 	})
-	if err == nil && time.Since(began) < time.Second {
+	if err == nil && time.Since(began) < watchShort {
 		err = errShort
 	}
 	return from, err
