@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	quicgo "github.com/quic-go/quic-go"
+
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
@@ -57,7 +59,8 @@ func (s stuck) Commit(ctx context.Context, b store.Batch) error {
 }
 
 // A link on which full packets begin to vanish while small ones cross ends the session, whoever has something to say; a receiver whose disk is
-// stuck does not.
+// stuck does not. When the first losses have closed QUIC's congestion window even signs of life wait behind what vanishes: then the session ends as one
+// over a dead link does.
 func TestHoleThatOpensLater(t *testing.T) {
 	for name, c := range map[string]struct {
 		hole, up bool
@@ -101,7 +104,7 @@ func TestHoleThatOpensLater(t *testing.T) {
 			}
 			ticks := time.NewTicker(2 * time.Second) // as an agent asks for signs of life
 			defer ticks.Stop()
-			over := time.After(90 * time.Second)
+			over := time.After(3 * time.Minute)
 			if !c.hole {
 				over = time.After(25 * time.Second)
 			}
@@ -110,7 +113,7 @@ func TestHoleThatOpensLater(t *testing.T) {
 					select {
 					case err := <-ended:
 						waiting = false
-						if c.hole && !errors.Is(err, tunnel.ErrStalled) || !c.hole && !errors.Is(err, context.Canceled) && !errors.Is(err, tunnel.ErrDraining) {
+						if c.hole && !errors.Is(err, tunnel.ErrStalled) && !errors.As(err, new(*quicgo.IdleTimeoutError)) || !c.hole && !errors.Is(err, context.Canceled) && !errors.Is(err, tunnel.ErrDraining) {
 							t.Errorf("a side ended with %v", err)
 						}
 					case <-ticks.C:
