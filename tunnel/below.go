@@ -49,7 +49,8 @@ func wellFormed(word string) bool {
 	return len(word) <= maxConditionReason && reasonForm.MatchString(word)
 }
 
-func (b *Below) equal(o *Below) bool {
+// Equal tells whether both say the same.
+func (b *Below) Equal(o *Below) bool {
 	if b == nil || o == nil {
 		return b == o
 	}
@@ -60,7 +61,7 @@ func (b *Below) equal(o *Below) bool {
 func (c *Conditions) Overlook(b *Below) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.below.equal(b) {
+	if !c.below.Equal(b) {
 		c.below = b
 		c.change(c.list)
 	}

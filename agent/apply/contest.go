@@ -61,8 +61,8 @@ func (c *contests) early(k store.Key) time.Duration {
 func (c *contests) allow(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seen, ok := c.last[k]; ok && time.Until(seen.at) > 0 {
-		seen.at = time.Now()
+	if seen, now := c.last[k], time.Now(); seen.at.After(now) {
+		seen.at = now
 		c.last[k] = seen
 	}
 }

@@ -48,8 +48,8 @@ func (w *watcher) run(ctx context.Context) {
 	from, early := "", false
 	for ctx.Err() == nil {
 		var err error
-		began, lasted := time.Now(), time.Duration(0)
-		if early && from != "" { // what came back may be a target that was restored: it would say nothing until it is as far again
+		lasted := time.Duration(0) // of a watch
+		if early && from != "" {   // what came back may be a target that was restored: it would say nothing until it is as far again
 			var back bool
 			if back, err = w.rewound(ctx, revisionOf(from)); back {
 				from = ""
@@ -64,9 +64,13 @@ func (w *watcher) run(ctx context.Context) {
 				w.settled(ctx)
 			}
 		default:
+			began := time.Now()
 			from, err = w.watch(ctx, from)
 			lasted = time.Since(began)
 			early = lasted < watchLimit
+			if err == nil && lasted < watchShort {
+				err = errShort
+			}
 		}
 		if lasted >= watchShort {
 			failures = 0
@@ -172,8 +176,7 @@ func (w *watcher) wrote(p place, revision uint64) {
 
 func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 	limit := watchLimit + rand.N(watchLimit/4) // not all at the same moment
-	began := time.Now()
-	from, err := w.client.Watch(ctx, w.listing, from, limit, func(kind target.EventType, live *target.Object) {
+	return w.client.Watch(ctx, w.listing, from, limit, func(kind target.EventType, live *target.Object) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -183,10 +186,6 @@ func (w *watcher) watch(ctx context.Context, from string) (string, error) {
 			w.o.seen(w.key, live)
 		}
 	})
-	if err == nil && time.Since(began) < watchShort {
-		err = errShort
-	}
-	return from, err
 }
 
 var errShort = errors.New("the target ended the watch at once")

@@ -114,9 +114,6 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err != nil {
 		return withoutSpace(err, key)
 	}
-	if !s.lendsOrBorrows(ctx) {
-		return nil
-	}
 	return s.agreed(ctx, to, k, nil, out)
 }
 
@@ -246,9 +243,6 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		return withoutSpace(err, key)
 	}
 	clearKey(out)
-	if !s.lendsOrBorrows(ctx) {
-		return nil
-	}
 	return s.agreed(ctx, to, k, old, out)
 }
 

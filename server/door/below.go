@@ -30,8 +30,7 @@ func (b *below) see(name string, status *v1alpha1.SyncTargetStatus) {
 	now := troubles(name, status)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before := b.of[name]
-	if before.Troubled == now.Troubled && slices.Equal(before.First, now.First) {
+	if before := b.of[name]; before.Equal(&now) {
 		return
 	}
 	if b.of[name] = now; now.Troubled == 0 {

@@ -13,21 +13,26 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
+// delivered returns a source with n objects and the copy that a receiver has of them; all are their bodies.
+func delivered(t *testing.T, incarnation store.Incarnation, n int) (src *source, sink *storetest.Memory, all map[store.Key]string) {
+	t.Helper()
+	src, sink, all = newSource(incarnation, 0), storetest.NewMemory(), map[store.Key]string{}
+	for i := range n {
+		all[key(i)] = body(i, 1)
+	}
+	src.set(all)
+	s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
+	time.Sleep(time.Second)
+	wantEqual(t, src, sink)
+	s.end()
+	return src, sink, all
+}
+
 // After a restart of the sender the feed has no history: what is equal is not sent again, what is gone becomes a tombstone.
 func TestRestartedSenderCompares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		incarnation := store.NewIncarnation()
-		src, sink := newSource(incarnation, 0), storetest.NewMemory()
-		all := map[store.Key]string{}
-		for i := range 3000 {
-			all[key(i)] = body(i, 1)
-		}
-		src.set(all)
-		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
-		time.Sleep(time.Second)
-		wantEqual(t, src, sink)
-		s.end()
-
+		src, sink, all := delivered(t, incarnation, 3000)
 		for _, c := range []struct {
 			name    string
 			changes map[store.Key]string
@@ -39,7 +44,7 @@ func TestRestartedSenderCompares(t *testing.T) {
 			again := newSource(incarnation, src.revision+5)
 			maps.Copy(all, c.changes)
 			again.set(all)
-			s = connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
+			s := connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 			time.Sleep(time.Second)
 			wantEqual(t, again, sink)
 			st := s.child.Stats()
@@ -237,19 +242,11 @@ func TestWhatLooksAlikeIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				incarnation := store.NewIncarnation()
-				src, sink := newSource(incarnation, 0), storetest.NewMemory()
-				all := map[store.Key]string{}
-				for i := range 1000 {
-					all[key(i)] = body(i, 1)
-				}
-				src.set(all)
-				s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
-				time.Sleep(time.Second)
-				s.end()
+				src, sink, all := delivered(t, incarnation, 1000)
 				again := newSource(incarnation, src.revision+5)
 				maps.Copy(all, changes)
 				again.set(all)
-				s = connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: 10 * time.Millisecond})
+				s := connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: 10 * time.Millisecond})
 				time.Sleep(20 * time.Millisecond) // the feed goes on while it is asked, so that its digest is not that of the beginning in the end
 				again.set(map[store.Key]string{key(5000): body(1, 1)})
 				time.Sleep(time.Second)

@@ -150,18 +150,9 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 			it.Patch, it.Packed = nil, nil
 		}
 	}
-	flags := byte(0)
-	set := func(bit byte, when bool) {
-		if when {
-			flags |= bit
-		}
-	}
-	set(entryPatch, it.Patch != nil)
-	set(entryTombstone, it.Entry.Tombstone)
-	set(entryReport, it.Report || it.Entry.Tombstone && it.Entry.Intended)
-	set(entrySlot, known)
-	set(entryRevision, it.Entry.Revision != revision)
-	set(entryGeneration, it.Entry.Generation != generation)
+	flags := flag(it.Patch != nil, entryPatch) | flag(it.Entry.Tombstone, entryTombstone) |
+		flag(it.Report || it.Entry.Tombstone && it.Entry.Intended, entryReport) | flag(known, entrySlot) |
+		flag(it.Entry.Revision != revision, entryRevision) | flag(it.Entry.Generation != generation, entryGeneration)
 	if it.Entry.Tombstone {
 		flags |= byte(it.Entry.Removal) << topShift
 	} else {

@@ -19,7 +19,7 @@ type Resume struct {
 
 // Encode returns the payload.
 func (m Resume) Encode() []byte {
-	b := []byte{Version, bit(m.Bases, 0) | bit(m.Short, 1)}
+	b := []byte{Version, flag(m.Bases, resumeBases) | flag(m.Short, resumeShort)}
 	return appendDigest(appendPosition(b, m.Position), m.Root)
 }
 
@@ -27,7 +27,7 @@ func (m Resume) Encode() []byte {
 func DecodeResume(b []byte) (Resume, error) {
 	c := cursor{rest: b}
 	flags := c.opening()
-	m := Resume{Bases: flags&1 != 0, Short: flags&2 != 0}
+	m := Resume{Bases: flags&resumeBases != 0, Short: flags&resumeShort != 0}
 	m.Position, m.Root = c.position(), c.digest()
 	return m, c.end()
 }
@@ -43,14 +43,14 @@ type Start struct {
 
 // Encode returns the payload.
 func (m Start) Encode() []byte {
-	b := []byte{Version, bit(m.Compare, 0)}
+	b := []byte{Version, flag(m.Compare, startCompare)}
 	return binary.AppendVarint(appendDigest(appendPosition(b, m.Head), m.Root), m.Shared)
 }
 
 // DecodeStart is the inverse of Start.Encode.
 func DecodeStart(b []byte) (Start, error) {
 	c := cursor{rest: b}
-	m := Start{Compare: c.opening()&1 != 0}
+	m := Start{Compare: c.opening()&startCompare != 0}
 	m.Head, m.Root, m.Shared = c.position(), c.digest(), c.int("the shared revision")
 	return m, c.end()
 }
@@ -63,10 +63,23 @@ func (c *cursor) opening() byte {
 	return c.byte()
 }
 
-// bit is a flag at its place in a byte.
-func bit(is bool, place int) byte {
-	if is {
-		return 1 << place
+// Flags of messages.
+const (
+	resumeBases = 1 << 0
+	resumeShort = 1 << 1
+
+	startCompare = 1 << 0
+
+	askShort = 1 << 7 // in the byte of the level
+
+	answerMore  = 1 << 0
+	answerShort = 1 << 1
+)
+
+// flag returns the flag when it is set, else 0.
+func flag(set bool, f byte) byte {
+	if set {
+		return f
 	}
 	return 0
 }
@@ -122,15 +135,12 @@ type Ask struct {
 	Short bool
 }
 
-// shortAsk is the bit of the level that asks for short digests.
-const shortAsk = 7
-
 // MaxBuckets is the greatest number of buckets in one Ask.
 const MaxBuckets = store.Fanout * store.Fanout
 
 // Encode returns the payload.
 func (m Ask) Encode() []byte {
-	b := binary.AppendUvarint([]byte{byte(m.Level) | bit(m.Short, shortAsk)}, uint64(len(m.Buckets)))
+	b := binary.AppendUvarint([]byte{byte(m.Level) | flag(m.Short, askShort)}, uint64(len(m.Buckets)))
 	for _, n := range m.Buckets {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -141,7 +151,7 @@ func (m Ask) Encode() []byte {
 func DecodeAsk(b []byte) (Ask, error) {
 	c := cursor{rest: b}
 	level := c.byte()
-	m := Ask{Level: Level(level &^ (1 << shortAsk)), Short: level>>shortAsk == 1}
+	m := Ask{Level: Level(level &^ askShort), Short: level&askShort != 0}
 	limit := store.Fanout
 	if m.Level == LevelMembers {
 		limit = MaxBuckets
@@ -171,7 +181,7 @@ func Short(d store.Digest) store.Digest { return store.Digest{Lo: d.Lo % (1 << (
 
 // Encode returns the payload, not compressed.
 func (m Answer) Encode() []byte {
-	b := []byte{bit(m.More, 0) | bit(m.Short, 1)}
+	b := []byte{flag(m.More, answerMore) | flag(m.Short, answerShort)}
 	b = binary.AppendUvarint(b, uint64(len(m.Digests)))
 	for _, d := range m.Digests {
 		if m.Short {
@@ -192,7 +202,7 @@ func (m Answer) Encode() []byte {
 func DecodeAnswer(b []byte) (Answer, error) {
 	c := cursor{rest: b}
 	flags := c.byte()
-	m := Answer{More: flags&1 != 0, Short: flags&2 != 0}
+	m := Answer{More: flags&answerMore != 0, Short: flags&answerShort != 0}
 	read, size := c.digest, digestBytes
 	if m.Short {
 		read, size = c.shortDigest, shortBytes
