@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/store/compress"
@@ -14,6 +15,7 @@ import (
 // allocated. Collecting costs some tens of milliseconds, so it is done after a burst and never while there is much to do.
 type footprint struct {
 	rest func() // gives back what is no heap
+	gc   pacing
 }
 
 const (
@@ -32,7 +34,7 @@ const (
 func (f *footprint) run(ctx context.Context) error {
 	tick := time.NewTicker(second)
 	defer tick.Stop()
-	gc := newPacing()
+	f.gc.begin(debug.SetGCPercent)
 	last, freed, at := uint64(0), uint64(0), time.Now()
 	for due, n := collections, 0; ; n++ { // starting is a burst
 		select {
@@ -41,7 +43,7 @@ func (f *footprint) run(ctx context.Context) error {
 			return nil
 		}
 		now := metrics.Allocated()
-		gc.tick(now)
+		f.gc.tick(now)
 		if n%int(quietTime/second) != 0 {
 			continue
 		}
@@ -63,7 +65,9 @@ const second = time.Second // between two looks
 // pacing lets the heap grow less between two collections while little is allocated: what a center with thousands of sites allocates when nothing happens
 // fills any room that there is, and only how long that takes differs.
 type pacing struct {
-	most, now int // in percent of the live heap
+	mu        sync.Mutex
+	most, now int           // in percent of the live heap; most is 0 while the percentage is not to be changed
+	put       func(int) int // debug.SetGCPercent
 	last      uint64
 	rate      float64 // bytes a second, falling slowly
 }
@@ -74,25 +78,56 @@ const (
 	collectTime = 15 // seconds
 )
 
-// newPacing begins with the percentage that is in force. Where the variable GOGC says one, it stays.
-func newPacing() *pacing {
-	p := &pacing{last: metrics.Allocated()}
-	if os.Getenv("GOGC") == "" {
-		p.most = debug.SetGCPercent(100)
-		debug.SetGCPercent(p.most)
+// begin takes the percentage that is in force for the most. Where the variable GOGC says one, it stays.
+func (p *pacing) begin(put func(int) int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put = put
+	if p.last = metrics.Allocated(); os.Getenv("GOGC") == "" {
+		p.most = put(100)
+		put(p.most)
 		p.now = p.most
 	}
-	return p
 }
 
 // tick takes note of what was allocated within a second.
 func (p *pacing) tick(allocated uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.rate = max(float64(allocated-p.last), 0.8*p.rate)
 	p.last = allocated
-	next := percentage(p.rate, metrics.Live(), p.most)
-	if d := next - p.now; p.most > 0 && (d > p.now/8 || -d > p.now/8) {
-		debug.SetGCPercent(next)
-		p.now = next
+	if next := percentage(p.rate, metrics.Live(), p.most); next > p.now+p.now/8 || next < p.now-p.now/8 {
+		p.set(next)
+	}
+}
+
+// A change on many targets allocates deliveryBytes for each, at once: a heap that may grow by what is calm only would be collected in the middle of it, more
+// than once, and the targets would wait for that. Fewer than manyTargets do not matter.
+const (
+	deliveryBytes = 24 << 10
+	manyTargets   = 50
+)
+
+// spread makes room for a change that goes to so many targets now.
+func (p *pacing) spread(targets int) {
+	if targets < manyTargets {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rate = max(p.rate, float64(targets*deliveryBytes)); p.now >= p.most {
+		return
+	}
+	if next := percentage(p.rate, metrics.Live(), p.most); next > p.now {
+		p.set(next)
+	}
+}
+
+// set is called with the lock.
+func (p *pacing) set(percent int) {
+	if p.most > 0 {
+		p.put(percent)
+		p.now = percent
 	}
 }
 

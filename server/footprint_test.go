@@ -23,3 +23,39 @@ func TestHeapGrowsWithWhatIsAllocated(t *testing.T) {
 		}
 	}
 }
+
+// A calm heap gets its room right before a change goes to many targets, not a second later; a few targets need none, and what GOGC says stays.
+func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
+	t.Setenv("GOGC", "")
+	inForce := 50
+	put := func(percent int) int {
+		before := inForce
+		inForce = percent
+		return before
+	}
+	var gc pacing
+	gc.spread(100_000) // nothing is known yet
+	gc.begin(put)
+	gc.rate = 0
+	gc.tick(gc.last)
+	if inForce != calmPercent {
+		t.Fatalf("a calm heap may grow by %d %%, want %d", inForce, calmPercent)
+	}
+	gc.spread(manyTargets - 1)
+	if inForce != calmPercent {
+		t.Errorf("a change on few targets lets the heap grow by %d %%", inForce)
+	}
+	gc.spread(100_000)
+	if inForce != 50 {
+		t.Errorf("a change on many targets lets the heap grow by %d %%, want 50", inForce)
+	}
+	t.Setenv("GOGC", "70")
+	inForce = 70
+	var fixed pacing
+	fixed.begin(put)
+	fixed.tick(fixed.last)
+	fixed.spread(100_000)
+	if inForce != 70 {
+		t.Errorf("GOGC says 70 %%, it is %d", inForce)
+	}
+}

@@ -80,6 +80,7 @@ type Server struct {
 	furnish   *furnish.Furnisher
 	door      *door.Door
 	inboxes   *inboxes
+	memory    footprint
 	lead      *leadership // nil for a center of one replica
 	shared    *sharedKeys // nil likewise
 	metrics   *metrics.Registry
@@ -162,7 +163,9 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Progress:  func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
+		Spread:    s.memory.gc.spread,
 	})
+	s.memory.rest = func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }
 	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.inboxes.Close)
 	s.summary = summary.New(summary.Config{
@@ -227,7 +230,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			return false
 		}
 	}
-	caughtUp, memory := make(chan struct{}), &footprint{rest: func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }}
+	caughtUp := make(chan struct{})
 	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
@@ -237,7 +240,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if started(s.api.Ready()) {
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
-			start("memory", memory.run)
+			start("memory", s.memory.run)
 			start("kubeconfig", s.keepKubeconfig)
 			start("furnish", s.furnish.Run)
 			if s.lead != nil {

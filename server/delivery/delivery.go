@@ -29,7 +29,7 @@ type API interface {
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
 }
 
-// Config is what delivery needs. All fields are needed.
+// Config is what delivery needs. All fields but Spread are needed.
 type Config struct {
 	// Incarnation of the center's data; it is that of every feed.
 	Incarnation store.Incarnation
@@ -42,7 +42,9 @@ type Config struct {
 	Condition func(key store.Key, c placement.Condition)
 	// Event tells people. It must not block.
 	Event func(e placement.Event)
-	Log   *slog.Logger
+	// Spread is called right before a change is put into the feeds of so many targets. It must not block.
+	Spread func(targets int)
+	Log    *slog.Logger
 }
 
 // Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called by one goroutine at a time,

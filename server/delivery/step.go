@@ -36,6 +36,9 @@ func (s *step) finish() {
 			s.settleDefinitions(sp)
 		}
 	}
+	if s.d.cfg.Spread != nil && !s.bulk && len(s.changes) > 0 {
+		s.d.cfg.Spread(len(s.changes))
+	}
 	for name, changes := range s.changes {
 		if t := s.d.targets[name]; t != nil {
 			if t.emptied {
