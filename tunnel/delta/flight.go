@@ -16,12 +16,14 @@ type flight struct {
 	onAck      func(store.Position)
 	settle     func(store.Cursor)
 	meter      *traffic.Meter
-	landed     func() // something was acknowledged
+	landed     func() // there is room again
+	terms      *Regulator
 	stalled    func() // nothing was for long; nil is nobody
 
 	mu       sync.Mutex
 	batches  []inFlight
 	bytes    int
+	full     bool // there was no room when it was asked for
 	alarm    *time.Timer
 	patience time.Duration // until the next alarm
 	over     bool
@@ -42,22 +44,17 @@ type inFlight struct {
 }
 
 func newFlight(feed *store.Feed, o SendOptions, landed func()) *flight {
-	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed, stalled: o.OnStalled}
+	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed, terms: o.Terms, stalled: o.OnStalled}
 }
 
-// room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large.
+// room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large. When there is no room
+// landed is called at the next acknowledgement.
 func (f *flight) room(maxBytes int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := len(f.batches)
-	return n == 0 || f.bytes < maxBytes && (f.maxBatches == 0 || n < f.maxBatches)
-}
-
-// size is how many bytes are on their way.
-func (f *flight) size() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.bytes
+	f.full = n > 0 && (f.bytes >= maxBytes || f.maxBatches > 0 && n >= f.maxBatches)
+	return !f.full
 }
 
 func (f *flight) sent(b inFlight) {
@@ -65,6 +62,7 @@ func (f *flight) sent(b inFlight) {
 	defer f.mu.Unlock()
 	f.batches = append(f.batches, b)
 	f.bytes += b.bytes
+	f.terms.flying.Store(int64(f.bytes))
 	if len(f.batches) == 1 {
 		f.watch()
 	}
@@ -125,8 +123,13 @@ func (f *flight) ack(a wire.Ack) error {
 	} else if f.batches = nil; f.alarm != nil {
 		f.alarm.Stop()
 	}
+	f.terms.flying.Store(int64(f.bytes))
+	full := f.full
+	f.full = false
 	f.mu.Unlock()
-	f.landed()
+	if full {
+		f.landed()
+	}
 	if reached == nil {
 		return nil
 	}

@@ -42,8 +42,8 @@ func (s *sender) read(all bool) {
 	}
 }
 
-// follow sends what there is to send now. When it returns nil, it is to be called again at the next change, acknowledgement, other terms, or when the timer
-// that it has set is over: a sender that has nothing to send has no goroutine.
+// follow sends what there is to send now. When it returns nil, it is to be called again at the next change, other terms, an acknowledgement when there was no
+// room, or when the timer that it has set is over: a sender that has nothing to send has no goroutine.
 func (s *sender) follow(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -111,9 +111,9 @@ func (s *sender) callAfter(d time.Duration) {
 	}
 }
 
-// tell says what waits.
+// tell says what waits to be sent.
 func (s *sender) tell() {
-	s.terms.waiting.Store(int64(s.flight.size() + s.backlog.len()*s.entryBytes))
+	s.terms.waiting.Store(int64(s.backlog.len() * s.entryBytes))
 }
 
 // maxTries is how often in a row the feed is read again because an object has changed since: some bodies would be of one decision and some

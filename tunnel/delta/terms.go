@@ -32,7 +32,7 @@ func (t Terms) last() store.Priority {
 // Regulator holds the terms of a sender, which may change while it runs, and what the sender says of them. Its methods may be called
 // concurrently.
 type Regulator struct {
-	waiting atomic.Int64
+	waiting, flying atomic.Int64
 
 	mu    sync.Mutex
 	terms Terms
@@ -62,7 +62,7 @@ func (r *Regulator) now() Terms {
 
 // Waiting is about how many bytes the sender has not had acknowledged yet: those on their way, and those that wait for their window or
 // are held back.
-func (r *Regulator) Waiting() int64 { return r.waiting.Load() }
+func (r *Regulator) Waiting() int64 { return r.waiting.Load() + r.flying.Load() }
 
 // Class is what kind of link there is between two tiers. The zero value is LAN.
 type Class string
