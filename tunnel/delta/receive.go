@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
+	"skerry.dev/skerry/tunnel/work"
 )
 
 // Batches that have already arrived are stored in one transaction, up to this many bytes.
@@ -81,6 +82,7 @@ func (r *receiver) read() error {
 
 // work does what has come.
 func (r *receiver) work() {
+	work.Room()
 	if err := r.arrived(r.ctx); err != nil {
 		r.cancel(err) // which ends the stream, and so the reading
 		r.frames.take(true)

@@ -32,6 +32,7 @@ func (j *Job) Kick() {
 }
 
 func (j *Job) run() {
+	Room()
 	for j.next() {
 		j.do()
 	}
