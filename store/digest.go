@@ -33,17 +33,19 @@ func (d *Digest) add(p Digest) {
 	d.Hi, _ = bits.Add64(d.Hi, p.Hi, carry)
 }
 
+// usualKey is what all but few keys take at most; it needs no memory of its own.
+const usualKey = 256
+
 func pairSum(k Key, h Hash) Digest {
-	s := sha256.New()
-	s.Write([]byte(k.Encode()))
-	s.Write(h[:])
-	b := s.Sum(nil)
-	return Digest{Hi: binary.BigEndian.Uint64(b), Lo: binary.BigEndian.Uint64(b[8:])}
+	var room [usualKey + len(h)]byte
+	b := sha256.Sum256(append(k.AppendTo(room[:0]), h[:]...))
+	return Digest{Hi: binary.BigEndian.Uint64(b[:]), Lo: binary.BigEndian.Uint64(b[8:])}
 }
 
 // Bucket returns the two bucket numbers of a key, each in [0, Fanout).
 func Bucket(k Key) (outer, inner int) {
-	b := sha256.Sum256([]byte(k.Encode()))
+	var room [usualKey]byte
+	b := sha256.Sum256(k.AppendTo(room[:0]))
 	return int(b[0]) % Fanout, int(b[1]) % Fanout
 }
 

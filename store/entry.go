@@ -27,9 +27,8 @@ func HashBody(generation int64, body []byte) Hash {
 	binary.BigEndian.PutUint64(g[:], uint64(generation))
 	h.Write(g[:])
 	h.Write(body)
-	var out Hash
-	copy(out[:], h.Sum(nil))
-	return out
+	var sum [sha256.Size]byte
+	return Hash(h.Sum(sum[:0]))
 }
 
 // HashReport is HashBody of a Report's JSON with its last member, the time, left out. json.Marshal writes it last.

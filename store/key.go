@@ -44,7 +44,7 @@ func (k Key) Validate() error {
 	n := 4
 	for _, part := range k.parts() {
 		n += len(part)
-		if strings.ContainsAny(part, "/\x00") {
+		if strings.IndexByte(part, '/') >= 0 || strings.IndexByte(part, 0) >= 0 {
 			return fmt.Errorf("%w: %q has a slash or a NUL byte", ErrKey, part)
 		}
 	}
@@ -61,14 +61,28 @@ func (k Key) Encode() string {
 	return strings.Join(p[:], "/")
 }
 
+// AppendTo appends what Encode returns.
+func (k Key) AppendTo(dst []byte) []byte {
+	for i, part := range k.parts() {
+		if i > 0 {
+			dst = append(dst, '/')
+		}
+		dst = append(dst, part...)
+	}
+	return dst
+}
+
 // DecodeKey is the inverse of Key.Encode. It returns ErrKey for anything that Encode cannot have made.
 func DecodeKey(s string) (Key, error) {
 	if len(s) > MaxKeyBytes {
 		return Key{}, fmt.Errorf("%w: %d bytes, at most %d", ErrKey, len(s), MaxKeyBytes)
 	}
-	p := strings.Split(s, "/")
-	if len(p) != 5 {
-		return Key{}, fmt.Errorf("%w: %d parts instead of 5", ErrKey, len(p))
+	if n := strings.Count(s, "/") + 1; n != 5 {
+		return Key{}, fmt.Errorf("%w: %d parts instead of 5", ErrKey, n)
+	}
+	var p [5]string
+	for i := range p {
+		p[i], s, _ = strings.Cut(s, "/")
 	}
 	k := Key{Space: p[0], Group: p[1], Resource: p[2], Namespace: p[3], Name: p[4]}
 	return k, k.Validate()

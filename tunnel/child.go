@@ -264,6 +264,9 @@ func (c *child) tell(ctx context.Context) error {
 	}
 }
 
+// recentBytes is how much of what came last a child keeps in memory, see delta.ReceiveOptions.
+const recentBytes = 32 << 10
+
 // receive keeps the copy of the desired state.
 func (c *child) receive(ctx context.Context) error {
 	select {
@@ -276,7 +279,8 @@ func (c *child) receive(ctx context.Context) error {
 		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
 		c.Conditions.Obey(why)
 	}
-	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log})
+	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log,
+		RecentBytes: recentBytes})
 	switch {
 	case errors.Is(err, delta.ErrReleased):
 		return ErrAgain

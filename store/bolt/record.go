@@ -30,7 +30,7 @@ type record struct {
 // entryKey is the key of an entry in its bucket: the two digest buckets first, so that the members of one are neighbours.
 func entryKey(k store.Key) []byte {
 	outer, inner := store.Bucket(k)
-	return append([]byte{byte(outer), byte(inner)}, k.Encode()...)
+	return k.AppendTo(append(make([]byte, 0, 128), byte(outer), byte(inner)))
 }
 
 func (r *record) encode() []byte {

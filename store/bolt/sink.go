@@ -97,10 +97,11 @@ func (s *Sink) Admit(head store.Position) error {
 func (s *Sink) Accept(head store.Position) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	next := s.snapshot()
-	next.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
-	next.epoch++
-	return s.update(next, s.file.update, func(*bbolt.Bucket, *state) error { return nil })
+	return s.update(s.file.update, func(_ *bbolt.Bucket, st *state) error {
+		st.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
+		st.epoch++
+		return nil
+	})
 }
 
 // Commit implements store.Sink.
@@ -113,15 +114,14 @@ func (s *Sink) Commit(ctx context.Context, b store.Batch) error {
 	if err := s.Admit(b.Through); err != nil {
 		return err
 	}
-	next := s.snapshot()
-	if b.Through.Incarnation != next.position.Incarnation {
-		next.epoch++
-	}
-	next.position = b.Through
 	defer s.arrived()
 	var changed change
 	durably := func(do func(*bbolt.Tx) error) error { return s.file.write(ctx, do) }
-	err := s.update(next, durably, func(bucket *bbolt.Bucket, st *state) error {
+	err := s.update(durably, func(bucket *bbolt.Bucket, st *state) error {
+		if b.Through.Incarnation != st.position.Incarnation {
+			st.epoch++
+		}
+		st.position = b.Through
 		var err error
 		if changed, err = s.write(bucket, st, b.Entries); err == nil {
 			s.start(changed.created)
@@ -159,11 +159,11 @@ func (s *Sink) arrived() {
 	s.mu.Unlock()
 }
 
-// update writes what do changes, and the state, in one transaction; memory follows only after it is durable.
-func (s *Sink) update(next state, durably func(func(*bbolt.Tx) error) error, do func(*bbolt.Bucket, *state) error) error {
-	after := next
+// update writes what do changes, and the state, in one transaction; memory follows only after it is durable. The caller holds commit.
+func (s *Sink) update(durably func(func(*bbolt.Tx) error) error, do func(*bbolt.Bucket, *state) error) error {
+	var after state
 	err := durably(func(tx *bbolt.Tx) error {
-		after = next
+		after = s.snapshot()
 		bucket, err := tx.CreateBucketIfNotExists(s.bucket)
 		if err == nil {
 			err = do(bucket, &after)
@@ -187,8 +187,11 @@ func (s *Sink) update(next state, durably func(func(*bbolt.Tx) error) error, do 
 func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (change, error) {
 	type put struct{ key, value []byte } // without a value it is deleted
 	var puts []put
-	changed := change{created: map[store.Key]store.Entry{}}
-	pending := map[store.Key]record{}
+	var changed change
+	var pending map[store.Key]record // needed only where a key may come twice
+	if len(entries) > 1 {
+		pending = make(map[store.Key]record, len(entries))
+	}
 	for _, e := range entries {
 		key := entryKey(e.Key)
 		old, known := pending[e.Key]
@@ -216,13 +219,18 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 			}
 			st.add(r)
 			if _, again := changed.created[e.Key]; !known || again {
+				if changed.created == nil {
+					changed.created = map[store.Key]store.Entry{}
+				}
 				changed.created[e.Key] = e
 			}
 		}
 		if err := s.file.shredded(bucket.Tx(), old); err != nil {
 			return change{}, err
 		}
-		pending[e.Key] = r
+		if pending != nil {
+			pending[e.Key] = r
+		}
 		p := put{key: key}
 		if !e.Tombstone || !s.options.DropRemoved {
 			p.value = r.encode()

@@ -50,6 +50,9 @@ type ReceiveOptions struct {
 	// store.ErrRegressed and says what was seen. They may be nil.
 	OnAdmit func()
 	OnHold  func(error)
+	// RecentBytes is how many bytes of bodies that were stored lately are kept in memory: what changes again is a patch against one of them, which the copy
+	// would have to read and decompress. 0 keeps none.
+	RecentBytes int
 	// Meter counts what is received; Purpose says what for. Both may be nil.
 	Meter   *traffic.Meter
 	Purpose func(store.Entry) traffic.Purpose

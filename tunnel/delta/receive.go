@@ -55,7 +55,7 @@ func (r *receiver) serve(done func(error)) {
 func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &receiver{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), stream: stream, in: bufio.NewReaderSize(stream, readAhead), sink: sink,
-		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes)}
+		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes), recent: recent{limit: o.RecentBytes}}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -120,7 +120,8 @@ type receiver struct {
 	root    store.Digest   // of the feed at head
 	checked bool
 
-	pending map[store.Key]store.Entry // decoded, not stored yet
+	pending map[store.Key]store.Entry // decoded, not stored yet; nil until a patch asks
+	recent  recent
 	batch   store.Batch
 	count   int
 }
@@ -189,11 +190,8 @@ func (r *receiver) decode(payload []byte) error {
 		return err
 	}
 	r.counter.batch(traffic.Received, payload, len(entries), func(i int) (store.Entry, int) { return entries[i], r.decoder.Size(i) })
-	if r.pending == nil {
-		r.pending = map[store.Key]store.Entry{}
-	}
-	for _, e := range entries {
-		r.pending[e.Key] = e
+	if r.pending != nil {
+		r.wait(entries)
 	}
 	r.batch.Entries = append(r.batch.Entries, entries...)
 	r.batch.Through = store.Position{Incarnation: r.head.Incarnation, Era: r.head.Era, Revision: revision}
@@ -202,9 +200,23 @@ func (r *receiver) decode(payload []byte) error {
 	return nil
 }
 
+// wait notes entries that a patch of a later batch may be made against.
+func (r *receiver) wait(entries []store.Entry) {
+	for _, e := range entries {
+		r.pending[e.Key] = e
+	}
+}
+
 // base returns the body that a patch is made against, stored or about to be.
 func (r *receiver) base(k store.Key, h store.Hash) ([]byte, error) {
+	if len(r.batch.Entries) > 0 && r.pending == nil {
+		r.pending = make(map[store.Key]store.Entry, len(r.batch.Entries))
+		r.wait(r.batch.Entries)
+	}
 	e, ok := r.pending[k]
+	if !ok {
+		e, ok = r.recent.get(k, h)
+	}
 	if !ok {
 		var err error
 		if e, ok, err = r.bodies.Get(k); err != nil {
@@ -229,6 +241,7 @@ func (r *receiver) commit(ctx context.Context) error {
 	// gofail: var committedBeforeAck struct{}
 	ack := wire.Ack{Frames: r.count, Revision: r.batch.Through.Revision}
 	through := r.batch.Through
+	r.recent.put(r.batch.Entries)
 	r.batch, r.pending, r.count = store.Batch{}, nil, 0
 	if err := r.counter.write(r.stream, wire.TypeAck, ack.Encode()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
