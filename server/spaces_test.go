@@ -51,7 +51,7 @@ func TestCenter(t *testing.T) {
 	}{
 		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
-		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
+		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {

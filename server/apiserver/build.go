@@ -25,7 +25,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
@@ -52,11 +51,6 @@ func init() { cacher.ConsistencyCheckPeriod = time.Hour }
 
 // build wires the generic API server. Nothing runs yet but the caches.
 func (s *Server) build() error {
-	// Streaming the initial list of a watch needs progress requests, which the store answers too late; clients fall back to LIST.
-	// Upstream has no other way to say so than this gate of the whole process.
-	if err := utilfeature.DefaultMutableFeatureGate.Set("WatchList=false"); err != nil {
-		return err
-	}
 	boot, err := newBootstrap()
 	if err != nil {
 		return err

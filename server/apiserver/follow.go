@@ -8,7 +8,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
 )
 
 // listPage is how many keys one read of a listing asks for.
@@ -65,15 +64,9 @@ func listAll(ctx context.Context, c *clientv3.Client, prefix string, more ...cli
 	}
 }
 
-// ownStream keeps a watch on a connection's stream of its own. On a shared one the store raises the revision of every answer to the greatest that any
-// watch of the stream was told, so that progress of one watch would be claimed that only another one has made.
-func ownStream(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, "skerry-watch", "changes")
-}
-
 // watchFrom gives the changes after a revision and returns how far it got when the watch ends.
 func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int64, f follower) (int64, error) {
-	ctx, cancel := context.WithCancel(ownStream(ctx))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return give(c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()), after, f)
 }

@@ -19,7 +19,7 @@ func (n *notes) change(e *clientv3.Event) error {
 	return nil
 }
 
-// The store may claim progress in the name of another watch. What comes after that is given all the same, and what comes twice is given once.
+// Only changes tell how far a watch is. What comes after an answer that claims more is given all the same, and what comes twice is given once.
 func TestGiveLosesNothing(t *testing.T) {
 	answer := func(header int64, revisions ...int64) clientv3.WatchResponse {
 		r := clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: header}}

@@ -251,11 +251,16 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if err != nil {
 		return nil, err
 	}
+	bySpace := spaceOf(ctx) != anySpace
+	fromStore := bySpace && s.newest == nil
+	if fromStore { // the cache sends bookmarks by itself
+		o.ProgressNotify = o.Predicate.AllowWatchBookmarks
+	}
 	w, err := to.Watch(ctx, k, o)
-	if err != nil || spaceOf(ctx) == anySpace {
+	if err != nil || !bySpace {
 		return w, err
 	}
-	return stripKeys(ctx, w), nil
+	return stripKeys(ctx, w, fromStore), nil
 }
 
 // plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it

@@ -149,7 +149,7 @@ func (s *wellKnown) Watch(ctx context.Context, o *internalversion.ListOptions) (
 		return in, err
 	}
 	var first []knownObject
-	if o == nil || o.ResourceVersion == "" || o.ResourceVersion == "0" {
+	if beginsWithAll(o) {
 		if first, err = s.shown(ctx, o); err != nil {
 			in.Stop()
 			return nil, err
@@ -161,6 +161,14 @@ func (s *wellKnown) Watch(ctx context.Context, o *internalversion.ListOptions) (
 		}
 		return s.in(ctx, name)
 	}), nil
+}
+
+// beginsWithAll tells whether a watch begins with what there is.
+func beginsWithAll(o *internalversion.ListOptions) bool {
+	if o != nil && o.SendInitialEvents != nil {
+		return *o.SendInitialEvents
+	}
+	return o == nil || o.ResourceVersion == "" || o.ResourceVersion == "0"
 }
 
 // Create implements rest.Creater.

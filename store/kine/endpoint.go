@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
@@ -14,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/k3s-io/kine/pkg/drivers"
 	_ "github.com/k3s-io/kine/pkg/drivers/pgsql" // registers the driver of the scheme postgres://
+	"github.com/k3s-io/kine/pkg/server"
 
 	"skerry.dev/skerry/store"
 )
@@ -154,13 +157,77 @@ func (p *postgres) close() error {
 // sharedBackend is kine's backend of a database that others write to as well: what kine remembers of the newest revision is its own
 // writes' alone then.
 type sharedBackend struct {
-	awaitedBackend
-	db *sql.DB
+	server.Backend
+	db   *sql.DB
+	feed *feed
 }
 
 func (b *sharedBackend) CurrentRevision(ctx context.Context) (revision int64, err error) {
 	err = b.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
 	return revision, err
+}
+
+func (b *sharedBackend) published() *feed { return b.feed }
+
+// all begins to read what all replicas write from now on.
+func (b *sharedBackend) all(ctx context.Context) (<-chan []*server.Event, error) {
+	newest, err := b.CurrentRevision(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := b.Backend.Watch(ctx, "", "", newest+1)
+	b.feed.restart(newest)
+	return result.Events, nil
+}
+
+// publish gives watches what all replicas write, as kine's poll loop finds it, until run ends. Where that loses its place all watches end, and begin
+// again from what they have seen.
+func (b *sharedBackend) publish(run context.Context, events <-chan []*server.Event, log *slog.Logger) {
+	for {
+		for found := range events {
+			b.feed.publish(found)
+		}
+		if run.Err() != nil {
+			return
+		}
+		var err error
+		for events, err = b.all(run); err != nil; events, err = b.all(run) {
+			log.Warn("what other replicas write is not seen", "err", err)
+			select {
+			case <-time.After(time.Second):
+			case <-run.Done():
+				return
+			}
+		}
+	}
+}
+
+// past reads what was written to a range of keys after a revision, at least up to now.
+func (b *sharedBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from := after
+	if from > 0 { // 0 is all there is
+		from++
+	}
+	result := b.Backend.Watch(ctx, key, end, from)
+	cancel() // it has been read, and no more is wanted
+	if result.CompactRevision != 0 {
+		return 0, nil, &compactedError{result.CurrentRevision, result.CompactRevision}
+	}
+	var past server.Events
+	for found := range result.Events {
+		past = append(past, found...)
+	}
+	select {
+	case err := <-result.Errorc:
+		return 0, nil, err
+	default:
+	}
+	if len(past) > 0 {
+		after = past[len(past)-1].KV.ModRevision
+	}
+	return after, past, nil
 }
 
 func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
@@ -184,7 +251,13 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		if err := backend.Start(run); err != nil {
 			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)
 		}
-		s.backend = &sharedBackend{awaitedBackend: awaitedBackend{Backend: backend}, db: s.shared.db}
+		b := &sharedBackend{Backend: backend, db: s.shared.db, feed: newFeed()}
+		events, err := b.all(run)
+		if err != nil {
+			return fmt.Errorf("read the datastore at %s: %w", u.Host, err)
+		}
+		s.drivers.Go(func() { b.publish(run, events, s.log) })
+		s.backend = b
 		return nil
 	})
 	if err != nil {

@@ -195,6 +195,7 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d replicas created one key", won)
 	}
+	progressComesAfterEvents(t, b, 2, a, b)
 	eras(t, a, b)
 	for _, s := range stores {
 		if err := s.Close(); err != nil {

@@ -3,6 +3,7 @@ package kine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/k3s-io/kine/pkg/server"
 )
@@ -12,36 +13,37 @@ const (
 	maxBehind = 32 << 20
 	// eventBytes is about what an event takes besides its values.
 	eventBytes = 512
+	// progressPeriod is how long after a write those are told of it at the latest, as of progress, who have no event of it.
+	progressPeriod = 5 * time.Second
 )
 
 // feed hands what is committed to watches, in the order of revisions and before it is acknowledged. kine would read it from the database again.
 type feed struct {
 	mu      sync.Mutex
 	watches map[*watch]struct{}
-	moved   *sync.Cond // a watch took what waited for it, or ended
+	newest  int64 // all events up to this revision have been published
+	telling bool  // progress is about to be told
 }
 
-func newFeed() *feed {
-	f := &feed{watches: map[*watch]struct{}{}}
-	f.moved = sync.NewCond(&f.mu)
-	return f
-}
+func newFeed() *feed { return &feed{watches: map[*watch]struct{}{}} }
 
 // watch is a range of keys of which somebody wants the events. The feed's lock guards it.
 type watch struct {
 	feed     *feed
 	key, end string
+	notify   bool          // its reader wants to be told of progress
 	wake     chan struct{} // has one when something waits, or the watch is ended
 
 	waiting server.Events
 	behind  int   // bytes of what waits
-	oldest  int64 // the revision of the oldest event that has not been handed over, or 0
+	told    int64 // the reader knows that he has all events up to this revision
+	asked   bool  // progress is to be told
 	ended   bool
 }
 
-// watch begins one. What is published from now on waits for it.
-func (f *feed) watch(key, end string) *watch {
-	w := &watch{feed: f, key: key, end: end, wake: make(chan struct{}, 1)}
+// watch begins one. What is published from now on waits for it, and if it wants to be told of progress it is told at first how far it is.
+func (f *feed) watch(key, end string, notify bool) *watch {
+	w := &watch{feed: f, key: key, end: end, notify: notify, asked: notify, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watches[w] = struct{}{}
@@ -52,21 +54,57 @@ func (f *feed) watch(key, end string) *watch {
 func (f *feed) publish(events server.Events) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, e := range events {
+		if e != nil {
+			f.newest = max(f.newest, e.KV.ModRevision)
+		}
+	}
 	for w := range f.watches {
 		for _, e := range events {
 			if e.InRange(w.key, w.end) {
 				w.add(e)
 			}
 		}
+		if w.notify && !f.telling && w.told < f.newest {
+			f.telling = true
+			time.AfterFunc(progressPeriod, f.tell)
+		}
 	}
+}
+
+// tell lets all be told of progress who want it and do not know of it. It runs once for all, some time after a write, and not while nothing is written.
+func (f *feed) tell() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.telling = false
+	for w := range f.watches {
+		if w.notify && w.told < f.newest {
+			w.asked = true
+			w.ring()
+		}
+	}
+}
+
+// reached says that nothing will be published up to a revision.
+func (f *feed) reached(revision int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.newest = max(f.newest, revision)
+}
+
+// restart says that what is published next comes after a revision. All watches end: what lies between is not published to them.
+func (f *feed) restart(after int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watches {
+		w.finish()
+	}
+	f.newest = max(f.newest, after)
 }
 
 func (w *watch) add(e *server.Event) {
 	if w.ended {
 		return
-	}
-	if w.oldest == 0 {
-		w.oldest = e.KV.ModRevision
 	}
 	w.waiting = append(w.waiting, e)
 	w.behind += eventBytes + len(e.KV.Value)
@@ -86,11 +124,10 @@ func (w *watch) ring() {
 	}
 }
 
-// finish ends a watch: nothing waits for it any more, and nobody for it.
+// finish ends a watch: nothing waits for it any more.
 func (w *watch) finish() {
-	w.waiting, w.oldest, w.ended = nil, 0, true
+	w.waiting, w.ended = nil, true
 	delete(w.feed.watches, w)
-	w.feed.moved.Broadcast()
 	w.ring()
 }
 
@@ -101,71 +138,59 @@ func (w *watch) stop() {
 	w.finish()
 }
 
-// next says that what it returned before was handed over, and returns what waits, when there is something. It is not ok when the watch has ended.
-func (w *watch) next(ctx context.Context) (events server.Events, ok bool) {
-	w.handedOver()
-	for len(events) == 0 {
+// ask lets the reader be told how far he is.
+func (w *watch) ask() {
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	w.asked = w.notify
+	w.ring()
+}
+
+// news is what a watch has for its reader.
+type news struct {
+	events server.Events
+	// progress is the revision up to which he has all events with these, when that is to be told; otherwise 0.
+	progress int64
+}
+
+// next waits for news. It is not ok when the watch, or the context, has ended.
+func (w *watch) next(ctx context.Context) (n news, ok bool) {
+	for {
+		if n, ok = w.take(); !ok || n.progress > 0 || len(n.events) > 0 {
+			return n, ok
+		}
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
-			return nil, false
+			return news{}, false
 		}
-		w.feed.mu.Lock()
-		if w.ended {
-			w.feed.mu.Unlock()
-			return nil, false
-		}
-		events, w.waiting, w.behind = w.waiting, nil, 0
-		w.feed.mu.Unlock()
 	}
-	return events, true
 }
 
-func (w *watch) handedOver() {
+func (w *watch) take() (n news, ok bool) {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
-	w.oldest = 0
-	if len(w.waiting) > 0 {
-		w.oldest = w.waiting[0].KV.ModRevision
+	n.events, w.waiting, w.behind = w.waiting, nil, 0
+	if len(n.events) > 0 {
+		w.told = n.events[len(n.events)-1].KV.ModRevision
 	}
-	w.feed.moved.Broadcast()
+	if w.asked {
+		w.asked, n.progress, w.told = false, w.feed.newest, w.feed.newest
+	}
+	return n, !w.ended
 }
 
-// waitFor returns when every watch was handed its events up to a revision.
-func (f *feed) waitFor(revision int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.owes(revision) {
-		f.moved.Wait()
-	}
-}
-
-func (f *feed) owes(revision int64) bool {
-	for w := range f.watches {
-		if w.oldest != 0 && w.oldest <= revision {
-			return true
-		}
-	}
-	return false
-}
-
-// forward sends what a watch gets after a revision, until its context or the watch ends.
-func forward[E ~[]*server.Event](ctx context.Context, w *watch, after int64, to chan<- E) {
+// forward sends what a watch gets, until its context or the watch ends.
+func forward(ctx context.Context, w *watch, to chan<- server.Events) {
 	defer close(to)
 	defer w.stop()
 	for {
-		events, ok := w.next(ctx)
+		n, ok := w.next(ctx)
 		if !ok {
 			return
 		}
-		for len(events) > 0 && events[0].KV.ModRevision <= after {
-			events = events[1:]
-		}
-		if len(events) == 0 {
-			continue
-		}
 		select {
-		case to <- E(events):
+		case to <- n.events:
 		case <-ctx.Done():
 			return
 		}

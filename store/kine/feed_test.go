@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/k3s-io/kine/pkg/server"
 )
@@ -24,7 +25,7 @@ func revisionsOf(events server.Events) (all []int64) {
 func TestFeedHandsOverByRange(t *testing.T) {
 	f := newFeed()
 	f.publish(server.Events{eventAt("/a/0", 1)})
-	a, one, all := f.watch("/a/", "/a0"), f.watch("/b/1", ""), f.watch("", "")
+	a, one, all := f.watch("/a/", "/a0", false), f.watch("/b/1", "", false), f.watch("", "", false)
 	f.publish(server.Events{eventAt("/a/1", 2), eventAt("/b/1", 3)})
 	f.publish(server.Events{eventAt("/b/2", 4), eventAt("/a/2", 5)})
 	for _, x := range []struct {
@@ -32,14 +33,14 @@ func TestFeedHandsOverByRange(t *testing.T) {
 		w    *watch
 		want []int64
 	}{{"a range", a, []int64{2, 5}}, {"one key", one, []int64{3}}, {"everything", all, []int64{2, 3, 4, 5}}} {
-		if events, ok := x.w.next(t.Context()); !ok || !slices.Equal(revisionsOf(events), x.want) {
-			t.Errorf("%s: %v %v, want %v", x.name, revisionsOf(events), ok, x.want)
+		if n, ok := x.w.next(t.Context()); !ok || !slices.Equal(revisionsOf(n.events), x.want) {
+			t.Errorf("%s: %v %v, want %v", x.name, revisionsOf(n.events), ok, x.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if events, ok := a.next(ctx); ok {
-		t.Errorf("nothing was published since, and there is %v", revisionsOf(events))
+	if n, ok := a.next(ctx); ok {
+		t.Errorf("nothing was published since, and there is %v", revisionsOf(n.events))
 	}
 	a.stop()
 	f.publish(server.Events{eventAt("/a/3", 6)})
@@ -48,67 +49,83 @@ func TestFeedHandsOverByRange(t *testing.T) {
 	}
 }
 
-// Who waits for a revision waits until each watch was handed all events up to it, for no later one, and for nobody who left.
-func TestFeedWaitsForWatches(t *testing.T) {
+// Progress is told once for all that is written within a while, after the events, and only to who wants it and has no event that says so.
+func TestFeedTellsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed()
-		w, other := f.watch("/a", ""), f.watch("/b", "")
-		waits := func(revision int64) (ended func() bool) {
-			done := make(chan struct{})
-			go func() {
-				f.waitFor(revision)
-				close(done)
-			}()
-			return func() bool {
-				synctest.Wait()
-				select {
-				case <-done:
-					return true
-				default:
-					return false
-				}
-			}
+		f.reached(7)
+		w, plain := f.watch("/a", "", true), f.watch("/a", "", false)
+		told := func(w *watch) (n news, ok bool) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*progressPeriod)
+			defer cancel()
+			return w.next(ctx)
 		}
-		f.publish(server.Events{eventAt("/a", 5), eventAt("/b", 6)})
-		if before, five, six := waits(4), waits(5), waits(6); !before() || five() || six() {
-			t.Fatal("who waits for 4 has to wait, or who waits for 5 or 6 has not")
-		} else {
-			w.next(t.Context()) // taken, and not yet passed on
-			if five() {
-				t.Error("5 is not handed over while its watch has it")
-			}
-			gone, cancel := context.WithCancel(t.Context())
-			cancel()
-			w.next(gone) // asks for more: 5 was passed on
-			if !five() || six() {
-				t.Error("5 was handed over, 6 was not")
-			}
-			other.stop()
-			if !six() {
-				t.Error("6 is waited for although who wanted it left")
-			}
+		if n, ok := told(w); !ok || n.progress != 7 || len(n.events) > 0 {
+			t.Fatalf("at first it is told %+v %v, want 7 and nothing else", n, ok)
+		}
+		if n, ok := told(w); ok {
+			t.Errorf("nothing is written, and it is told %+v", n)
+		}
+		f.publish(server.Events{eventAt("/b", 8), eventAt("/a", 9), eventAt("/b", 10)})
+		if n, ok := told(w); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events), []int64{9}) {
+			t.Fatalf("after a write it is told %+v %v, want 9 alone", n, ok)
+		}
+		f.publish(server.Events{eventAt("/b", 11)})
+		began := time.Now()
+		if n, ok := told(w); !ok || n.progress != 11 || len(n.events) > 0 || time.Since(began) != progressPeriod {
+			t.Errorf("after %s it is told %+v %v, want 11 after %s", time.Since(began), n, ok, progressPeriod)
+		}
+		if n, ok := told(w); ok {
+			t.Errorf("nothing new is written, and it is told %+v", n)
+		}
+		f.publish(server.Events{eventAt("/a", 12)})
+		w.ask()
+		if n, ok := told(w); !ok || n.progress != 12 || !slices.Equal(revisionsOf(n.events), []int64{12}) {
+			t.Errorf("when it is asked for it is told %+v %v, want 12 with its event", n, ok)
+		}
+		if n, ok := told(w); ok {
+			t.Errorf("it knows of 12, and is told %+v", n)
+		}
+		plain.ask()
+		if n, ok := told(plain); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events), []int64{9, 12}) {
+			t.Errorf("who does not want progress is told %+v %v", n, ok)
+		}
+		if n, ok := told(plain); ok {
+			t.Errorf("who does not want progress is told %+v", n)
 		}
 	})
+}
+
+// Where what is published has a gap all watches end, and progress never falls behind it.
+func TestFeedRestarts(t *testing.T) {
+	f := newFeed()
+	before := f.watch("", "", true)
+	f.publish(server.Events{eventAt("/a", 5)})
+	f.restart(9)
+	if n, ok := before.next(t.Context()); ok {
+		t.Errorf("a watch goes on over a gap with %+v", n)
+	}
+	after := f.watch("", "", true)
+	f.publish(server.Events{nil, eventAt("/a", 10)}) // nil is a revision that stays empty
+	if n, ok := after.next(t.Context()); !ok || n.progress != 10 || !slices.Equal(revisionsOf(n.events), []int64{10}) {
+		t.Errorf("after the gap: %+v %v", n, ok)
+	}
 }
 
 // A watch that takes nothing is ended before what waits for it takes much memory, and holds up nobody.
 func TestFeedEndsSlowWatches(t *testing.T) {
 	f := newFeed()
-	slow, quick := f.watch("", ""), f.watch("", "")
+	slow, quick := f.watch("", "", false), f.watch("", "", false)
 	value := make([]byte, 1<<20)
 	for i := range int64(maxBehind>>20 + 1) {
 		e := eventAt("/a", i+1)
 		e.KV.Value = value
 		f.publish(server.Events{e})
-		if events, ok := quick.next(t.Context()); !ok || len(events) != 1 {
-			t.Fatalf("event %d: %v %v", i+1, revisionsOf(events), ok)
+		if n, ok := quick.next(t.Context()); !ok || len(n.events) != 1 {
+			t.Fatalf("event %d: %v %v", i+1, revisionsOf(n.events), ok)
 		}
 	}
-	if events, ok := slow.next(t.Context()); ok {
-		t.Errorf("%d MiB wait for one watch", len(events))
+	if n, ok := slow.next(t.Context()); ok {
+		t.Errorf("%d MiB wait for one watch", len(n.events))
 	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	quick.next(gone)
-	f.waitFor(maxBehind)
 }

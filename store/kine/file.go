@@ -69,11 +69,12 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 		SQLLog: sqllog.New(f.dialect, 0, 0, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
 		note:   f.marks.note, feed: newFeed(), turn: turn,
 	}
-	f.backend = &fileBackend{awaitedBackend{Backend: logstructured.New(f.log)}, f.log}
+	f.backend = &fileBackend{logstructured.New(f.log), f.log}
 	err = f.backend.Start(run)
 	var newest int64
 	if err == nil { // the log knows it from now on, and never has to ask the database, which knows of a write before watches do
 		newest, err = f.log.CurrentRevision(ctx)
+		f.log.feed.reached(newest)
 	}
 	if err != nil {
 		f.close()
@@ -129,7 +130,7 @@ func (f *file) close() {
 
 // fileBackend is kine's backend of a file. kine takes every write that fails for a conflict; here a failure is one.
 type fileBackend struct {
-	awaitedBackend
+	server.Backend
 	log *groupLog
 }
 

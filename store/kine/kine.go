@@ -12,6 +12,7 @@ import (
 	"github.com/k3s-io/kine/pkg/drivers"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/server"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"go.uber.org/zap"
@@ -25,9 +26,8 @@ import (
 // FileName is the database's file below Config.Dir. SQLite puts "-wal" and "-shm" files beside it.
 const FileName = "state.db"
 
-// etcdVersion is what kine claims to be. From 3.5.13 on (and with 3.4.31) an API server would ask for watch progress before each
-// consistent LIST, and kine answers that only at its next turn: up to 100 ms later, and a second with PostgreSQL.
-const etcdVersion = "3.5.0"
+// etcdVersion is what the store claims to be: the first one of which an API server takes it that progress of a watch can be asked for.
+const etcdVersion = "3.5.13"
 
 // Config of Open.
 type Config struct {
@@ -106,7 +106,10 @@ func (s *Store) listen() *bufconn.Listener {
 	l := bufconn.Listen(256 << 10)
 	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(4<<20), grpc.WaitForHandlers(true))
 	api := server.New(s.backend, "http", 5*time.Second, etcdVersion)
-	api.Register(s.grpc)
+	etcdserverpb.RegisterKVServer(s.grpc, api)
+	etcdserverpb.RegisterLeaseServer(s.grpc, api)
+	etcdserverpb.RegisterMaintenanceServer(s.grpc, api)
+	etcdserverpb.RegisterWatchServer(s.grpc, &watchServer{s.backend})
 	s.direct = newDirect(api)
 	go func() {
 		defer close(s.served)
@@ -170,7 +173,6 @@ func (s *Store) Close() error {
 	s.direct.end()
 	s.grpc.Stop()
 	<-s.served
-	s.backend.quiesce()
 	s.file.close()
 	s.cancel()
 	s.drivers.Wait()

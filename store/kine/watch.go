@@ -3,53 +3,211 @@ package kine
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/k3s-io/kine/pkg/server"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Watch gives what was written to a range of keys from a revision on, and then what is written.
-func (b *fileBackend) Watch(ctx context.Context, key, end string, revision int64) server.WatchResult {
-	events, failed := make(chan []*server.Event, 1), make(chan error, 1)
-	result := server.WatchResult{Events: events, Errorc: failed}
-	w := b.log.feed.watch(key, end) // before the database is read: nothing falls in between
-	after := revision
-	if after > 1 {
-		after--
-	}
-	newest, past, err := b.log.After(ctx, key, end, after, 0)
-	if err != nil {
-		w.stop()
-		close(events)
-		switch {
-		case errors.Is(err, server.ErrCompacted):
-			result.CurrentRevision = newest
-			result.CompactRevision, _ = b.log.CompactRevision(ctx)
-		case !errors.Is(err, context.Canceled):
-			failed <- server.ErrGRPCUnhealthy
-		}
-		return result
-	}
-	if len(past) > 0 {
-		events <- past
-		after = newest
-	}
-	go forward(ctx, w, after, events)
-	return result
+// backend is kine's, with a feed of what is written in place of kine's watches.
+type backend interface {
+	server.Backend
+	// past reads what was written to a range of keys after a revision, and tells up to which one nothing is missing.
+	past(ctx context.Context, key, end string, after int64) (upTo int64, events server.Events, err error)
+	published() *feed
 }
 
-// WaitForSyncTo returns when whoever watches was handed all events up to a revision: what he is told next is true then.
-func (b *fileBackend) WaitForSyncTo(revision int64) {
-	b.syncing.Add(1)
-	defer b.syncing.Done()
-	b.log.feed.waitFor(revision)
+// compactedError is that of past where something is missing.
+type compactedError struct{ current, compact int64 }
+
+func (*compactedError) Error() string { return server.ErrCompacted.Error() }
+
+func (b *fileBackend) published() *feed { return b.log.feed }
+
+func (b *fileBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
+	newest, past, err := b.log.After(ctx, key, end, after, 0)
+	switch {
+	case errors.Is(err, server.ErrCompacted):
+		compact, err := b.log.CompactRevision(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		return 0, nil, &compactedError{newest, compact}
+	case err != nil:
+		return 0, nil, err
+	case len(past) > 0:
+		after = newest
+	}
+	return after, past, nil
 }
 
 // Watch is that of kine's log, of which only the end of leases makes use.
 func (l *groupLog) Watch(ctx context.Context, key, end string) <-chan server.Events {
 	events := make(chan server.Events)
-	go forward(ctx, l.feed.watch(key, end), 0, events)
+	go forward(ctx, l.feed.watch(key, end, false), events)
 	return events
 }
 
-// WaitForSyncTo is fileBackend's.
-func (l *groupLog) WaitForSyncTo(revision int64) { l.feed.waitFor(revision) }
+// watchServer is etcd's watch service. That of kine asks for the newest revision by itself and lets each watch of a stream claim the progress of every
+// other one; here a watch is told of progress by what hands it its events, after those, and of none that is not its own.
+type watchServer struct{ backend backend }
+
+// watchStream is a stream of a client, with any number of watches.
+type watchStream struct {
+	backend backend
+	stream  etcdserverpb.Watch_WatchServer
+	running sync.WaitGroup
+
+	sending sync.Mutex
+
+	mu      sync.Mutex
+	last    int64
+	watches map[int64]*streamWatch
+}
+
+type streamWatch struct {
+	*watch
+	cancel context.CancelFunc
+}
+
+// Watch implements etcdserverpb.WatchServer.
+func (s *watchServer) Watch(stream etcdserverpb.Watch_WatchServer) error {
+	c := &watchStream{backend: s.backend, stream: stream, watches: map[int64]*streamWatch{}}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer c.running.Wait()
+	defer cancel()
+	for {
+		request, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		switch r := request.GetRequestUnion().(type) {
+		case *etcdserverpb.WatchRequest_CreateRequest:
+			c.create(ctx, r.CreateRequest)
+		case *etcdserverpb.WatchRequest_CancelRequest:
+			c.finish(r.CancelRequest.WatchId, &etcdserverpb.WatchResponse{})
+		case *etcdserverpb.WatchRequest_ProgressRequest:
+			c.progress()
+		}
+	}
+}
+
+func (c *watchStream) create(ctx context.Context, r *etcdserverpb.WatchCreateRequest) {
+	if r.WatchId != clientv3.AutoWatchID || r.StartRevision < 0 {
+		c.send(&etcdserverpb.WatchResponse{WatchId: clientv3.InvalidWatchID, Created: true, Canceled: true, CancelReason: server.ErrInvalidWatch.Error()})
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	// Before the past is read: nothing falls in between.
+	w := &streamWatch{c.backend.published().watch(string(r.Key), string(r.RangeEnd), r.ProgressNotify), cancel}
+	c.mu.Lock()
+	c.last++
+	id := c.last
+	c.watches[id] = w
+	c.mu.Unlock()
+	c.running.Go(func() {
+		defer w.stop()
+		c.send(&etcdserverpb.WatchResponse{WatchId: id, Created: true})
+		c.finish(id, c.serve(ctx, id, w, r.StartRevision))
+	})
+}
+
+// finish ends a watch and tells its client, unless that has been done.
+func (c *watchStream) finish(id int64, told *etcdserverpb.WatchResponse) {
+	c.mu.Lock()
+	w := c.watches[id]
+	delete(c.watches, id)
+	c.mu.Unlock()
+	if w == nil {
+		return
+	}
+	w.cancel()
+	told.WatchId, told.Canceled = id, true
+	c.send(told)
+}
+
+// progress has all watches that want it be told how far they are.
+func (c *watchStream) progress() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.watches {
+		w.ask()
+	}
+}
+
+// serve sends a watch what was written from a revision on, and then what is written, and returns why it ends.
+func (c *watchStream) serve(ctx context.Context, id int64, w *streamWatch, from int64) *etcdserverpb.WatchResponse {
+	after := from
+	if after > 1 {
+		after--
+	}
+	upTo, past, err := c.backend.past(ctx, w.key, w.end, after)
+	var compacted *compactedError
+	switch {
+	case errors.As(err, &compacted):
+		return &etcdserverpb.WatchResponse{Header: header(compacted.current), CompactRevision: compacted.compact, CancelReason: compacted.Error()}
+	case ctx.Err() != nil:
+		return &etcdserverpb.WatchResponse{}
+	case err != nil:
+		return &etcdserverpb.WatchResponse{CancelReason: server.ErrGRPCUnhealthy.Error()}
+	}
+	c.sendEvents(id, past)
+	for {
+		n, ok := w.next(ctx)
+		if !ok {
+			return &etcdserverpb.WatchResponse{}
+		}
+		for len(n.events) > 0 && n.events[0].KV.ModRevision <= upTo {
+			n.events = n.events[1:]
+		}
+		c.sendEvents(id, n.events)
+		if n.progress >= upTo && n.progress > 0 {
+			c.send(&etcdserverpb.WatchResponse{Header: header(n.progress), WatchId: id})
+		}
+	}
+}
+
+func (c *watchStream) sendEvents(id int64, events server.Events) {
+	if len(events) == 0 {
+		return
+	}
+	told := make([]*mvccpb.Event, len(events))
+	for i, e := range events {
+		told[i] = toEvent(e)
+	}
+	c.send(&etcdserverpb.WatchResponse{Header: header(events[len(events)-1].KV.ModRevision), WatchId: id, Events: told})
+}
+
+// send gives the client an answer. If that fails the stream has ended, which who receives from it learns, too.
+func (c *watchStream) send(told *etcdserverpb.WatchResponse) {
+	if told.Header == nil {
+		told.Header = header(0)
+	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	_ = c.stream.Send(told)
+}
+
+func header(revision int64) *etcdserverpb.ResponseHeader {
+	return &etcdserverpb.ResponseHeader{Revision: revision}
+}
+
+func toEvent(e *server.Event) *mvccpb.Event {
+	told := &mvccpb.Event{Kv: toKeyValue(e.KV)}
+	if !e.Create {
+		told.PrevKv = toKeyValue(e.PrevKV)
+	}
+	if e.Delete {
+		told.Type = mvccpb.DELETE
+	}
+	return told
+}
+
+func toKeyValue(kv *server.KeyValue) *mvccpb.KeyValue {
+	if kv == nil {
+		return nil
+	}
+	return &mvccpb.KeyValue{Key: []byte(kv.Key), Value: kv.Value, Version: kv.Version, Lease: kv.Lease, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision}
+}

@@ -3,7 +3,6 @@ package kine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -68,48 +67,138 @@ func TestWatchTellsWhatIsStored(t *testing.T) {
 	}
 }
 
-// Who is told that he has seen everything up to a revision has, while others write.
+// follower collects what a watch says until it is told that it has everything up to a revision, and checks that it had when it was told so.
+type follower struct {
+	events clientv3.WatchChan
+	seen   map[int64]bool // the revisions of its events
+	claims map[int64]int  // a revision up to which it was told to have all events, and how many it had then
+}
+
+func (f *follower) until(t *testing.T, revision int64) {
+	t.Helper()
+	for told := int64(0); told < revision; {
+		resp, ok := <-f.events
+		if !ok || resp.Err() != nil {
+			t.Fatalf("the watch ended: %v", resp.Err())
+		}
+		for _, e := range resp.Events {
+			for claim := range f.claims {
+				if e.Kv.ModRevision <= claim {
+					t.Errorf("%s@%d comes after all up to %d was there", e.Kv.Key, e.Kv.ModRevision, claim)
+				}
+			}
+			f.seen[e.Kv.ModRevision] = true
+		}
+		if resp.IsProgressNotify() {
+			told = resp.Header.Revision
+			f.claims[told] = len(f.seen)
+		}
+	}
+}
+
+// Who is told that he has seen everything up to a revision has, while others write and other watches of the same stream see more.
 func TestProgressComesAfterEvents(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	progressComesAfterEvents(t, s, 5, s)
+}
+
+// progressComesAfterEvents watches one store while others, too, write to the same data.
+func progressComesAfterEvents(t *testing.T, s *Store, rounds int, writers ...*Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
-	<-events
-	var seen []int64
-	for round := range 5 {
+	of := func(prefix string) *follower {
+		events := s.Client().Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+		<-events
+		return &follower{events, map[int64]bool{}, map[int64]int{}}
+	}
+	watches := map[string]*follower{"/registry/p/": of("/registry/p/"), "/registry/q/": of("/registry/q/"), "/registry/": of("/registry/")}
+	plain := s.Client().Watch(ctx, "/registry/p/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	<-plain
+	for round := range rounds {
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		var wrote []int64
+		wrote := map[string][]int64{}
 		for i := range 40 {
+			prefix := []string{"/registry/p/", "/registry/q/"}[i%2]
 			all.Go(func() {
-				rev := create(t, s, fmt.Sprintf("/registry/t/%d-%d", round, i), "x")
+				rev := create(t, writers[i/2%len(writers)], fmt.Sprintf("%s%d-%d", prefix, round, i), "x")
 				mu.Lock()
 				defer mu.Unlock()
-				wrote = append(wrote, rev)
+				wrote[prefix] = append(wrote[prefix], rev)
+				wrote["/registry/"] = append(wrote["/registry/"], rev)
 			})
+		}
+		for range 10 { // in the middle of it, too
+			if err := s.Client().RequestProgress(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all.Wait()
+		newest, err := s.Revision(ctx)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if err := s.Client().RequestProgress(ctx); err != nil {
 			t.Fatal(err)
 		}
-		told, had := int64(0), 0
-		for told == 0 {
-			resp, ok := <-events
-			if !ok || resp.Err() != nil {
-				t.Fatalf("the watch ended: %v", resp.Err())
-			}
-			for _, e := range resp.Events {
-				seen = append(seen, e.Kv.ModRevision)
-			}
-			if resp.IsProgressNotify() {
-				told, had = resp.Header.Revision, len(seen)
+		for prefix, f := range watches {
+			f.until(t, newest)
+			for _, rev := range wrote[prefix] {
+				if !f.seen[rev] {
+					t.Errorf("round %d: %d was not there when all below %s up to %d was", round, rev, prefix, newest)
+				}
 			}
 		}
-		all.Wait()
-		for _, rev := range wrote {
-			if rev <= told && !slices.Contains(seen[:had], rev) {
-				t.Errorf("round %d: %d was not there when all up to %d was", round, rev, told)
-			}
+	}
+	for got := 0; got < 20*rounds; {
+		resp := <-plain
+		if got += len(resp.Events); resp.IsProgressNotify() || resp.Err() != nil {
+			t.Fatalf("who did not ask for progress is told %+v", resp)
 		}
+	}
+}
+
+// Where progress was told a watch can begin after everything else that it could begin with has been compacted.
+func TestWatchAfterProgress(t *testing.T) {
+	s := open(t, t.TempDir())
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	mine := create(t, s, "/registry/t/mine", "x")
+	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(mine+1), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+	<-events
+	var writers sync.WaitGroup
+	for w := range 64 {
+		writers.Go(func() {
+			for i := range minRetain/64 + 1 {
+				create(t, s, fmt.Sprintf("/registry/u/%d-%d", w, i), "x")
+			}
+		})
+	}
+	writers.Wait()
+	revision, err := s.Revision(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Client().RequestProgress(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := follower{events, map[int64]bool{}, map[int64]int{}}
+	f.until(t, revision)
+	if _, err := s.file.log.SQLLog.Compact(ctx, revision-minRetain); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(after int64) clientv3.WatchResponse {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		return <-s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify())
+	}
+	if resp := begin(mine); resp.CompactRevision == 0 {
+		t.Errorf("after its last event a watch begins with %+v, want that this was compacted", resp)
+	}
+	if resp := begin(revision); !resp.IsProgressNotify() || resp.Header.Revision != revision {
+		t.Errorf("after the progress that it was told of a watch begins with %+v", resp)
 	}
 }
