@@ -110,12 +110,13 @@ func (f *flight) ack(a wire.Ack) error {
 		f.mu.Unlock()
 		return fmt.Errorf("%w: %d batches acknowledged, %d were sent", wire.ErrMalformed, a.Frames, len(f.batches))
 	}
-	var reached *inFlight
+	var reached inFlight
+	whole := false
 	for _, b := range f.batches[:a.Frames] {
 		f.bytes -= b.bytes
 		f.meter.Acknowledged(time.Since(b.at))
 		if !b.partial {
-			reached = &b
+			reached, whole = b, true
 		}
 	}
 	if f.batches = append(f.batches[:0], f.batches[a.Frames:]...); len(f.batches) > 0 {
@@ -130,7 +131,7 @@ func (f *flight) ack(a wire.Ack) error {
 	if full {
 		f.landed()
 	}
-	if reached == nil {
+	if !whole {
 		return nil
 	}
 	f.settle(reached.cursor)
