@@ -54,6 +54,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	}
 	at, ok := s.cfg.Located(k)
 	if !ok {
+		s.pacing.forget(k)
 		s.forget(k)
 		return s.markRefused(ctx, k, "")
 	}
@@ -71,7 +72,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			reports[i] = &r
 		}
 	}
-	s.pacing.read(k, len(at.Targets), time.Since(began))
+	s.pacing.read(len(at.Targets), time.Since(began))
 	theirs, err := s.theirStatus(ctx, at)
 	if err != nil {
 		return err

@@ -131,7 +131,9 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 		case isEvent(k):
 			s.eventReported(target, k)
 		}
-		s.queue.Add(k)
+		if !s.pacing.gathering(k) {
+			s.queue.Add(k)
+		}
 	}
 }
 
