@@ -67,7 +67,7 @@ func TestWatchTellsWhatIsStored(t *testing.T) {
 	}
 }
 
-// follower collects what a watch says until it is told that it has everything up to a revision, and checks that it had when it was told so.
+// follower collects what a watch says until it has everything up to a revision, by an event or because it was told so, and checks that it had when it was told.
 type follower struct {
 	events clientv3.WatchChan
 	seen   map[int64]bool // the revisions of its events
@@ -76,7 +76,7 @@ type follower struct {
 
 func (f *follower) until(t *testing.T, revision int64) {
 	t.Helper()
-	for told := int64(0); told < revision; {
+	for reached := int64(0); reached < revision; {
 		resp, ok := <-f.events
 		if !ok || resp.Err() != nil {
 			t.Fatalf("the watch ended: %v", resp.Err())
@@ -87,11 +87,12 @@ func (f *follower) until(t *testing.T, revision int64) {
 					t.Errorf("%s@%d comes after all up to %d was there", e.Kv.Key, e.Kv.ModRevision, claim)
 				}
 			}
-			f.seen[e.Kv.ModRevision] = true
+			reached = e.Kv.ModRevision // who has seen this one need not be told
+			f.seen[reached] = true
 		}
 		if resp.IsProgressNotify() {
-			told = resp.Header.Revision
-			f.claims[told] = len(f.seen)
+			reached = resp.Header.Revision
+			f.claims[reached] = len(f.seen)
 		}
 	}
 }
