@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -116,9 +117,15 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 	port := map[string]any{"port": 80, "protocol": "TCP"}
 	open := service("open", map[string]any{"clusterIP": "10.0.0.7", "ports": []any{map[string]any{"port": 80, "protocol": "TCP", "nodePort": 30123}, map[string]any{"port": 81}}})
 	none := service("none", map[string]any{"clusterIP": "None", "ports": []any{port}})
-	s.desire(d, open, none)
+	balanced := service("balanced", map[string]any{"clusterIP": "None", "healthCheckNodePort": 30900, "ports": []any{port}})
+	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "default", "data", map[string]any{"spec": map[string]any{}})
+	s.desire(d, open, none, balanced, claim)
 	s.settled()
 	<-s.observer.Ready()
+	bind := func(phase string) {
+		s.api.Edit("controller", "", "persistentvolumeclaims", "default", "data", map[string]any{"spec": map[string]any{"volumeName": "pvc-1"},
+			"status": map[string]any{"phase": phase}})
+	}
 	annotate := func(revision string) {
 		s.api.Edit("controller", "apps", "deployments", "default", "web", map[string]any{"metadata": map[string]any{
 			"annotations": map[string]any{"deployment.kubernetes.io/revision": revision}}})
@@ -134,6 +141,16 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 	if f := s.report(none.Key).Filled; f != nil {
 		t.Errorf("of a headless Service: %+v", f)
 	}
+	if f := s.report(balanced.Key).Filled; f == nil || f.HealthCheckNodePort != 30900 {
+		t.Errorf("of a balanced Service: %+v", f)
+	}
+	bind("Pending")
+	eventually(t, "the claim's status", func() bool { return bytes.Contains(s.report(claim.Key).Status, []byte("Pending")) })
+	if f := s.report(claim.Key).Filled; f != nil {
+		t.Errorf("of a claim that is being bound: %+v", f)
+	}
+	bind("Bound")
+	eventually(t, "the volume", func() bool { f := s.report(claim.Key).Filled; return f != nil && f.VolumeName == "pvc-1" })
 	annotate("12; rm")
 	eventually(t, "what is no revision is none", func() bool { return s.report(d.Key).Filled == nil })
 }

@@ -50,7 +50,7 @@ func TestCenter(t *testing.T) {
 		test func(*testing.T, *center)
 	}{
 		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
-		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
+		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"allocated", allocated}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
 	} {

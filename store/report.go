@@ -38,6 +38,10 @@ type Filled struct {
 	ClusterIP string `json:"ip,omitempty"`
 	// NodePorts of a Service, in the order of its ports.
 	NodePorts []NodePort `json:"ports,omitempty"`
+	// HealthCheckNodePort of a Service.
+	HealthCheckNodePort int64 `json:"health,omitempty"`
+	// VolumeName of a claim that is bound.
+	VolumeName string `json:"volume,omitempty"`
 }
 
 // DeploymentRevision is the annotation in which a Deployment's controller says which revision of its template is the present one; kubectl rollout status

@@ -17,15 +17,28 @@ func filledIn(k store.Key, live *target.Object) *store.Filled {
 		}
 	case "/services":
 		return allocated(live.Spec)
+	case "/persistentvolumeclaims":
+		return bound(live)
 	}
 	return nil
+}
+
+// bound is the volume of a claim that has got one. Before it says so in its status there is nothing to tell: its volume and its status are written one
+// right after the other, and are one report.
+func bound(live *target.Object) *store.Filled {
+	var claim struct{ VolumeName, Phase string }
+	if json.Unmarshal(live.Spec, &claim) != nil || json.Unmarshal(live.Status, &claim) != nil || claim.VolumeName == "" || claim.Phase == "" || claim.Phase == "Pending" {
+		return nil
+	}
+	return &store.Filled{VolumeName: claim.VolumeName}
 }
 
 // allocated is what of a Service's spec the target chose. What the user chose is among it; the parent knows that.
 func allocated(spec json.RawMessage) *store.Filled {
 	var s struct {
-		ClusterIP string
-		Ports     []struct {
+		ClusterIP           string
+		HealthCheckNodePort int64
+		Ports               []struct {
 			Port, NodePort int64
 			Protocol       string
 		}
@@ -33,7 +46,7 @@ func allocated(spec json.RawMessage) *store.Filled {
 	if json.Unmarshal(spec, &s) != nil {
 		return nil
 	}
-	f := &store.Filled{}
+	f := &store.Filled{HealthCheckNodePort: s.HealthCheckNodePort}
 	if s.ClusterIP != "None" { // a wish
 		f.ClusterIP = s.ClusterIP
 	}
@@ -42,7 +55,7 @@ func allocated(spec json.RawMessage) *store.Filled {
 			f.NodePorts = append(f.NodePorts, store.NodePort{Port: p.Port, Protocol: p.Protocol, NodePort: p.NodePort})
 		}
 	}
-	if f.ClusterIP == "" && f.NodePorts == nil {
+	if f.ClusterIP == "" && f.NodePorts == nil && f.HealthCheckNodePort == 0 {
 		return nil
 	}
 	return f

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 )
 
 // exportKind is a kind of a space that is exported.
@@ -131,34 +132,18 @@ func hasEnded(o *unstructured.Unstructured) bool {
 
 // strip takes off what belongs to the center and not to the object.
 func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
+	if gr.Group == "" && (gr.Resource == "services" || gr.Resource == "persistentvolumeclaims") {
+		customize.Unallocate(o.Object) // another center's targets choose anew
+	}
 	notes := o.GetAnnotations()
-	allocated := notes[v1alpha1.AnnotationNodePorts]
 	for _, name := range v1alpha1.CenterMarks() {
 		delete(notes, name)
 	}
 	o.SetAnnotations(notes)
 	o.SetResourceVersion("")
 	o.SetSelfLink("")
-	if gr == (schema.GroupResource{Resource: "services"}) {
-		unallocate(o, allocated)
-	}
 	if gr.Group == v1alpha1.GroupVersion.Group {
 		unstructured.RemoveNestedField(o.Object, "status") // decisions about sites that are not the other center's
-	}
-}
-
-// unallocate takes off a Service the addresses that its target has chosen.
-func unallocate(o *unstructured.Unstructured, nodePorts string) {
-	spec, _ := o.Object["spec"].(map[string]any)
-	if spec["clusterIP"] != "None" {
-		delete(spec, "clusterIP")
-		delete(spec, "clusterIPs")
-	}
-	ports, _ := spec["ports"].([]any)
-	for _, p := range ports {
-		if port, _ := p.(map[string]any); slices.Contains(strings.Split(nodePorts, ","), fmt.Sprint(port["nodePort"])) {
-			delete(port, "nodePort")
-		}
 	}
 }
 

@@ -68,9 +68,8 @@ func forgetJobSelector(o *unstructured.Unstructured) {
 	}
 }
 
-// forgetVolume takes off the volume of a claim: it stays where it is.
+// forgetVolume takes off a claim that it is bound: the volume stays where it is. A volume that the user has named is named further on.
 func forgetVolume(o *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(o.Object, "spec", "volumeName")
 	for _, name := range []string{"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", name)
 	}

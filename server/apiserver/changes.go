@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -108,7 +109,11 @@ func storedMap(data []byte) (map[string]any, error) {
 		}
 		return v, nil
 	case runtime.Object:
-		if o := object(v); o != nil {
+		o := object(v)
+		if s, ok := v.(*corev1.Service); ok {
+			markAddress(s)
+		}
+		if o != nil {
 			o.SetManagedFields(nil)
 		}
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(v)

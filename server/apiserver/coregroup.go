@@ -89,6 +89,7 @@ func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	if err != nil {
 		return err
 	}
+	pvc.UpdateStrategy = settledClaim{pvc.UpdateStrategy}
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pvc, pvcStatus
 	return nil

@@ -36,11 +36,17 @@ func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	case obj == nil:
 		return nil
 	case a.GetOperation() == admission.Create && a.GetSubresource() == "":
+		if !isInner(ctx) {
+			unallocate(a.GetObject(), nil)
+		}
 		if err := m.guard(ctx, a, obj, nil); err != nil {
 			return err
 		}
 		m.decide(ctx, a, obj)
 	case a.GetOperation() == admission.Update && old != nil:
+		if !isInner(ctx) && a.GetSubresource() == "" {
+			unallocate(a.GetObject(), old)
+		}
 		if err := m.guard(ctx, a, obj, old); err != nil {
 			return err
 		}
@@ -79,10 +85,10 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		is, has := annotation(obj, name)
 		switch {
 		case has == had && is == was:
-		case !has && whole(ctx):
-			// A whole object written back from a file that never had the mark does not mean to take it off.
+		case !has && (whole(ctx) || isAllocated(name)):
+			// A whole object written back from a file that never had the mark does not mean to take it off; nor does a patch made of such a file.
 			annotate(obj, name, was)
-		case (old == nil || whole(ctx)) && name != v1alpha1.AnnotationReportedFrom:
+		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
 			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
 		default:

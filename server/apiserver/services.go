@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	apiservice "k8s.io/kubernetes/pkg/api/service"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	servicereg "k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
@@ -34,6 +35,7 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		pairClusterIPs(obj.(*api.Service), old.(*api.Service))
 		return func(context.Context, bool) {}, nil
 	}
+	services.Store.CreateStrategy = unsettledStrategy{services.Store.CreateStrategy}
 	services.Store.UpdateStrategy = settledStrategy{services.Store.UpdateStrategy}
 	status := *services.Store
 	status.UpdateStrategy, status.ResetFieldsStrategy = servicereg.StatusStrategy, servicereg.StatusStrategy
@@ -43,8 +45,7 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	return nil
 }
 
-// pairClusterIPs keeps clusterIP and clusterIPs equal when a writer sets only one of them. "None" is set by users, addresses
-// come from a target.
+// pairClusterIPs keeps clusterIP and clusterIPs equal when a writer sets only one of them.
 func pairClusterIPs(after, before *api.Service) {
 	spec := &after.Spec
 	if before != nil && spec.ClusterIP == before.Spec.ClusterIP {
@@ -66,6 +67,9 @@ func keepAllocated(after, before *api.Service) {
 	}
 	if after.Spec.ClusterIP == "" && len(after.Spec.ClusterIPs) == 0 {
 		after.Spec.ClusterIP, after.Spec.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
+	}
+	if apiservice.NeedsHealthCheck(before) && apiservice.NeedsHealthCheck(after) && after.Spec.HealthCheckNodePort == 0 {
+		after.Spec.HealthCheckNodePort = before.Spec.HealthCheckNodePort
 	}
 	if !atNodes(before) || !atNodes(after) {
 		return
@@ -90,17 +94,40 @@ func atNodes(s *api.Service) bool {
 	return balanced || s.Spec.Type == api.ServiceTypeNodePort
 }
 
+// checked is a Service as upstream checks it, which does that when everything is allocated: a port for health checks that its target has yet to choose
+// counts as chosen.
+func checked(s *api.Service) *api.Service {
+	if apiservice.NeedsHealthCheck(s) && s.Spec.HealthCheckNodePort == 0 {
+		s = s.DeepCopy()
+		s.Spec.HealthCheckNodePort = unchosenPort
+	}
+	return s
+}
+
+// unchosenPort stands in a check for a port that is not chosen yet.
+const unchosenPort = 65535
+
+// unsettledStrategy takes a Service whose ports its target has yet to choose.
+type unsettledStrategy struct{ rest.RESTCreateStrategy }
+
+// Validate implements rest.RESTCreateStrategy.
+func (s unsettledStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return s.RESTCreateStrategy.Validate(ctx, checked(obj.(*api.Service)))
+}
+
 // settledStrategy lets the center show other addresses than before, which users may not give: a Service that has moved has those of another cluster.
 type settledStrategy struct{ rest.RESTUpdateStrategy }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s settledStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	before, after := old.(*api.Service).DeepCopy(), obj.(*api.Service)
 	if isInner(ctx) {
-		before, after := old.(*api.Service).DeepCopy(), obj.(*api.Service)
 		before.Spec.ClusterIP, before.Spec.ClusterIPs = after.Spec.ClusterIP, after.Spec.ClusterIPs
-		old = before
 	}
-	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+	if isInner(ctx) || before.Spec.HealthCheckNodePort == 0 {
+		before.Spec.HealthCheckNodePort = after.Spec.HealthCheckNodePort
+	}
+	return s.RESTUpdateStrategy.ValidateUpdate(ctx, checked(after), checked(before))
 }
 
 // unallocated is upstream's storage of Services, whose Destroy would also destroy allocators that do not exist.

@@ -1,12 +1,8 @@
 package customize
 
 import (
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 )
 
@@ -14,10 +10,8 @@ import (
 // top level and metadata are its own to change; what lies deeper is shared and must be copied first.
 var cleaners = map[string]func(map[string]any){
 	"/Namespace":             namespace,
-	"/Service":               service,
 	"/ServiceAccount":        serviceAccount,
 	"/PersistentVolumeClaim": claim,
-	"/Pod":                   pod,
 	"apps/Deployment":        deployment,
 	"apps/StatefulSet":       statefulSet,
 	"apps/ReplicaSet":        template,
@@ -32,40 +26,10 @@ func namespace(o map[string]any) {
 	drop(sub(o, "metadata"), "labels", "kubernetes.io/metadata.name")
 }
 
-// service: addresses are the target's to allocate; None is a wish, and so are node ports but for those that the target chose.
-func service(o map[string]any) {
-	chosen, _ := sub(sub(o, "metadata"), "annotations")[v1alpha1.AnnotationNodePorts].(string)
-	drop(sub(o, "metadata"), "annotations", v1alpha1.AnnotationNodePorts)
-	spec := own(o, "spec")
-	if spec == nil {
-		return
-	}
-	unchosen(spec, strings.Split(chosen, ","))
-	if ip, _ := spec["clusterIP"].(string); ip != "None" {
-		delete(spec, "clusterIP")
-		delete(spec, "clusterIPs")
-	}
-	delete(spec, "healthCheckNodePort")
-}
-
-// unchosen leaves out of a Service's ports the node ports that its target chose.
-func unchosen(spec map[string]any, chosen []string) {
-	ports, _ := spec["ports"].([]any)
-	out := slices.Clone(ports)
-	for i, p := range ports {
-		if port, ok := p.(map[string]any); ok && slices.Contains(chosen, fmt.Sprint(port["nodePort"])) {
-			port = maps.Clone(port)
-			delete(port, "nodePort")
-			out[i], spec["ports"] = port, out
-		}
-	}
-}
-
 // serviceAccount: its credentials are those of the cluster that it is in.
 func serviceAccount(o map[string]any) { delete(o, "secrets") }
 
 func claim(o map[string]any) {
-	drop(o, "spec", "volumeName")
 	drop(sub(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
 		"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
 		"volume.kubernetes.io/selected-node")
@@ -133,6 +97,3 @@ func cronJob(o map[string]any) {
 	jobSpec := own(jobs, "spec")
 	drop(own(jobSpec, "template"), "metadata", "creationTimestamp")
 }
-
-// pod: where it runs is decided on the target.
-func pod(o map[string]any) { drop(o, "spec", "nodeName") }

@@ -38,6 +38,9 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	if placement.Finished(runs(group, kind), obj) {
 		sub(meta, "annotations")[v1alpha1.AnnotationEnded] = "true"
 	}
+	if name := group + "/" + kind; name == "/Service" || name == "/PersistentVolumeClaim" {
+		unallocate(out, Chosen(obj))
+	}
 	if clean, ok := cleaners[group+"/"+kind]; ok {
 		clean(out)
 	}

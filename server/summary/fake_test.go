@@ -192,6 +192,13 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 				continue
 			}
 			with := strings.HasPrefix(op.Path, "/metadata/annotations/") // which writes of a status may bring
+			if _, there := in[field]; op.Op == "remove" {
+				if !there {
+					return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "x"}, k.Name, nil)
+				}
+				delete(in, field)
+				continue
+			}
 			if op.Op == "add" && (with || (sub == "status") == (field == "status")) || isMirrored(k) {
 				in[field] = op.Value
 			}

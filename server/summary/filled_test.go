@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -103,7 +104,7 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	}
 	says("a", "10.0.0.1", 30500)
 	shows("10.0.0.1", 30500, 0, 30081)
-	if got := c.notes(k)[v1alpha1.AnnotationNodePorts]; got != "30500" || c.notes(k)[store.DeploymentRevision] != nil {
+	if got := c.notes(k)[v1alpha1.AnnotationAllocated]; got != `{"clusterIP":"10.0.0.1","nodePorts":[30500]}` || c.notes(k)[store.DeploymentRevision] != nil {
 		t.Errorf("annotations %v", c.notes(k))
 	}
 	writes := c.count()
@@ -116,7 +117,100 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	if n := c.count() - writes; n > 2 { // the status of the first for two targets, and the addresses of the other
 		t.Errorf("%d writes after the first", n)
 	}
-	if c.notes(k)[v1alpha1.AnnotationNodePorts] != "30600" {
+	if c.notes(k)[v1alpha1.AnnotationAllocated] != `{"clusterIP":"10.9.9.9","nodePorts":[30600]}` {
 		t.Errorf("annotations %v", c.notes(k))
+	}
+}
+
+// What a user has chosen stays, and what an older center wrote is told from it.
+func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
+	byCenter := []any{map[string]any{"manager": "skerry", "operation": "Update", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}}}}
+	forParent := []any{map[string]any{"manager": "skerry", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}}}}
+	port := func(node int) map[string]any { return map[string]any{"port": 80, "protocol": "TCP", "nodePort": node} }
+	for _, x := range []struct {
+		what       string
+		meta, spec map[string]any
+		ip         string
+		node       int64
+		mark       any
+	}{
+		{"all is wished", nil, map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.9", 30080, nil},
+		{"nothing is", nil, map[string]any{"ports": []any{port(0)}}, "10.0.0.1", 30500, `{"clusterIP":"10.0.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`},
+		{"no address is", nil, map[string]any{"clusterIP": "None", "healthCheckNodePort": 30999}, "None", 0, nil},
+		{"node ports of an older center", map[string]any{"annotations": map[string]any{v1alpha1.AnnotationNodePorts: "30080"}},
+			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.1", 30500, `{"clusterIP":"10.0.0.1","nodePorts":[30500]}`},
+		{"the address of an older center", map[string]any{"managedFields": byCenter}, map[string]any{"clusterIP": "10.0.0.1", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.1", 30080,
+			`{"clusterIP":"10.0.0.1"}`},
+		{"what a parent wishes", map[string]any{"managedFields": forParent}, map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999}, "10.0.0.9", 0, nil},
+	} {
+		meta := map[string]any{"uid": "u", "resourceVersion": "7"}
+		maps.Copy(meta, x.meta)
+		c := newCenter(t)
+		k := key("", "services", "web")
+		c.objects[k] = map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": x.spec}
+		f := &store.Filled{ClusterIP: "10.0.0.1", NodePorts: []store.NodePort{{Port: 80, Protocol: "TCP", NodePort: 30500}}, HealthCheckNodePort: 30700}
+		if patch := allocate(clone(c.objects[k]), "u", f); patch != nil {
+			if _, err := c.Patch(t.Context(), k, "v1", "", patch); err != nil {
+				t.Errorf("%s: %s: %v", x.what, patch, err)
+			}
+		}
+		is := c.objects[k]["spec"].(map[string]any)
+		var node int64
+		if ports, _ := is["ports"].([]any); len(ports) > 0 {
+			node = int64(num(ports[0].(map[string]any)["nodePort"]))
+		}
+		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.mark || c.notes(k)[v1alpha1.AnnotationNodePorts] != nil {
+			t.Errorf("%s: %v, annotations %v", x.what, is, c.notes(k))
+		}
+		if again := allocate(clone(c.objects[k]), "u", f); again != nil {
+			t.Errorf("%s: written again: %s", x.what, again)
+		}
+	}
+}
+
+func TestAClaimShowsItsVolume(t *testing.T) {
+	c := newCenter(t)
+	claim := func(name string, spec map[string]any) store.Key {
+		k := key("", "persistentvolumeclaims", name)
+		c.mu.Lock()
+		c.commit(k, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": name, "uid": "uid-" + name}, "spec": spec})
+		c.mu.Unlock()
+		c.place(k, "v1", "PersistentVolumeClaim", "a")
+		return k
+	}
+	shows := func(k store.Key, volume, mark any) {
+		t.Helper()
+		c.eventually(fmt.Sprint(volume), func() bool {
+			c.mu.Lock()
+			spec := c.objects[k]["spec"].(map[string]any)
+			c.mu.Unlock()
+			return spec["volumeName"] == volume && c.notes(k)[v1alpha1.AnnotationAllocated] == mark
+		})
+	}
+	says := func(target string, k store.Key, phase, volume string) {
+		r := &store.Report{OriginUID: "uid-" + k.Name, Status: status(`{"phase":%q}`, phase)}
+		if volume != "" {
+			r.Filled = &store.Filled{VolumeName: volume}
+		}
+		c.says(target, k, r)
+	}
+	free, own := claim("free", map[string]any{}), claim("own", map[string]any{"volumeName": "disk-7"})
+	says("a", free, "Bound", "pvc-1")
+	shows(free, "pvc-1", `{"volumeName":"pvc-1"}`)
+	says("a", own, "Bound", "disk-7")
+	c.eventually("the user's own", func() bool { return c.status(own)["phase"] == "Bound" })
+	shows(own, "disk-7", nil)
+	// On another target it has none yet, and then another one.
+	c.place(free, "v1", "PersistentVolumeClaim", "b")
+	says("b", free, "Pending", "")
+	shows(free, nil, nil)
+	says("b", free, "Bound", "pvc-2")
+	shows(free, "pvc-2", `{"volumeName":"pvc-2"}`)
+	writes := c.count()
+	says("b", free, "Bound", "pvc-2")
+	says("a", own, "Bound", "disk-7")
+	c.stop()
+	if n := c.count() - writes; n != 0 {
+		t.Errorf("%d writes of what is shown", n)
 	}
 }

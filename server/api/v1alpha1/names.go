@@ -39,7 +39,11 @@ const (
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
 	// writes it; a relay's agent reports it to the parent.
 	AnnotationRefused = "skerry.dev/refused"
-	// AnnotationNodePorts stands on a Service: those of its node ports, with commas, that its target has chosen. The others are the user's wish.
+	// AnnotationAllocated stands on a Service or a claim: which of its fields hold what its target has chosen, an Allocated as JSON. What else they hold
+	// is the user's wish.
+	AnnotationAllocated = "skerry.dev/allocated"
+	// AnnotationNodePorts is what centers before AnnotationAllocated wrote on a Service: those of its node ports, with commas, that its target has
+	// chosen. It is read, and replaced when what the target has chosen is written next.
 	AnnotationNodePorts = "skerry.dev/node-ports"
 	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never changes.
 	AnnotationCreator = "skerry.dev/creator"
@@ -60,7 +64,7 @@ const (
 // CenterMarks are the annotations that say what a center has decided about an object, and what became of it. Only it writes them, and another center
 // decides anew.
 func CenterMarks() []string {
-	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationLeft, AnnotationRefused, AnnotationNodePorts}
+	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationLeft, AnnotationRefused, AnnotationAllocated, AnnotationNodePorts}
 }
 
 // Condition types that the center writes.

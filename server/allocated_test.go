@@ -1,0 +1,114 @@
+package server_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// allocated: what a target has chosen is shown, is no wish when it is sent back, and what a user has chosen stays his.
+func allocated(t *testing.T, c *center) {
+	allocatedService(t, c)
+	allocatedClaim(t, c)
+}
+
+func allocatedService(t *testing.T, c *center) {
+	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
+	plain := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "balanced"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
+		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81, NodePort: 30081}}}}
+	s, err := user.Create(ctx, plain, metav1.CreateOptions{})
+	must(t, err)
+	if s.Spec.HealthCheckNodePort != 0 {
+		t.Errorf("allocated in the space: %+v", s.Spec)
+	}
+	fill := func(ip, node, health string) {
+		t.Helper()
+		mark, err := json.Marshal(`{"clusterIP":"` + ip + `","nodePorts":[` + node + `],"healthCheckNodePort":` + health + `}`)
+		must(t, err)
+		_, err = own.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}}}`), metav1.PatchOptions{})
+		must(t, err)
+		_, err = own.Patch(ctx, "balanced", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
+			{"op":"add","path":"/spec/ports/0/nodePort","value":`+node+`},{"op":"add","path":"/spec/healthCheckNodePort","value":`+health+`}]`), metav1.PatchOptions{})
+		must(t, err)
+	}
+	has := func(what string, s *corev1.Service, err error, ip string, a, b, health int32, mark bool) {
+		t.Helper()
+		if err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != a || s.Spec.Ports[1].NodePort != b || s.Spec.HealthCheckNodePort != health ||
+			(s.Annotations[v1alpha1.AnnotationAllocated] != "") != mark {
+			t.Errorf("%s: %v %+v: %v", what, s.Annotations, s.Spec, err)
+		}
+	}
+	fill("10.1.0.1", "30500", "30700")
+	s, err = user.Update(ctx, plain, metav1.UpdateOptions{})
+	has("written again as it was made", s, err, "10.1.0.1", 30500, 30081, 30700, true)
+	_, err = user.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"spec":{"healthCheckNodePort":30701}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("a user changes what is allocated: %v", err)
+	}
+	read, err := user.Get(ctx, "balanced", metav1.GetOptions{})
+	must(t, err)
+	read.ResourceVersion, read.UID, read.ManagedFields = "", "", nil
+	fill("10.9.0.1", "30900", "30901") // it moves
+	s, err = user.Update(ctx, read.DeepCopy(), metav1.UpdateOptions{})
+	has("what was read before a move is written back", s, err, "10.9.0.1", 30900, 30081, 30901, true)
+	body, err := json.Marshal(read)
+	must(t, err)
+	notes := read.Annotations
+	delete(notes, v1alpha1.AnnotationTargets)
+	s, err = user.Patch(ctx, "balanced", types.StrategicMergePatchType, body, metav1.PatchOptions{})
+	has("and as a patch", s, err, "10.9.0.1", 30900, 30081, 30901, true)
+	s, err = user.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":null}}}`), metav1.PatchOptions{})
+	has("the mark is taken off", s, err, "10.9.0.1", 30900, 30081, 30901, true)
+	read.Name = "again"
+	s, err = user.Create(ctx, read, metav1.CreateOptions{})
+	has("what was read is made anew", s, err, "", 0, 30081, 0, false)
+	wished := plain.DeepCopy()
+	wished.Name, wished.Spec.ClusterIP, wished.Spec.HealthCheckNodePort = "wished", "10.1.0.7", 30777
+	s, err = user.Create(ctx, wished, metav1.CreateOptions{})
+	has("a user's own", s, err, "10.1.0.7", 0, 30081, 30777, false)
+	for _, name := range []string{"balanced", "again", "wished"} {
+		must(t, user.Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+}
+
+func allocatedClaim(t *testing.T, c *center) {
+	ctx := t.Context()
+	user, own := clients(t, c.admin("team")).CoreV1().PersistentVolumeClaims("default"), clients(t, c.api.Loopback("team")).CoreV1().PersistentVolumeClaims("default")
+	plain := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}}}}
+	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
+	must(t, err)
+	for _, volume := range []string{"pvc-1", "pvc-2"} { // on another target it is another one
+		p, err := own.Patch(ctx, "data", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":"{\"volumeName\":\"`+volume+`\"}"}},"spec":{"volumeName":"`+volume+`"}}`),
+			metav1.PatchOptions{})
+		must(t, err)
+		if p, err = user.Update(ctx, plain, metav1.UpdateOptions{}); err != nil || p.Spec.VolumeName != volume || p.Annotations[v1alpha1.AnnotationAllocated] == "" {
+			t.Errorf("written again as it was made: %+v %v", p, err)
+		}
+		if _, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"pvc-9"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+			t.Errorf("a user changes the volume: %v", err)
+		}
+		p.ResourceVersion, p.UID, p.Name = "", "", "copy-"+volume
+		if p, err = user.Create(ctx, p, metav1.CreateOptions{}); err != nil || p.Spec.VolumeName != "" || p.Annotations[v1alpha1.AnnotationAllocated] != "" {
+			t.Errorf("made anew of what was read: %+v %v", p, err)
+		}
+	}
+	p, err := own.Patch(ctx, "data", types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/volumeName"},{"op":"remove","path":"/metadata/annotations/skerry.dev~1allocated"}]`), metav1.PatchOptions{})
+	if err != nil || p.Spec.VolumeName != "" {
+		t.Errorf("it has none yet on its next target: %+v %v", p, err)
+	}
+	p, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"disk-7"}}`), metav1.PatchOptions{})
+	if err != nil || p.Spec.VolumeName != "disk-7" || p.Annotations[v1alpha1.AnnotationAllocated] != "" {
+		t.Errorf("a user's own: %+v %v", p, err)
+	}
+	for _, name := range []string{"data", "copy-pvc-1", "copy-pvc-2"} {
+		must(t, user.Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+}

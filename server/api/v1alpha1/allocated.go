@@ -1,0 +1,58 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Allocated is the value of AnnotationAllocated, as JSON: what the target of an object has chosen, as far as the object shows it. A field that holds the
+// value that stands here is the target's choice and goes to no target; one that holds another value is the user's wish and goes to each.
+//
+// +kubebuilder:object:generate=false
+type Allocated struct {
+	// ClusterIP of a Service, and with it clusterIPs.
+	ClusterIP string `json:"clusterIP,omitempty"`
+	// NodePorts of a Service, in the order of its ports.
+	NodePorts []int64 `json:"nodePorts,omitempty"`
+	// HealthCheckNodePort of a Service.
+	HealthCheckNodePort int64 `json:"healthCheckNodePort,omitempty"`
+	// VolumeName of a claim.
+	VolumeName string `json:"volumeName,omitempty"`
+}
+
+// ReadAllocated reads what the annotations of an object say of it, also in the form of older centers. They are a map of strings or of decoded JSON.
+func ReadAllocated[V any](annotations map[string]V) Allocated {
+	var a Allocated
+	text := func(name string) string {
+		s, _ := any(annotations[name]).(string)
+		return s
+	}
+	if s := text(AnnotationAllocated); s != "" && json.Unmarshal([]byte(s), &a) != nil {
+		a = Allocated{}
+	}
+	for p := range strings.SplitSeq(text(AnnotationNodePorts), ",") {
+		if n, err := strconv.ParseInt(p, 10, 64); err == nil && n > 0 {
+			a.NodePorts = append(a.NodePorts, n)
+		}
+	}
+	return a
+}
+
+// String is the value of the annotation; empty for nothing.
+func (a Allocated) String() string {
+	if a.ClusterIP == "" && len(a.NodePorts) == 0 && a.HealthCheckNodePort == 0 && a.VolumeName == "" {
+		return ""
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(text)
+}
+
+// HasNodePort tells whether a node port is one that the target has chosen.
+func (a Allocated) HasNodePort(port int64) bool {
+	return port != 0 && slices.Contains(a.NodePorts, port)
+}

@@ -1,0 +1,89 @@
+package apiserver
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
+)
+
+// unallocate takes off a Service or a claim that a user writes what it brings as chosen by a target, by the mark that it had when it was read: that is no
+// wish, be it that the object is made anew from what was read, or that the target has chosen something else since. What was there before is put back
+// where the object is stored.
+func unallocate(obj runtime.Object, old metav1.Object) {
+	o := object(obj)
+	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" && o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
+		return
+	}
+	chosen := v1alpha1.ReadAllocated(o.GetAnnotations())
+	if old != nil && chosen.String() == v1alpha1.ReadAllocated(old.GetAnnotations()).String() {
+		return
+	}
+	switch o := obj.(type) {
+	case *api.Service:
+		if o.Spec.ClusterIP == chosen.ClusterIP {
+			o.Spec.ClusterIP, o.Spec.ClusterIPs = "", nil
+		}
+		if int64(o.Spec.HealthCheckNodePort) == chosen.HealthCheckNodePort {
+			o.Spec.HealthCheckNodePort = 0
+		}
+		for i := range o.Spec.Ports {
+			if p := &o.Spec.Ports[i]; chosen.HasNodePort(int64(p.NodePort)) {
+				p.NodePort = 0
+			}
+		}
+	case *api.PersistentVolumeClaim:
+		if o.Spec.VolumeName == chosen.VolumeName {
+			o.Spec.VolumeName = ""
+		}
+	}
+}
+
+// isAllocated tells whether a mark is one that goes with values which users read and send back.
+func isAllocated(mark string) bool {
+	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
+}
+
+// markAddress writes the mark on a Service, as it was stored by a center that did not: what follows the store does not see who set its fields.
+func markAddress(s *corev1.Service) {
+	if ip := s.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone || s.Annotations[v1alpha1.AnnotationAllocated] != "" {
+		return
+	}
+	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
+	if err != nil {
+		return // it cannot be read, and so is not sent either
+	}
+	if chosen := customize.Chosen(whole); chosen.ClusterIP != "" {
+		annotate(s, v1alpha1.AnnotationAllocated, chosen.String())
+		delete(s.Annotations, v1alpha1.AnnotationNodePorts)
+	}
+}
+
+// settledClaim lets the center show which volume a claim has got, also another one than before, and users bring the claim as they first had it.
+type settledClaim struct{ rest.RESTUpdateStrategy }
+
+// PrepareForUpdate implements rest.RESTUpdateStrategy.
+func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	after, before := obj.(*api.PersistentVolumeClaim), old.(*api.PersistentVolumeClaim)
+	if chosen := v1alpha1.ReadAllocated(before.Annotations); after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName && !isInner(ctx) {
+		after.Spec.VolumeName = before.Spec.VolumeName
+	}
+	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
+}
+
+// ValidateUpdate implements rest.RESTUpdateStrategy.
+func (s settledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if isInner(ctx) {
+		before := old.(*api.PersistentVolumeClaim).DeepCopy()
+		before.Spec.VolumeName = obj.(*api.PersistentVolumeClaim).Spec.VolumeName
+		old = before
+	}
+	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+}
