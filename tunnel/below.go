@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"math"
 	"regexp"
 	"slices"
 )
@@ -11,6 +12,25 @@ type Below struct {
 	Troubled int `json:"troubled"`
 	// First are the first of those, at most MaxTroubles.
 	First []Trouble `json:"first,omitempty"`
+	// Reach is which of them are connected; nil from a relay that does not say it.
+	Reach *Reach `json:"reach,omitempty"`
+}
+
+// Reach is which of the sites and relays below a relay are connected. One is when it has a session, and so has every relay on the way to it.
+type Reach struct {
+	// Targets is how many sites and relays there are, Connected how many of them are connected.
+	Targets   int `json:"targets"`
+	Connected int `json:"connected"`
+	// Away are the first of those that have no session, longest ago first, at most MaxTroubles. What is below one of them is not named.
+	Away []Away `json:"away,omitempty"`
+}
+
+// Away is a site or relay that has no session.
+type Away struct {
+	// Path leads to it, as that of a Trouble does.
+	Path string `json:"path"`
+	// Since is when it was last heard of, Unix time in seconds.
+	Since int64 `json:"since"`
 }
 
 // Trouble is what one site below a relay says of itself.
@@ -22,7 +42,7 @@ type Trouble struct {
 	Reason string `json:"reason"`
 }
 
-// MaxTroubles is how many sites a relay names.
+// MaxTroubles is how many sites a relay names: of those in trouble, and of those that are away.
 const MaxTroubles = 10
 
 // maxTroublePath bounds the way to a site: sixteen relays with the longest names.
@@ -35,14 +55,41 @@ func (b *Below) bounded() *Below {
 	if b == nil || b.Troubled < 0 {
 		return nil
 	}
-	out := &Below{Troubled: b.Troubled}
+	out := &Below{Troubled: b.Troubled, Reach: b.Reach.bounded()}
 	for _, t := range b.First[:min(len(b.First), MaxTroubles, b.Troubled)] {
-		if len(t.Path) <= maxTroublePath && pathForm.MatchString(t.Path) && wellFormed(t.Type) && wellFormed(t.Reason) {
+		if isPath(t.Path) && wellFormed(t.Type) && wellFormed(t.Reason) {
 			out.First = append(out.First, t)
 		}
 	}
 	return out
 }
+
+// latest is the last second that a time of Kubernetes can name.
+const latest = 253402300799
+
+// bounded returns what a parent takes of it.
+func (r *Reach) bounded() *Reach {
+	if r == nil || r.Targets > math.MaxInt32 || r.Connected < 0 || r.Connected > r.Targets {
+		return nil
+	}
+	out := &Reach{Targets: r.Targets, Connected: r.Connected}
+	for _, a := range r.Away[:min(len(r.Away), MaxTroubles, r.Targets-r.Connected)] {
+		if isPath(a.Path) && a.Since >= 0 && a.Since <= latest {
+			out.Away = append(out.Away, a)
+		}
+	}
+	return out
+}
+
+// Equal tells whether both say the same.
+func (r *Reach) Equal(o *Reach) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return r.Targets == o.Targets && r.Connected == o.Connected && slices.Equal(r.Away, o.Away)
+}
+
+func isPath(path string) bool { return len(path) <= maxTroublePath && pathForm.MatchString(path) }
 
 // wellFormed tells whether a word is one that Kubernetes stores as a reason; it says nothing beyond that word to people.
 func wellFormed(word string) bool {
@@ -54,7 +101,7 @@ func (b *Below) Equal(o *Below) bool {
 	if b == nil || o == nil {
 		return b == o
 	}
-	return b.Troubled == o.Troubled && slices.Equal(b.First, o.First)
+	return b.Troubled == o.Troubled && slices.Equal(b.First, o.First) && b.Reach.Equal(o.Reach)
 }
 
 // Overlook says what is below this relay.

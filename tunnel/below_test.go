@@ -23,6 +23,12 @@ func TestBelowIsBounded(t *testing.T) {
 			&Below{Troubled: 5, First: []Trouble{good}}},
 		{"what are no words", &Below{Troubled: 4, First: []Trouble{{"a", "skerry target accept", "X"}, {"a", "", "X"}, {"a", CenterTrusted, "run: rm"}, good}},
 			&Below{Troubled: 4, First: []Trouble{good}}},
+		{"how many are connected", &Below{Reach: &Reach{3, 1, []Away{{"oslo", 7}, {"a b", 7}, {"vik", -1}}}}, &Below{Reach: &Reach{3, 1, []Away{{"oslo", 7}}}}},
+		{"more away than there are", &Below{Reach: &Reach{2, 1, []Away{{"oslo", 7}, {"vik", 8}}}}, &Below{Reach: &Reach{2, 1, []Away{{"oslo", 7}}}}},
+		{"times that cannot be", &Below{Reach: &Reach{2, 0, []Away{{"oslo", latest + 1}, {"vik", latest}}}}, &Below{Reach: &Reach{2, 0, []Away{{"vik", latest}}}}},
+		{"more connected than there are", &Below{Reach: &Reach{1, 2, nil}}, &Below{}},
+		{"fewer connected than none", &Below{Reach: &Reach{1, -1, nil}}, &Below{}},
+		{"more than can be", &Below{Reach: &Reach{1 << 31, 0, nil}}, &Below{}},
 		{"a long way", &Below{Troubled: 1, First: []Trouble{{strings.Repeat("a/", maxTroublePath/2) + "a", CenterTrusted, "X"}}}, &Below{Troubled: 1}},
 	} {
 		got, _ := Said{Below: c.said}.bounded()
@@ -30,11 +36,12 @@ func TestBelowIsBounded(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.what, got.Below, c.want)
 		}
 	}
-	many := &Below{Troubled: 1000}
+	many := &Below{Troubled: 1000, Reach: &Reach{Targets: 1000}}
 	for i := range 1000 {
+		many.Reach.Away = append(many.Reach.Away, Away{fmt.Sprint("site-", i), int64(i)})
 		many.First = append(many.First, Trouble{fmt.Sprint("site-", i), ClockInSync, "Behind"})
 	}
-	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles {
+	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles || len(got.Reach.Away) != MaxTroubles {
 		t.Errorf("of a thousand %d were taken, %d named", got.Troubled, len(got.First))
 	}
 }
@@ -45,10 +52,13 @@ func TestOverlook(t *testing.T) {
 	say := func(n int) *Below {
 		return &Below{Troubled: n, First: []Trouble{{"oslo", CenterTrusted, CenterRegressed}}[:min(n, 1)]}
 	}
+	reach := func(connected int, since int64) *Below {
+		return &Below{Reach: &Reach{2, connected, []Away{{"vik", since}}}}
+	}
 	for i, step := range []struct {
 		say  *Below
 		news bool
-	}{{nil, false}, {say(0), true}, {say(0), false}, {say(1), true}, {say(1), false}, {say(2), true}, {nil, true}} {
+	}{{nil, false}, {say(0), true}, {say(0), false}, {say(1), true}, {say(1), false}, {say(2), true}, {reach(1, 5), true}, {reach(1, 5), false}, {reach(0, 5), true}, {reach(0, 6), true}, {nil, true}} {
 		_, changed := c.All()
 		c.Overlook(step.say)
 		told := false

@@ -27,7 +27,7 @@ func Status(ctx context.Context, o ListOptions) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tOBJECTS\tLAST-SEEN\tVERSION\tTRANSPORT")
+	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tBELOW\tOBJECTS\tLAST-SEEN\tVERSION\tTRANSPORT")
 	if wide {
 		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
 	}
@@ -46,8 +46,8 @@ func Status(ctx context.Context, o ListOptions) error {
 			transport = ""
 		}
 		version, _, _ := unstructured.NestedString(t.Object, "status", "kubernetesVersion")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
-			kind, objects, lastSeen(t.Object), version, transport)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
+			kind, below(t.Object, connected == "True"), objects, lastSeen(t.Object), version, transport)
 		if wide {
 			fmt.Fprint(w, linkColumns(t.Object, time.Now()))
 		}
@@ -95,6 +95,19 @@ func lastSeen(obj map[string]any) string {
 		return "never"
 	}
 	return age(metav1.NewTime(t)) + " ago"
+}
+
+// below is how many of the sites below a relay are connected, and of how many; what a relay that is not connected itself last said of that is old.
+func below(obj map[string]any, connected bool) string {
+	targets, known, _ := unstructured.NestedInt64(obj, "status", "below", "targets")
+	if !known {
+		return "-"
+	}
+	reached, _, _ := unstructured.NestedInt64(obj, "status", "below", "connected")
+	if !connected {
+		return fmt.Sprintf("?/%d", targets)
+	}
+	return fmt.Sprintf("%d/%d", reached, targets)
 }
 
 // linkColumns are the class of a target's link, and what crossed it today or waits to: a status of an earlier day says nothing of today.

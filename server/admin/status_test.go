@@ -24,3 +24,21 @@ func TestLinkColumns(t *testing.T) {
 		t.Errorf("yesterday's bytes are today's: %q", got)
 	}
 }
+
+func TestBelowColumn(t *testing.T) {
+	relay := map[string]any{"status": map[string]any{"below": map[string]any{"targets": int64(12), "connected": int64(9)}}}
+	for _, c := range []struct {
+		obj       map[string]any
+		connected bool
+		want      string
+	}{
+		{relay, true, "9/12"},
+		{relay, false, "?/12"},
+		{map[string]any{"status": map[string]any{"below": map[string]any{"troubled": int64(3)}}}, true, "-"},
+		{map[string]any{}, true, "-"},
+	} {
+		if got := below(c.obj, c.connected); got != c.want {
+			t.Errorf("%v: %q, want %q", c.obj, got, c.want)
+		}
+	}
+}

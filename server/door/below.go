@@ -1,12 +1,14 @@
 package door
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,29 +17,46 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// below knows which sites are not as they should be, from the statuses of their SyncTargets: what a relay tells its own parent. What a relay below says of
-// its sites is in the status of its SyncTarget, so it goes up through any number of relays.
+// below knows which sites are not as they should be, and which are connected, from the statuses of their SyncTargets: what a relay tells its own parent. What
+// a relay below says of its sites is in the status of its SyncTarget, so it goes up through any number of relays.
 type below struct {
-	mu   sync.Mutex
-	of   map[string]tunnel.Below // by SyncTarget; those that have nothing to tell are not in it
-	news chan struct{}           // closed and replaced at a change
+	mu    sync.Mutex
+	of    map[string]tunnel.Below // by SyncTarget; those that have no trouble to tell are not in it
+	reach reach
+	news  chan struct{} // closed and replaced at a change
 }
 
-func newBelow() *below { return &below{of: map[string]tunnel.Below{}, news: make(chan struct{})} }
+func newBelow() *below {
+	return &below{of: map[string]tunnel.Below{}, reach: newReach(), news: make(chan struct{})}
+}
 
 // see takes over what the status of a SyncTarget says; that of one that is gone is empty.
 func (b *below) see(name string, status *v1alpha1.SyncTargetStatus) {
 	now := troubles(name, status)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.reach.see(name, status, time.Now())
 	if before := b.of[name]; before.Equal(&now) {
 		return
 	}
 	if b.of[name] = now; now.Troubled == 0 {
 		delete(b.of, name)
 	}
+	b.tell()
+}
+
+func (b *below) tell() {
 	close(b.news)
 	b.news = make(chan struct{})
+}
+
+// tick lets time pass for those that have gone or come back.
+func (b *below) tick(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reach.tick(now) {
+		b.tell()
+	}
 }
 
 // Below returns what is to be told of the sites below this center, and a channel that is closed when it is something else.
@@ -45,7 +64,7 @@ func (d *Door) Below() (*tunnel.Below, <-chan struct{}) {
 	b := d.below
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := &tunnel.Below{}
+	out := &tunnel.Below{Reach: b.reach.said}
 	for _, name := range slices.Sorted(maps.Keys(b.of)) {
 		of := b.of[name]
 		out.Troubled += of.Troubled
@@ -85,17 +104,37 @@ func overlook(st *v1alpha1.SyncTarget, said *tunnel.Said) {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionSubtreeHealthy)
 		return
 	}
-	if below.Troubled == 0 {
+	told := &v1alpha1.SyncTargetBelow{Troubled: int32(below.Troubled)}
+	reason, why := trouble(st.Name, told, below)
+	if r := below.Reach; r != nil {
+		targets, connected := int32(r.Targets), int32(r.Connected)
+		told.Targets, told.Connected = &targets, &connected
+		if absent := away(told, r); absent != "" {
+			reason, why = cmp.Or(reason, "SitesDisconnected"), append(why, absent)
+		}
+	}
+	if below.Troubled > 0 || below.Reach != nil {
+		st.Status.Below = told
+	}
+	if len(why) == 0 {
 		set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionTrue, "AllWell", "no site below this relay says that anything is wrong")
 		return
 	}
-	reason, told := "SitesInTrouble", &v1alpha1.SyncTargetBelow{Troubled: int32(below.Troubled)}
+	set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionFalse, reason, strings.Join(why, "; "))
+}
+
+// trouble puts the sites in trouble below a relay into its status, and says of them what to do; nothing where there are none.
+func trouble(relay string, told *v1alpha1.SyncTargetBelow, below *tunnel.Below) (reason string, why []string) {
+	if below.Troubled == 0 {
+		return "", nil
+	}
+	reason = "SitesInTrouble"
 	var names, relays []string
 	for _, t := range below.First {
 		told.First = append(told.First, v1alpha1.SiteInTrouble{Path: t.Path, Condition: t.Type, Reason: t.Reason})
 		names = append(names, fmt.Sprintf("%s (%s)", t.Path, t.Reason))
-		if relay := path.Dir(path.Join(st.Name, t.Path)); !slices.Contains(relays, relay) {
-			relays = append(relays, relay)
+		if at := path.Dir(path.Join(relay, t.Path)); !slices.Contains(relays, at) {
+			relays = append(relays, at)
 		}
 		if t.Type == tunnel.CenterTrusted {
 			reason = "SitesHold"
@@ -104,8 +143,25 @@ func overlook(st *v1alpha1.SyncTarget, said *tunnel.Said) {
 	if more := below.Troubled - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	st.Status.Below = told
-	set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionFalse, reason, fmt.Sprintf("sites below this relay that hold something back, or say that something is wrong: %s. "+
+	return reason, []string{fmt.Sprintf("sites below this relay that hold something back, or say that something is wrong: %s. "+
 		"They are looked after at the relay that they are attached to (%s): run there skerry status, and where one holds, skerry target accept NAME --dry-run",
-		strings.Join(names, ", "), strings.Join(relays, ", ")))
+		strings.Join(names, ", "), strings.Join(relays, ", "))}
+}
+
+// away puts those below a relay that have no session into its status, and says who they are; nothing where all have one.
+func away(told *v1alpha1.SyncTargetBelow, r *tunnel.Reach) string {
+	var names []string
+	for _, a := range r.Away {
+		since := metav1.Unix(a.Since, 0).Rfc3339Copy()
+		told.Away = append(told.Away, v1alpha1.SiteAway{Path: a.Path, Since: since})
+		names = append(names, fmt.Sprintf("%s (since %s)", a.Path, since.UTC().Format("2006-01-02 15:04 MST")))
+	}
+	if r.Connected == r.Targets {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d sites below this relay are not connected", r.Targets-r.Connected, r.Targets)
+	if len(names) > 0 {
+		text += ", longest: " + strings.Join(names, ", ")
+	}
+	return text + ". What runs there goes on"
 }

@@ -25,7 +25,7 @@ func TestWhatIsBelowARelay(t *testing.T) {
 	if status().Below != nil {
 		t.Errorf("below: %+v", status().Below)
 	}
-	told, changed := c.door.Below()
+	told, _ := c.door.Below()
 	if told == nil || told.Troubled != 0 || told.First != nil {
 		t.Errorf("it goes on as %+v", told)
 	}
@@ -44,19 +44,37 @@ func TestWhatIsBelowARelay(t *testing.T) {
 			t.Errorf("%q is not in %q", part, message)
 		}
 	}
-	got(t, changed, "the change")
 	l.stop()
 	within(t, "its end", func() bool { return says(status(), v1alpha1.ConditionConnected, "False") })
-	told, changed = c.door.Below()
+	told, _ = c.door.Below()
+	if told.Reach = nil; told.Troubled == 0 {
+		t.Error("nothing goes on")
+	}
 	if wanted := (&tunnel.Below{Troubled: 7, First: []tunnel.Trouble{{Path: "nordic/fjord/vik", Type: tunnel.ClockInSync, Reason: "Behind"},
 		{Path: "nordic/oslo", Type: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}}}); !reflect.DeepEqual(told, wanted) {
 		t.Errorf("it goes on as %+v", told)
 	}
 	l = c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
 	l.says.Overlook(&tunnel.Below{})
-	got(t, changed, "the end of it")
-	if told, _ := c.door.Below(); told.Troubled != 0 || status().Below != nil {
-		t.Errorf("%+v goes on, the status has %+v", told, status().Below)
+	within(t, "the end of it", func() bool { told, _ := c.door.Below(); return told.Troubled == 0 && status().Below == nil })
+	l.says.Overlook(&tunnel.Below{Troubled: 1, First: trouble.First[1:], Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.Away{{Path: "fjord/vik", Since: 1763794800}}}})
+	within(t, "the sites that are away beside the trouble", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") })
+	if is := status().Below; is == nil || is.Targets == nil || *is.Targets != 3 || *is.Connected != 1 || len(is.Away) != 1 || is.Away[0].Path != "fjord/vik" || is.Away[0].Since.Unix() != 1763794800 {
+		t.Errorf("below: %+v", is)
+	}
+	l.says.Overlook(&tunnel.Below{Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.Away{{Path: "fjord/vik", Since: 1763794800}}}})
+	within(t, "the sites that are away", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesDisconnected") })
+	message = apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionSubtreeHealthy).Message
+	if want := "2 of 3 sites below this relay are not connected, longest: fjord/vik (since 2025-11-22 07:00 UTC). What runs there goes on"; message != want {
+		t.Errorf("message %q", message)
+	}
+	if is := status().Below; is.Troubled != 0 || is.First != nil {
+		t.Errorf("trouble that is over: %+v", is)
+	}
+	l.says.Overlook(&tunnel.Below{Reach: &tunnel.Reach{Targets: 3, Connected: 3}})
+	within(t, "all are back", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "True/AllWell") })
+	if is := status().Below; is == nil || *is.Connected != 3 || is.Away != nil {
+		t.Errorf("below: %+v", is)
 	}
 	l.says.Overlook(nil)
 	within(t, "a site that is no relay", func() bool {

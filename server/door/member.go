@@ -27,7 +27,7 @@ func (d *Door) member(id tunnel.Identity) error {
 		return &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: retryStranger,
 			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
 	case isRevoked(known.object, id.Key):
-		return &tunnel.Refused{Reason: "Revoked", RetryAfter: retryRevoked,
+		return &tunnel.Refused{Reason: revoked, RetryAfter: retryRevoked,
 			Message: fmt.Sprintf("the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
 				"skerry target release %s; skerry token create; then start the agent here once with --token", id.Target)}
 	case known.key != id.Key:

@@ -39,6 +39,9 @@ const (
 	welcomeBack = 20 * time.Second
 )
 
+// revoked is why a site has no session, and gets none: the reason of its condition, and of what it is told.
+const revoked = "Revoked"
+
 var syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
 
 // keepStatus writes the status of touched targets until ctx ends.
@@ -122,6 +125,7 @@ func (d *Door) look() {
 		s.stir()
 	}
 	d.beat(time.Now())
+	d.below.tick(time.Now())
 	d.touchOldest(stepped, steps)
 	d.targets.retry()
 }
@@ -169,7 +173,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 		present(st, s, d.stands(s), d.account(s, time.Now()))
 	case isRevoked(known.object, known.key):
 		absent(st)
-		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "Revoked", "the key of the site was revoked: it gets no session and no certificate; "+
+		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
 	default:
 		heard, left := d.disconnected(name)

@@ -166,6 +166,7 @@ func (d *Door) Reset(_ int64, all store.Listing) {
 		}
 	}
 	d.asked(request)
+	d.below.tick(time.Now())
 }
 
 // Apply implements the kube API's change handler.

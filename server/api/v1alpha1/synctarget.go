@@ -13,6 +13,8 @@ import (
 // +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
 // +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
 // +kubebuilder:printcolumn:name="Relay",type=boolean,JSONPath=`.status.relay`
+// +kubebuilder:printcolumn:name="Below",type=integer,JSONPath=`.status.below.targets`
+// +kubebuilder:printcolumn:name="Reached",type=integer,JSONPath=`.status.below.connected`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
 // +kubebuilder:printcolumn:name="Link",type=string,priority=1,JSONPath=`.spec.link.class`
 // +kubebuilder:printcolumn:name="Down",type=integer,priority=1,JSONPath=`.status.bytesToday.down`
@@ -182,13 +184,30 @@ type SyncTargetHeld struct {
 	Accept string `json:"accept"`
 }
 
-// SyncTargetBelow is what a relay says of the sites below it.
+// SyncTargetBelow is what a relay says of the sites below it. None of its fields is left out, so that a merge patch takes away what is no more.
 type SyncTargetBelow struct {
 	// Troubled is how many of them hold something back, or say otherwise that they are not as they should be.
 	Troubled int32 `json:"troubled"`
 	// First are the first of those, at most 10.
 	// +optional
-	First []SiteInTrouble `json:"first,omitempty"`
+	First []SiteInTrouble `json:"first"`
+	// Targets is how many sites and relays there are below, and Connected how many of them have a session, as every relay on the way to them has. A
+	// short absence, and a short return, does not count. Both are absent where the relay is of a version that does not say it.
+	// +optional
+	Targets *int32 `json:"targets"`
+	// +optional
+	Connected *int32 `json:"connected"`
+	// Away are the first of those that have no session, longest ago first, at most 10. What is below one of them is not named.
+	// +optional
+	Away []SiteAway `json:"away"`
+}
+
+// SiteAway is a site or a relay below a relay that has no session.
+type SiteAway struct {
+	// Path leads to it, as that of a SiteInTrouble does.
+	Path string `json:"path"`
+	// Since is when it was last heard of.
+	Since metav1.Time `json:"since"`
 }
 
 // SiteInTrouble is a site below a relay that is not as it should be.
