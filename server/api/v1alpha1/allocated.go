@@ -32,7 +32,11 @@ func ReadAllocated[V any](annotations map[string]V) Allocated {
 	if s := text(AnnotationAllocated); s != "" && json.Unmarshal([]byte(s), &a) != nil {
 		a = Allocated{}
 	}
-	for p := range strings.SplitSeq(text(AnnotationNodePorts), ",") {
+	older := text(AnnotationNodePorts)
+	if older == "" {
+		return a
+	}
+	for p := range strings.SplitSeq(older, ",") {
 		if n, err := strconv.ParseInt(p, 10, 64); err == nil && n > 0 {
 			a.NodePorts = append(a.NodePorts, n)
 		}
