@@ -28,7 +28,8 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 	}
 	switch o := obj.(type) {
 	case *api.Service:
-		if o.Spec.ClusterIP == chosen.ClusterIP {
+		older := o.Annotations[v1alpha1.AnnotationAllocated] == "" // whose addresses were always the target's
+		if o.Spec.ClusterIP == chosen.ClusterIP || older && o.Spec.ClusterIP != api.ClusterIPNone {
 			o.Spec.ClusterIP, o.Spec.ClusterIPs = "", nil
 		}
 		if int64(o.Spec.HealthCheckNodePort) == chosen.HealthCheckNodePort {
