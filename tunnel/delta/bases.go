@@ -1,31 +1,38 @@
 package delta
 
 import (
+	"bytes"
+
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// bases keeps the last body that was sent of a key, compressed, to make a patch of the next one. When it is full it forgets some: their
-// next version goes whole.
+// bases keeps the last body that was sent of a key, to make a patch of the next one: as it is while there is plenty of room, else compressed, which takes as
+// long as all else that is done for a lone change. When it is full it forgets some: their next version goes whole.
 type bases struct {
 	codec *compress.Codec
 	limit int
 	bytes int
-	sent  map[store.Key][]byte
+	sent  map[store.Key]base
+}
+
+type base struct {
+	bytes  []byte
+	packed bool
 }
 
 func newBases(codec *compress.Codec, limit int) *bases {
-	return &bases{codec: codec, limit: limit, sent: map[store.Key][]byte{}}
+	return &bases{codec: codec, limit: limit, sent: map[store.Key]base{}}
 }
 
 // get returns the last body sent, or nil.
 func (b *bases) get(k store.Key) []byte {
-	packed, ok := b.sent[k]
-	if !ok {
-		return nil
+	last, ok := b.sent[k]
+	if !ok || !last.packed {
+		return last.bytes
 	}
-	body, err := b.codec.Decode(nil, packed, store.MaxBodyBytes)
+	body, err := b.codec.Decode(nil, last.bytes, store.MaxBodyBytes)
 	if err != nil {
 		return nil // own bytes: cannot be; a whole body is right in any case
 	}
@@ -38,9 +45,14 @@ func (b *bases) put(k store.Key, body []byte) {
 	if b.limit == 0 || len(body) == 0 || len(body) > wire.MaxPatchBody {
 		return
 	}
-	packed := b.codec.Encode(nil, body)
-	b.sent[k] = packed
-	b.bytes += len(packed)
+	var last base
+	if b.bytes+len(body) <= b.limit/4 {
+		last.bytes = bytes.Clone(body)
+	} else {
+		last = base{b.codec.Encode(nil, body), true}
+	}
+	b.sent[k] = last
+	b.bytes += len(last.bytes)
 	for other := range b.sent {
 		if b.bytes <= b.limit {
 			return
@@ -50,6 +62,6 @@ func (b *bases) put(k store.Key, body []byte) {
 }
 
 func (b *bases) drop(k store.Key) {
-	b.bytes -= len(b.sent[k])
+	b.bytes -= len(b.sent[k].bytes)
 	delete(b.sent, k)
 }
