@@ -73,6 +73,7 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 || { echo "PostgreSQL is missing: apt-get install postgresql" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
+	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRaces' ./server
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
 	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas' ./scenarios
 

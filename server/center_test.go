@@ -106,13 +106,19 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, m
 // startOn is start with a listener of the caller's.
 func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
+	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
+	must(t, err)
+	return startStored(t, l, st, ca, place, more...)
+}
+
+// startStored is startOn with a datastore that is open, which the center closes.
+func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
 	// The library of the audit log keeps a goroutine for old files as long as the process lives.
 	files := goleak.IgnoreAnyFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun")
 	// A read that waited for the cache leaves a timer of three seconds behind.
 	timer := goleak.IgnoreAnyFunction("k8s.io/apiserver/pkg/storage/cacher.(*watchCache).waitUntilFreshAndBlock.func2")
-	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
-	must(t, err)
 	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
 	port := listen.New(listen.Config{Listener: l, API: func() *tls.Config { return c.api.TLSConfig() }, Log: slog.New(slog.DiscardHandler)})
 	set := space.NewSet()
@@ -125,6 +131,7 @@ func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apis
 	for _, set := range more {
 		set(&config)
 	}
+	var err error
 	c.api, err = apiserver.New(config)
 	must(t, err)
 	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,

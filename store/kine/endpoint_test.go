@@ -4,108 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
-// postgresVariable makes a PostgreSQL that is not installed an error; `make postgres` sets it.
-const postgresVariable = "SKERRY_POSTGRES"
-
-// pgServer is a PostgreSQL of this test, as Debian packages it, on loopback.
-type pgServer struct {
-	t              *testing.T
-	bin, dir, port string
-	credential     *syscall.Credential
-	process        *exec.Cmd
-	endpoint       string
-}
-
-func startPostgres(t *testing.T) *pgServer {
+func openShared(t *testing.T, p *storetest.Postgres) *Store {
 	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if len(found) == 0 {
-		if os.Getenv(postgresVariable) != "" {
-			t.Fatal("PostgreSQL is not installed: apt-get install postgresql")
-		}
-		t.Skip("PostgreSQL is not installed: make postgres")
-	}
-	p := &pgServer{t: t, bin: filepath.Dir(found[len(found)-1])}
-	var err error
-	if p.dir, err = os.MkdirTemp("", "skerry-postgres-*"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(p.dir) })
-	if os.Getuid() == 0 { // PostgreSQL refuses root
-		who, err := user.Lookup("postgres")
-		if err != nil {
-			t.Skip("no user postgres: ", err)
-		}
-		uid, _ := strconv.Atoi(who.Uid)
-		gid, _ := strconv.Atoi(who.Gid)
-		p.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(p.dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := p.command("initdb", "--auth=trust", "--username=skerry", "--no-instructions", "--no-sync", p.data()).CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v: %s", err, out)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, p.port, _ = net.SplitHostPort(l.Addr().String())
-	l.Close()
-	p.endpoint = "postgres://skerry@127.0.0.1:" + p.port + "/center?sslmode=disable"
-	p.run()
-	t.Cleanup(func() { p.stop() })
-	return p
-}
-
-func (p *pgServer) data() string { return filepath.Join(p.dir, "data") }
-
-func (p *pgServer) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(p.bin, name), args...)
-	cmd.Dir = p.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true}
-	return cmd
-}
-
-func (p *pgServer) run() {
-	p.t.Helper()
-	p.process = p.command("postgres", "-D", p.data(), "-c", "listen_addresses=127.0.0.1", "-p", p.port, "-c", "unix_socket_directories=")
-	if err := p.process.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	deadline := time.Now().Add(time.Minute)
-	for p.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", p.port).Run() != nil {
-		if time.Now().After(deadline) {
-			p.t.Fatal("PostgreSQL does not answer")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// stop ends it at once, without a checkpoint: what was acknowledged is in its log alone.
-func (p *pgServer) stop() {
-	p.process.Process.Signal(syscall.SIGQUIT)
-	p.process.Wait()
-}
-
-func openShared(t *testing.T, p *pgServer) *Store {
-	t.Helper()
-	s, err := Open(t.Context(), Config{Endpoint: p.endpoint})
+	s, err := Open(t.Context(), Config{Endpoint: p.Endpoint})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +25,13 @@ func openShared(t *testing.T, p *pgServer) *Store {
 
 // Two replicas on one database: each sees the other's writes, in one order; what was acknowledged survives the death of the database.
 func TestTwoReplicasOnPostgres(t *testing.T) {
-	p := startPostgres(t)
+	p := storetest.StartPostgres(t)
 	stores := make([]*Store, 2)
 	var opening sync.WaitGroup
 	for i := range stores { // at once, on an empty database
 		opening.Go(func() {
 			var err error
-			if stores[i], err = Open(context.Background(), Config{Endpoint: p.endpoint}); err != nil {
+			if stores[i], err = Open(context.Background(), Config{Endpoint: p.Endpoint}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -202,8 +113,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	p.stop()
-	p.run()
+	p.Stop()
+	p.Run()
 	c := openShared(t, p)
 	defer c.Close()
 	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
