@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -32,12 +33,12 @@ type Center struct {
 
 // FreeAddress returns a loopback address that nothing listens on, for TCP and UDP alike.
 func FreeAddress() (string, error) {
-	for range 20 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.N(endPort-firstPort))
+		l, err := net.Listen("tcp", address)
 		if err != nil {
-			return "", fmt.Errorf("find a free port: %w", err)
+			continue
 		}
-		address := l.Addr().String()
 		u, err := net.ListenPacket("udp", address)
 		l.Close()
 		if err == nil {
@@ -45,8 +46,11 @@ func FreeAddress() (string, error) {
 			return address, nil
 		}
 	}
-	return "", fmt.Errorf("find a free port: none is free for both TCP and UDP")
+	return "", fmt.Errorf("find a free port: none from %d to %d is free for both TCP and UDP", firstPort, endPort-1)
 }
+
+// Ports below those that the kernel gives to whoever asks for any (net.ipv4.ip_local_port_range): such a one could be taken between the look and the use.
+const firstPort, endPort = 20_000, 30_000
 
 // StartCenter starts `skerry center` and waits until it says that it is ready. An empty address means a free one on loopback.
 func (s Site) StartCenter(ctx context.Context, name, address string, args ...string) (*Center, error) {
