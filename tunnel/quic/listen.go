@@ -45,7 +45,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		cfg.Limits = DefaultLimits
 	}
 	shaking := newHandshakes(cfg.Limits)
-	transport := &quicgo.Transport{Conn: cfg.Packet, VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
+	transport := &quicgo.Transport{Conn: gathering(cfg.Packet), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
