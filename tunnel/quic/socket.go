@@ -20,7 +20,7 @@ const (
 )
 
 // socket is the UDP socket of a center with thousands of sites. What they cost when nothing happens is that each of their signs of life wakes threads, which takes
-// several times as long as the work itself. So those that come within a moment are handed over together, and anything else at once.
+// as long as the work itself. So those that come within a moment are handed over together, and anything else at once.
 type socket struct {
 	*net.UDPConn
 	packets  *ipv4.PacketConn // it reads IPv6, too
