@@ -37,16 +37,16 @@ func TestFleet(t *testing.T) {
 	c.kill()
 	c.start()
 	f.start(first)
-	f.allBack(first, time.Now(), time.Minute)
+	f.allBack(first, time.Now(), patience(len(first)))
 	some := c.settled()
 	f.join(rest)
 	c.kill()
 	f.forget()
 	c.start()
-	f.allBack(first, time.Now(), time.Minute)
+	f.allBack(first, time.Now(), patience(len(first)))
 	joined := c.settled()
 	f.start(rest)
-	took := f.allBack(rest, time.Now(), 2*time.Minute)
+	took := f.allBack(rest, time.Now(), patience(len(rest)))
 	calm := time.After(2*time.Minute + 20*time.Second) // until a link counts as not in use
 	say("fleet-first-sessions", took.Seconds(), "s", 0, len(rest), "all these agents start at once; their SyncTargets exist")
 
@@ -56,6 +56,11 @@ func TestFleet(t *testing.T) {
 	f.oneChange()
 	f.restart("fleet-back-after-kill", time.Second)
 	f.restart("fleet-back-after-outage", 40*time.Second)
+}
+
+// patience is how long so many agents may take to come: far longer than they should, since it is measured.
+func patience(agents int) time.Duration {
+	return 2*time.Minute + time.Duration(agents)*100*time.Millisecond
 }
 
 // say prints a figure; a goal of 0 is none.

@@ -235,7 +235,7 @@ func (f *fleet) restart(figure string, away time.Duration) {
 	began := time.Now()
 	f.center.start()
 	ready := time.Since(began)
-	took := f.allBack(f.agents, began, 3*time.Minute)
+	took := f.allBack(f.agents, began, patience(len(f.agents)))
 	time.Sleep(2 * time.Second) // what is sent needlessly comes now
 	commits, dials, most := f.counts()
 	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %d dials; "+
