@@ -32,8 +32,22 @@ const sharedSQL = `
 	CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL);
 	CREATE TABLE IF NOT EXISTS skerry_era (number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL);`
 
-// preparing is the advisory lock of what only one replica does at a time.
-const preparing = 0x736b65727279
+// Advisory locks: preparing is of what only one replica does at a time, and writing of a write until it is committed.
+const (
+	preparing = 0x736b65727279
+	writing   = preparing + 1
+)
+
+// orderedSQL lets revisions become visible in their order. PostgreSQL gives a row its number when it is written and shows it when it is committed, so that a later
+// number may be seen first: who lists then, and watches from there, would never be told of the earlier one. A trigger of the statement runs before the number is given.
+const orderedSQL = `
+	CREATE OR REPLACE FUNCTION skerry_in_order() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM pg_advisory_xact_lock(%d); RETURN NULL; END $$;
+	DO $$ BEGIN
+		IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'kine'::regclass AND tgname = 'skerry_in_order') THEN
+			CREATE TRIGGER skerry_in_order BEFORE INSERT ON kine FOR EACH STATEMENT EXECUTE FUNCTION skerry_in_order();
+		END IF;
+	END $$;`
 
 // openPostgres connects to a database, and makes it if it is not there.
 func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
@@ -247,6 +261,9 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		_, backend, err := drivers.New(run, &s.drivers, config)
 		if err != nil {
 			return fmt.Errorf("open the datastore at %s: %w", u.Host, err)
+		}
+		if _, err := s.shared.db.ExecContext(ctx, fmt.Sprintf(orderedSQL, int64(writing))); err != nil {
+			return fmt.Errorf("have revisions become visible in order in the datastore at %s: %w", u.Host, err)
 		}
 		if err := backend.Start(run); err != nil {
 			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)

@@ -166,3 +166,46 @@ func TestEndpointsThatCannotBeMeant(t *testing.T) {
 		}
 	}
 }
+
+// A write waits for one that has its revision and is not committed: nobody sees a revision before all earlier ones.
+func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
+	p := storetest.StartPostgres(t)
+	s := openShared(t, p)
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	tx, err := s.shared.db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	var early int64
+	if err := tx.QueryRowContext(ctx, `INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+		VALUES ('/registry/t/early', 1, 0, 0, 0, 0, 'v', NULL) RETURNING id`).Scan(&early); err != nil {
+		t.Fatal(err)
+	}
+	late := make(chan int64, 1)
+	go func() {
+		put, err := s.Client().OptimisticPut(ctx, "/registry/t/late", []byte("v"), 0, kubernetes.PutOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		late <- put.Revision
+	}()
+	for waits := 0; waits == 0; {
+		select {
+		case <-late:
+			t.Fatal("a write does not wait for one that has an earlier revision")
+		default:
+		}
+		if err := s.shared.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-late; got <= early {
+		t.Errorf("the later write has revision %d, the earlier one %d", got, early)
+	}
+}
