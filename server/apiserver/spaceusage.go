@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/store"
 )
 
@@ -157,13 +158,13 @@ func (u *spaceUsage) limit(w store.Write) {
 		return
 	}
 	s := u.of(w.Key.Name)
-	next := limits{objects: number(q["objects"]), crds: number(q["crds"]), perSecond: number(q["requestsPerSecond"])}
+	next := limits{objects: customize.Number(q["objects"]), crds: customize.Number(q["crds"]), perSecond: customize.Number(q["requestsPerSecond"])}
 	if text, ok := q["bytes"].(string); ok {
 		if n, err := resource.ParseQuantity(text); err == nil {
 			next.bytes = n.Value()
 		}
 	} else {
-		next.bytes = number(q["bytes"])
+		next.bytes = customize.Number(q["bytes"])
 	}
 	switch {
 	case next.perSecond == 0:
@@ -174,16 +175,6 @@ func (u *spaceUsage) limit(w store.Write) {
 		next.requests = rate.NewLimiter(rate.Limit(next.perSecond), int(2*next.perSecond))
 	}
 	s.limits, s.changed = next, true
-}
-
-func number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case float64:
-		return int64(n)
-	}
-	return 0
 }
 
 // reserve makes room for a new object, or refuses. The caller says afterwards at which revision it was written, 0 if it was not.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"time"
 
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -33,7 +34,7 @@ func (c conditions) with(n placement.Condition, generation int64, now time.Time)
 	}
 	old := c.get(n.Type)
 	if old != nil && old["status"] == status && old["reason"] == n.Reason && old["message"] == n.Message &&
-		number(old["observedGeneration"]) == generation {
+		customize.Number(old["observedGeneration"]) == generation {
 		return c, false
 	}
 	m := map[string]any{"type": n.Type, "status": status, "reason": n.Reason, "message": n.Message,

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -111,7 +112,7 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 	})
 	c.eventually("counts", func() bool {
 		o, _ := c.Get(context.Background(), pk, "")
-		return number(sub(sub(o, "status"), "targets")["available"]) == 1
+		return customize.Number(sub(sub(o, "status"), "targets")["available"]) == 1
 	})
 	c.put(pk, nil)
 	c.eventually("back on a, b kept", func() bool { return c.has("a", web) && c.has("b", web) })

@@ -137,7 +137,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
 	}
 	b, err := customize.Render(obj, mark.origin(k.Space, uid))
-	return b, number(meta["generation"]), err
+	return b, customize.Number(meta["generation"]), err
 }
 
 // Located tells where an object is. It is false for objects that are on no target.

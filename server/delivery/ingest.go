@@ -95,7 +95,7 @@ func (d *Delivery) renderFor(w store.Write, m *mark) rendering {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 		return rendering{}
 	}
-	h := store.HashBody(number(meta["generation"]), b)
+	h := store.HashBody(customize.Number(meta["generation"]), b)
 	d.bodies.put(w.Key, h, b)
 	content := fnv.New64a()
 	content.Write(b)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -32,7 +33,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 	meta := sub(obj, "metadata")
 	r := reading{
 		uid:        str(meta, "uid"),
-		generation: number(meta["generation"]),
+		generation: customize.Number(meta["generation"]),
 		labels:     labelsOf(sub(meta, "labels")),
 		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
 		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
@@ -53,7 +54,7 @@ func wantedReplicas(k store.Key, obj map[string]any) int64 {
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments", "apps/statefulsets", "apps/replicasets", "/replicationcontrollers":
 		if v, ok := sub(obj, "spec")["replicas"]; ok {
-			return number(v)
+			return customize.Number(v)
 		}
 		return 1
 	}
@@ -69,18 +70,4 @@ func sub(m map[string]any, field string) map[string]any {
 func str(m map[string]any, field string) string {
 	s, _ := m[field].(string)
 	return strings.Clone(s)
-}
-
-func number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case int:
-		return int64(n)
-	case int32:
-		return int64(n)
-	case float64:
-		return int64(n)
-	}
-	return 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -20,12 +19,11 @@ type control string
 
 // newControl returns a free address for a process's failpoints and the environment that makes the process listen there.
 func newControl() (control, []string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := drive.FreeAddress()
 	if err != nil {
-		return "", nil, fmt.Errorf("find a free port: %w", err)
+		return "", nil, err
 	}
-	defer l.Close()
-	return control(l.Addr().String()), []string{"GOFAIL_HTTP=" + l.Addr().String()}, nil
+	return control(address), []string{"GOFAIL_HTTP=" + address}, nil
 }
 
 func (c control) do(ctx context.Context, method, path, body string) (string, error) {
