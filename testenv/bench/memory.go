@@ -75,6 +75,22 @@ func withLive(ctx context.Context, pid int, address string) (m memory, err error
 	return m, lines.Err()
 }
 
+// liveHeap collects the garbage of a center and returns what its heap holds then, in KiB.
+func liveHeap(ctx context.Context, center *drive.Kube) (float64, error) {
+	profile, err := center.Do(ctx, "GET", "/debug/pprof/heap?gc=1&debug=1", "", nil)
+	if err != nil {
+		return 0, fmt.Errorf("read the profile of the heap: %w", err)
+	}
+	const name = "# HeapAlloc = "
+	for line := range strings.Lines(string(profile)) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok {
+			bytes, err := strconv.ParseFloat(text, 64)
+			return bytes / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("the profile of the heap has no line %q", name)
+}
+
 // settled returns the memory once it has been steady for a while: garbage is collected and returned only with time.
 func settled(ctx context.Context, pid int) (m memory, err error) {
 	last := memory{}
