@@ -5,10 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
@@ -16,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/k3s-io/kine/pkg/drivers"
 	_ "github.com/k3s-io/kine/pkg/drivers/pgsql" // registers the driver of the scheme postgres://
-	"github.com/k3s-io/kine/pkg/server"
 
 	"skerry.dev/skerry/store"
 )
@@ -25,7 +22,10 @@ import (
 var ErrEndpoint = errors.New("the datastore's endpoint must be postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 
 // postgres is a database that several replicas of a center share. It is used beside kine's own connections, for what is ours in it.
-type postgres struct{ db *sql.DB }
+type postgres struct {
+	db *sql.DB
+	connections
+}
 
 // sharedSQL makes our own tables, as prepareSQL does in a file.
 const sharedSQL = `
@@ -56,7 +56,7 @@ func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
 	if err != nil {
 		return nil, ErrEndpoint
 	}
-	p := &postgres{stdlib.OpenDB(*config)}
+	p := &postgres{db: stdlib.OpenDB(*config)}
 	err = p.db.PingContext(ctx)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == pgerrcode.InvalidCatalogName {
@@ -65,6 +65,10 @@ func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reach the datastore at %s: %w", u.Host, err), p.db.Close())
 	}
+	if p.connections, err = share(ctx, p.db); err != nil {
+		return nil, errors.Join(fmt.Errorf("ask the datastore at %s how many connections it allows: %w", u.Host, err), p.db.Close())
+	}
+	p.pool(p.db, p.ours)
 	return p, nil
 }
 
@@ -168,82 +172,6 @@ func (p *postgres) close() error {
 	return p.db.Close()
 }
 
-// sharedBackend is kine's backend of a database that others write to as well: what kine remembers of the newest revision is its own
-// writes' alone then.
-type sharedBackend struct {
-	server.Backend
-	db   *sql.DB
-	feed *feed
-}
-
-func (b *sharedBackend) CurrentRevision(ctx context.Context) (revision int64, err error) {
-	err = b.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
-	return revision, err
-}
-
-func (b *sharedBackend) published() *feed { return b.feed }
-
-// all begins to read what all replicas write from now on.
-func (b *sharedBackend) all(ctx context.Context) (<-chan []*server.Event, error) {
-	newest, err := b.CurrentRevision(ctx)
-	if err != nil {
-		return nil, err
-	}
-	result := b.Backend.Watch(ctx, "", "", newest+1)
-	b.feed.restart(newest)
-	return result.Events, nil
-}
-
-// publish gives watches what all replicas write, as kine's poll loop finds it, until run ends. Where that loses its place all watches end, and begin
-// again from what they have seen.
-func (b *sharedBackend) publish(run context.Context, events <-chan []*server.Event, log *slog.Logger) {
-	for {
-		for found := range events {
-			b.feed.publish(found)
-		}
-		if run.Err() != nil {
-			return
-		}
-		var err error
-		for events, err = b.all(run); err != nil; events, err = b.all(run) {
-			log.Warn("what other replicas write is not seen", "err", err)
-			select {
-			case <-time.After(time.Second):
-			case <-run.Done():
-				return
-			}
-		}
-	}
-}
-
-// past reads what was written to a range of keys after a revision, at least up to now.
-func (b *sharedBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	from := after
-	if from > 0 { // 0 is all there is
-		from++
-	}
-	result := b.Backend.Watch(ctx, key, end, from)
-	cancel() // it has been read, and no more is wanted
-	if result.CompactRevision != 0 {
-		return 0, nil, &compactedError{result.CurrentRevision, result.CompactRevision}
-	}
-	var past server.Events
-	for found := range result.Events {
-		past = append(past, found...)
-	}
-	select {
-	case err := <-result.Errorc:
-		return 0, nil, err
-	default:
-	}
-	if len(past) > 0 {
-		after = past[len(past)-1].KV.ModRevision
-	}
-	return after, past, nil
-}
-
 func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
@@ -258,6 +186,7 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		}
 		config := driverConfig(c.CompactInterval)
 		config.Endpoint = c.Endpoint
+		config.ConnectionPoolConfig = s.shared.poolConfig()
 		_, backend, err := drivers.New(run, &s.drivers, config)
 		if err != nil {
 			return fmt.Errorf("open the datastore at %s: %w", u.Host, err)
@@ -268,7 +197,7 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		if err := backend.Start(run); err != nil {
 			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)
 		}
-		b := &sharedBackend{Backend: backend, db: s.shared.db, feed: newFeed()}
+		b := &sharedBackend{Backend: backend, db: s.shared.db, feed: newFeed(), turns: make(chan struct{}, s.shared.writers)}
 		events, err := b.all(run)
 		if err != nil {
 			return fmt.Errorf("read the datastore at %s: %w", u.Host, err)

@@ -209,3 +209,59 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 		t.Errorf("the later write has revision %d, the earlier one %d", got, early)
 	}
 }
+
+// However many clients there are, two replicas open no more connections than their share, and nothing is refused for the want of one.
+func TestConnectionsAreBounded(t *testing.T) {
+	p := storetest.StartPostgres(t)
+	a, b := openShared(t, p), openShared(t, p)
+	defer a.Close()
+	defer b.Close()
+	allowed := 2 * (a.shared.ours + a.shared.kines)
+	if allowed >= 97 { // of 100, three are reserved
+		t.Fatalf("two replicas take %d connections", allowed)
+	}
+	var all sync.WaitGroup
+	for i := range 300 {
+		s := []*Store{a, b}[i%2]
+		all.Go(func() {
+			key := fmt.Sprintf("/registry/t/%d", i)
+			if put, err := s.Client().OptimisticPut(t.Context(), key, []byte("v"), 0, kubernetes.PutOptions{}); err != nil || !put.Succeeded {
+				t.Errorf("write %s: %v", key, err)
+			}
+			if _, err := s.Client().Client.Get(t.Context(), key); err != nil {
+				t.Errorf("read %s: %v", key, err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	most, open := 0, 0
+	for busy := true; busy; most = max(most, open) {
+		if err := a.shared.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'skerry'`).Scan(&open); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-done:
+			busy = false
+		default:
+		}
+	}
+	if most > allowed || most < 4 {
+		t.Errorf("%d connections were open at most, the share is %d", most, allowed)
+	}
+	for _, s := range []*Store{a, b} {
+		if most := s.shared.db.Stats().MaxOpenConnections; most != s.shared.ours {
+			t.Errorf("%d connections beside kine's, want %d", most, s.shared.ours)
+		}
+	}
+}
+
+func TestDivideConnections(t *testing.T) {
+	for allowed, want := range map[int]connections{
+		97: {6, 18, 9}, 1000: {16, 48, 24}, 20: {2, 6, 3}, 3: {2, 6, 3},
+	} {
+		if got := divide(allowed); got != want {
+			t.Errorf("of %d: %+v, want %+v", allowed, got, want)
+		}
+	}
+}
