@@ -4,10 +4,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"syscall"
 	"testing"
 	"time"
+
+	quicgo "github.com/quic-go/quic-go"
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -53,5 +56,37 @@ func TestWaitAfter(t *testing.T) {
 		if c.max > c.min && (len(spread) < 100 || longest < c.min+(c.max-c.min)/2) {
 			t.Errorf("%v: only %d different waits of 200, up to %s", c.err, len(spread), longest)
 		}
+	}
+}
+
+// A session whose place was taken by a connection that this site has given up comes again at once; two agents with one identity do not fight.
+func TestOutrunByAnOlderConnection(t *testing.T) {
+	u := &uplink{}
+	for i, c := range []struct {
+		forsaken time.Time
+		want     error
+	}{{time.Now(), errOutrun}, {time.Time{}, tunnel.ErrReplaced}, {time.Now().Add(-2 * tunnel.Idle), tunnel.ErrReplaced}} {
+		u.forsaken = c.forsaken
+		welcomed := make(chan struct{})
+		close(welcomed)
+		s := &session{welcomed: welcomed, err: tunnel.ErrReplaced}
+		u.Log = slog.New(slog.DiscardHandler)
+		if err := u.over(t.Context(), s); !errors.Is(err, c.want) {
+			t.Errorf("%d: %v, want %v", i, err, c.want)
+		}
+		if errors.Is(u.over(t.Context(), &session{welcomed: welcomed, err: tunnel.ErrReplaced}), errOutrun) {
+			t.Errorf("%d: another agent is taken for this one's older connection", i)
+		}
+	}
+}
+
+// A parent that lets nobody in at the moment says nothing of this site.
+func TestCrowdedParent(t *testing.T) {
+	crowded := fmt.Errorf("dial parent: %w", &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused})
+	if answered(crowded) || waitAfter(crowded, 1000, 0) > silentWait {
+		t.Error("a site waits for long because others were quicker")
+	}
+	if !answered(fmt.Errorf("dial parent: %w", &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ProtocolViolation})) {
+		t.Error("a parent's answer is taken for silence")
 	}
 }

@@ -15,6 +15,7 @@ type balancer struct {
 	address string
 
 	mu    sync.Mutex
+	to    string // where new connections lead
 	pairs []*passed
 }
 
@@ -28,7 +29,7 @@ func newBalancer(t *testing.T, c *center) *balancer {
 	t.Helper()
 	l, err := net.Listen("tcp", tunneltest.AnyPort())
 	must(t, err)
-	b := &balancer{address: l.Addr().String()}
+	b := &balancer{address: l.Addr().String(), to: c.address}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -36,7 +37,10 @@ func newBalancer(t *testing.T, c *center) *balancer {
 			if err != nil {
 				return
 			}
-			parent, err := net.Dial("tcp", c.address)
+			b.mu.Lock()
+			to := b.to
+			b.mu.Unlock()
+			parent, err := net.Dial("tcp", to)
 			if err != nil {
 				child.Close()
 				continue
@@ -80,6 +84,13 @@ func (p *passed) reset() {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		_ = conn.Close()
 	}
+}
+
+// lead passes new connections on to another center.
+func (b *balancer) lead(to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to = to
 }
 
 func (b *balancer) each(do func(*passed)) {

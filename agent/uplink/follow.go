@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// welcomeTime is how long a parent may take to let in a session that is to take over from another. Where there is no other it has twice as
-// long.
+// welcomeTime is how long a parent that is heard may take to let in a session that is to take over from another. Where there is no other it has twice
+// as long. One that is not heard is noticed by the pulse.
 const welcomeTime = 10 * time.Second
 
 // dialled is a connection that was dialled while a session runs.
@@ -41,6 +41,7 @@ func (u *uplink) second(ctx context.Context, why string, dial dialFunc) *second 
 	ctx, cancel := context.WithCancel(ctx)
 	d := &second{why: why, result: make(chan dialled, 1), cancel: cancel}
 	go func() {
+		defer cancel()
 		conn, way, err := dial(ctx)
 		d.result <- dialled{conn, way, err}
 	}()
@@ -56,42 +57,38 @@ func (d *second) drop() {
 }
 
 // follow goes along with a session. When its parent falls silent, calls after a restart, or may be reached over QUIC again, it
-// dials another connection meanwhile; the session goes on until the parent has let that one in. It returns the session that took over, or why
-// there is none.
+// dials another connection meanwhile; the session goes on until the parent has let that one in, or until that one stands when the parent has not let
+// the session in itself. It returns the session that took over, or why there is none.
 func (u *uplink) follow(ctx context.Context, s *session) (next *session, err error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	late := time.NewTimer(2 * welcomeTime)
 	defer late.Stop()
-	pulse, better := newPulse(time.Now(), u.patience), u.whenBetter(s)
+	pulse, better := u.listen(s), u.whenBetter(s)
 	defer func() { u.patience = pulse.patience }()
 	var other *second
 	var results <-chan dialled
+	finish := func() { other, results = nil, nil }
+	drop := func() {
+		if other != nil {
+			other.drop()
+			finish()
+		}
+	}
 	begin := func(why string, dial dialFunc) {
+		drop()
 		other = u.second(ctx, why, dial)
 		results = other.result
 	}
-	finish := func() { other, results = nil, nil }
-	used := u.uses()
-	isSilent := func() bool {
-		silent, ask := pulse.look(time.Now(), s.conn.Stats(), s.way.Transport == overQUIC, used())
-		if ask {
-			select {
-			case s.probe <- struct{}{}:
-			default: // it has not asked yet
-			}
-		}
-		return silent
-	}
+	// needed tells that nobody dials yet who helps where the session may be dead: over QUIC alone nobody may get through.
+	needed := func() bool { return other == nil || other.why == becauseBetter }
 	for {
 		select {
 		case <-s.done:
 			u.better.lasted(time.Since(s.began))
 			err := u.over(ctx, s)
-			if other == nil || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) {
-				if other != nil {
-					other.drop()
-				}
+			if needed() || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) {
+				drop()
 				return nil, err
 			}
 			if r := <-results; r.err == nil { // it is on its way already
@@ -100,23 +97,22 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 			return nil, err
 		case <-late.C:
 			if !s.letIn() {
-				s.end()
+				u.forsake(s)
 			}
 		case <-look.C:
-			silent := s.letIn() && isSilent()
+			silent := pulse.silent()
 			switch {
-			case silent && other == nil:
+			case silent && needed():
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
 				begin(becauseSilent, u.dial(longHandshake, pulse.heard, s.firstOnItsWay))
 			case !silent && other != nil && other.why == becauseSilent && pulse.stalled():
 				other.why = becauseStalled
 			case !silent && other != nil && other.why == becauseSilent:
-				other.drop()
-				finish()
+				drop()
 				pulse.wrong()
 			}
 		case <-u.woken:
-			if other == nil {
+			if needed() {
 				u.Log.Info("dialling the parent again beside the session", "why", becauseWoken)
 				begin(becauseWoken, u.dial(longHandshake, time.Now(), u.asRemembered))
 			}
@@ -128,7 +124,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case r := <-results:
 			why := other.why
 			finish()
-			if why == becauseSilent && r.err == nil && !isSilent() && !pulse.stalled() {
+			if why == becauseSilent && r.err == nil && !pulse.silent() && !pulse.stalled() {
 				r.conn.Close(nil) // it was heard again meanwhile
 				pulse.wrong()
 				continue
@@ -136,6 +132,10 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 			if r.err != nil {
 				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
 				continue
+			}
+			if !s.letIn() { // nothing of it is worth keeping, and the parent is not to take its hello for a newer one
+				u.forsake(s)
+				return u.start(ctx, r.conn, r.way, nil), nil
 			}
 			if next := u.replace(ctx, s, r); next != nil {
 				u.better.lasted(time.Since(s.began))
@@ -166,15 +166,24 @@ func (u *uplink) whenBetter(s *session) <-chan time.Time {
 // replace starts a session over the new connection. It returns nil, and leaves the old one as it is, when the parent does not let it in.
 func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session {
 	next := u.start(ctx, r.conn, r.way, old)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	patience := time.NewTimer(welcomeTime)
 	defer patience.Stop()
-	select {
-	case <-next.welcomed: // it ends the old one now
-		return next
-	case <-next.done:
-	case <-patience.C:
+	pulse, waits := u.listen(next), true
+	for waits {
+		select {
+		case <-next.welcomed: // it ends the old one now
+			return next
+		case <-look.C:
+			waits = !pulse.silent()
+		case <-next.done:
+			waits = false
+		case <-patience.C:
+			waits = false
+		}
 	}
-	next.stop()
+	u.forsake(next)
 	if next.letIn() {
 		return next
 	}

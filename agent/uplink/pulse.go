@@ -15,6 +15,8 @@ const (
 	// late after the outage as that was long.
 	longGap        = 3 * time.Second
 	repeatedSounds = 2
+	// soonAsked is how long nothing was heard when a parent that has not let this side in yet is asked for a sign of life: its answer is due.
+	soonAsked = time.Second
 	// attention is how long after its last use a link is asked for signs of life often: who has just changed something is waiting for
 	// more, and a link that nobody has used for longer costs a fourth.
 	attention = 2 * time.Minute
@@ -40,14 +42,39 @@ func newPulse(now time.Time, patience time.Duration) *pulse {
 
 // look tells whether the other side is silent now, and whether it is to be asked. used tells that something was to cross since the last look.
 func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, ask bool) {
+	patience := p.count(now, s)
+	if used {
+		p.used = now
+	}
+	unanswered := p.probed.After(p.heard)
+	if ask = !unanswered && now.Sub(p.used) < attention && now.Sub(p.heard) >= tunnel.KeepAlive; ask {
+		p.probed = now
+	}
+	silent = unanswered && now.Sub(p.probed) > patience || now.Sub(p.heard) > tunnel.IdleKeepAlive+patience || quic && p.repeats(now, patience)
+	return silent, ask
+}
+
+// lookBefore is look of a session that the parent has not let in yet. One that lets thousands in takes its time, so over QUIC only what is sent again
+// and again counts, which asks that parent nothing; TCP tells nobody what is acknowledged, and an unanswered question has twice the time.
+func (p *pulse) lookBefore(now time.Time, s tunnel.Stats, quic bool) (silent, ask bool) {
+	patience := p.count(now, s)
+	unanswered := p.probed.After(p.heard)
+	if ask = !unanswered && now.Sub(p.heard) >= soonAsked; ask {
+		p.probed = now
+	}
+	if quic {
+		return p.repeats(now, patience), ask
+	}
+	return unanswered && now.Sub(p.probed) > 2*patience, ask
+}
+
+// count notes what was sent and heard since the last look, and returns how long an answer may take.
+func (p *pulse) count(now time.Time, s tunnel.Stats) (patience time.Duration) {
 	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
 		p.heard, p.probed, p.asked = p.heard.Add(late), p.probed.Add(late), p.asked.Add(late)
 	}
 	p.looked = now
-	if used {
-		p.used = now
-	}
-	patience := max(p.patience, 4*s.RTT)
+	patience = max(p.patience, 4*s.RTT)
 	switch {
 	case s.ReceivedBytes != p.last.ReceivedBytes:
 		p.gap, p.heard, p.sounds = now.Sub(p.heard), now, 0
@@ -60,13 +87,12 @@ func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, as
 		}
 	}
 	p.last = s
-	unanswered := p.probed.After(p.heard)
-	if ask = !unanswered && now.Sub(p.used) < attention && now.Sub(p.heard) >= tunnel.KeepAlive; ask {
-		p.probed = now
-	}
-	silent = unanswered && now.Sub(p.probed) > patience || now.Sub(p.heard) > tunnel.IdleKeepAlive+patience ||
-		quic && p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
-	return silent, ask
+	return patience
+}
+
+// repeats tells that over QUIC something is sent again and again because nobody acknowledges it.
+func (p *pulse) repeats(now time.Time, patience time.Duration) bool {
+	return p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
 }
 
 // stalled tells, of a silent side that was heard again, whether the connection may still stand still for seconds.
@@ -74,3 +100,32 @@ func (p *pulse) stalled() bool { return p.gap > longGap }
 
 // wrong is called when a silent side was heard again.
 func (p *pulse) wrong() { p.patience = min(2*p.patience, longPatience) }
+
+// listener listens to the pulse of a session.
+type listener struct {
+	*pulse
+	s    *session
+	used func() bool
+}
+
+func (u *uplink) listen(s *session) listener {
+	return listener{newPulse(time.Now(), u.patience), s, u.uses()}
+}
+
+// silent tells whether the parent is not heard, and asks it when it is time.
+func (l listener) silent() bool {
+	stats, quic := l.s.conn.Stats(), l.s.way.Transport == overQUIC
+	var silent, ask bool
+	if l.s.letIn() {
+		silent, ask = l.look(time.Now(), stats, quic, l.used())
+	} else {
+		silent, ask = l.lookBefore(time.Now(), stats, quic)
+	}
+	if ask {
+		select {
+		case l.s.probe <- struct{}{}:
+		default: // it has not asked yet
+		}
+	}
+	return silent
+}

@@ -69,6 +69,12 @@ func (s *session) stop() {
 	<-s.done
 }
 
+// forsake ends a session that the parent has not let in. Its hello may still be on its way, or wait there.
+func (u *uplink) forsake(s *session) {
+	s.stop()
+	u.forsaken = time.Now()
+}
+
 func (s *session) letIn() bool {
 	select {
 	case <-s.welcomed:
@@ -78,8 +84,14 @@ func (s *session) letIn() bool {
 	}
 }
 
+// errOutrun ends a session whose place was taken by one that this site had forsaken before it.
+var errOutrun = errors.New("the parent let in an older connection of this site after a newer one")
+
 // over notes the end of a session that nothing takes the place of.
 func (u *uplink) over(ctx context.Context, s *session) error {
+	if errors.Is(s.err, tunnel.ErrReplaced) && time.Since(u.forsaken) < tunnel.Idle {
+		u.forsaken, s.err = time.Time{}, errOutrun
+	}
 	if s.letIn() {
 		u.failures, u.explained, u.heard = 0, nil, time.Now()
 		if ctx.Err() == nil {

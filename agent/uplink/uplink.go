@@ -102,6 +102,7 @@ type uplink struct {
 	failures int           // tries since the last session
 	patience time.Duration // with a silent parent; grows with false alarms
 	heard    time.Time     // when a session ended the last time
+	forsaken time.Time     // when a session was given up that the parent had not let in
 	better   retry         // when QUIC is tried again from TCP
 
 	secret secret

@@ -178,9 +178,21 @@ func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*a
 	return &out, nil
 }
 
+// connectTime bounds a connection, and again its handshake: what is sent into an outage is sent again ever more seldom, so a fresh try finds its end
+// sooner.
+const connectTime = 10 * time.Second
+
 // clientFor returns an HTTP client that follows no redirect, and the function that ends its connections.
 func clientFor(dial Dial, config *tls.Config) (*http.Client, func()) {
-	transport := &http.Transport{TLSClientConfig: config, DialContext: dial}
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, connectTime)
+		defer cancel()
+		return dial(ctx, network, address)
+	}
+	transport := &http.Transport{TLSClientConfig: config, DialContext: connect, TLSHandshakeTimeout: connectTime}
 	return &http.Client{Transport: transport, Timeout: 45 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, transport.CloseIdleConnections
 }

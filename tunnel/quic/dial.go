@@ -66,8 +66,9 @@ func listenForWake(ctx context.Context, transport *quicgo.Transport, on func([]b
 	}
 }
 
-// Answered tells whether a dial failed because of what the parent said, and not because nothing was heard of it.
+// Answered tells whether a dial failed because of what the parent said of this side, and not because nothing was heard of it, or because it lets nobody
+// in at the moment.
 func Answered(err error) bool {
 	var transport *quicgo.TransportError
-	return errors.As(err, &transport) && (transport.Remote || transport.ErrorCode.IsCryptoError())
+	return errors.As(err, &transport) && transport.ErrorCode != quicgo.ConnectionRefused && (transport.Remote || transport.ErrorCode.IsCryptoError())
 }

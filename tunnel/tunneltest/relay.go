@@ -12,10 +12,10 @@ import (
 // Relay is a stretch of network with faults: it passes UDP datagrams between a child and a parent, as a router with a NAT does.
 type Relay struct {
 	front *net.UDPConn
-	back  *net.UDPAddr
 	all   sync.WaitGroup
 
 	mu      sync.Mutex
+	back    *net.UDPAddr
 	faults  Faults
 	outside map[string]*net.UDPConn // by the child's address
 	closed  bool
@@ -31,6 +31,8 @@ type Faults struct {
 	Delay time.Duration
 	// MTU is the largest payload that passes; 0 is any.
 	MTU int
+	// Drop tells which datagrams are dropped, those of the child (up) or of the parent; nil drops none.
+	Drop func(up bool, datagram []byte) bool
 }
 
 // NewRelay passes on what comes to an address to the parent's. It ends with the test.
@@ -41,7 +43,7 @@ func NewRelay(t testing.TB, address string, parent net.Addr) *Relay {
 		t.Fatal(err)
 	}
 	r := &Relay{front: front.(*net.UDPConn), back: parent.(*net.UDPAddr), outside: map[string]*net.UDPConn{}}
-	r.all.Go(func() { r.carry(r.front, r.inward) })
+	r.all.Go(func() { r.carry(r.front, true, r.inward) })
 	t.Cleanup(func() {
 		r.mu.Lock()
 		r.closed = true
@@ -63,6 +65,14 @@ func (r *Relay) Set(f Faults) {
 	r.faults = f
 }
 
+// Lead passes on what comes from now on to another parent, which has the place of the one before.
+func (r *Relay) Lead(to net.Addr) {
+	r.mu.Lock()
+	r.back = to.(*net.UDPAddr)
+	r.mu.Unlock()
+	r.Rebind()
+}
+
 // Rebind forgets where children seemed to come from, as a NAT does: their next datagram comes from another port.
 func (r *Relay) Rebind() {
 	r.mu.Lock()
@@ -74,7 +84,7 @@ func (r *Relay) Rebind() {
 }
 
 // carry reads datagrams until the socket is closed.
-func (r *Relay) carry(from *net.UDPConn, pass func(datagram []byte, sender *net.UDPAddr)) {
+func (r *Relay) carry(from *net.UDPConn, up bool, pass func(datagram []byte, sender *net.UDPAddr)) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, sender, err := from.ReadFromUDP(buffer)
@@ -86,7 +96,7 @@ func (r *Relay) carry(from *net.UDPConn, pass func(datagram []byte, sender *net.
 		r.mu.Lock()
 		f := r.faults
 		r.mu.Unlock()
-		if f.Cut || rand.Float64() < f.Loss || f.MTU > 0 && n > f.MTU {
+		if f.Cut || rand.Float64() < f.Loss || f.MTU > 0 && n > f.MTU || f.Drop != nil && f.Drop(up, buffer[:n]) {
 			continue
 		}
 		datagram := append([]byte(nil), buffer[:n]...)
@@ -116,7 +126,7 @@ func (r *Relay) inward(datagram []byte, child *net.UDPAddr) {
 		}
 		r.outside[child.String()] = out
 		r.all.Go(func() {
-			r.carry(out, func(datagram []byte, _ *net.UDPAddr) { _, _ = r.front.WriteToUDP(datagram, child) })
+			r.carry(out, false, func(datagram []byte, _ *net.UDPAddr) { _, _ = r.front.WriteToUDP(datagram, child) })
 		})
 	}
 	_, _ = out.Write(datagram) // lost like any other when it fails
