@@ -83,7 +83,11 @@ func (s *Server) build() error {
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
 	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
-	d := &dispatch{crds: s.crds, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, log: s.config.Log}
+	statuses, endStatuses, err := newTargetStatus(s.storages)
+	if err != nil {
+		return err
+	}
+	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}
@@ -91,6 +95,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
+	s.generic.RegisterDestroyFunc(endStatuses)
 	if err := s.install(g, factory, p); err != nil {
 		return err
 	}

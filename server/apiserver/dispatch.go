@@ -13,6 +13,7 @@ import (
 // in, and hands the group skerry.dev to its server.
 type dispatch struct {
 	crds     *crdServers
+	statuses *targetStatus
 	metrics  http.Handler
 	profiles http.Handler
 	issuer   http.Handler
@@ -47,6 +48,8 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			serveOpenAPIv3(w, r, native, d.servers(r))
 		case path == openAPIv2Path:
 			serveOpenAPIv2(w, r, native, d.servers(r))
+		case d.statuses.takes(r):
+			d.statuses.serve(w, r)
 		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
 			if own := d.crds.forSpace(ownSpace); own != nil {
 				serveOwn(own, w, r)

@@ -36,12 +36,15 @@ func (d *Door) beat(now time.Time) {
 	for len(b.round) > 0 {
 		name := b.round[0]
 		b.round = b.round[1:]
-		if s := d.session(name); s != nil && now.Sub(s.shownAt) >= heartbeat {
+		if s := d.session(name); s != nil && s.silent(now) {
 			d.targets.touch(name)
 			return
 		}
 	}
 }
+
+// silent tells whether it is time for a heartbeat of a session.
+func (s *session) silent(now time.Time) bool { return now.Sub(s.written) >= heartbeat }
 
 // wrote notes how long writing a status took.
 func (b *beats) wrote(now time.Time, took time.Duration) {

@@ -76,15 +76,16 @@ type Authorities interface {
 
 // Door lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from the writes it is handed.
 type Door struct {
-	cfg     Config
-	client  func() (dynamic.Interface, error)
-	targets *targets
-	below   *below
-	meter   *traffic.Meter
-	usage   *usage
-	shared  *delta.Shared
-	roll    *roll
-	gate    *bucket
+	cfg      Config
+	client   func() (dynamic.Interface, error)
+	statuses func() (rest.Interface, error) // to write those of SyncTargets
+	targets  *targets
+	below    *below
+	meter    *traffic.Meter
+	usage    *usage
+	shared   *delta.Shared
+	roll     *roll
+	gate     *bucket
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -104,7 +105,8 @@ func New(cfg Config) *Door {
 	}
 	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
 		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, rotation: make(chan struct{}, 1),
-		client: sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) })}
+		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
+		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 }
 
 // Rest gives back memory that was of use for a moment only.

@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeAPI is as much of a kube API as the door talks to: objects by their path, merge patches with preconditions, status apart.
+// fakeAPI is as much of a kube API as the door talks to: objects by their path, merge patches with preconditions, statuses as a whole.
 type fakeAPI struct {
 	asked     atomic.Int64 // how often a standingDoor has counted objects
 	mu        sync.Mutex
 	objects   map[string]map[string]any
 	revision  int
-	statuses  int                                    // writes of a status that changed something
-	patches   int                                    // patches of a status, whatever they did
+	changes   int                                    // writes of a status that changed something
+	writes    int                                    // of a status, whatever they did
 	followers []*Door                                // are told of every write
 	meddle    func(r *http.Request, path string) int // a status code instead of the answer, 0 for none
 }
@@ -87,7 +87,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		answer(w, http.StatusOK, obj)
 	case r.Method == http.MethodPatch:
-		f.patch(w, path, status, obj, body)
+		f.patch(w, path, obj, body)
+	case r.Method == http.MethodPut && status:
+		f.putStatus(w, path, obj, body)
 	case r.Method == http.MethodDelete:
 		delete(f.objects, path)
 		f.tell(path, nil)
@@ -121,29 +123,53 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path string) {
 	answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": items})
 }
 
-func (f *fakeAPI) patch(w http.ResponseWriter, path string, status bool, old, patch map[string]any) {
-	meta, _ := patch["metadata"].(map[string]any)
-	for _, field := range []string{"resourceVersion", "uid"} {
-		if want, ok := meta[field]; ok && want != metaOf(old)[field] {
-			fail(w, http.StatusConflict)
-			return
-		}
+func (f *fakeAPI) patch(w http.ResponseWriter, path string, old, patch map[string]any) {
+	if conflicts(old, patch, "resourceVersion", "uid") {
+		fail(w, http.StatusConflict)
+		return
 	}
-	if status {
-		f.patches++
-		patch = map[string]any{"status": patch["status"]}
-	} else {
-		delete(patch, "status")
-	}
-	before, _ := json.Marshal(old)
-	obj := merge(old, patch).(map[string]any)
-	if after, _ := json.Marshal(obj); string(after) != string(before) {
-		if status {
-			f.statuses++
-		}
+	delete(patch, "status")
+	if obj := merge(old, patch).(map[string]any); encoded(obj) != encoded(old) {
 		f.put(path, obj)
 	}
 	answer(w, http.StatusOK, f.objects[path])
+}
+
+// putStatus replaces a status, of exactly the version of the object that it is made for.
+func (f *fakeAPI) putStatus(w http.ResponseWriter, path string, old, asked map[string]any) {
+	meta, _ := asked["metadata"].(map[string]any)
+	if meta["name"] == nil || meta["uid"] == nil || meta["resourceVersion"] == nil {
+		fail(w, http.StatusBadRequest)
+		return
+	}
+	if conflicts(old, asked, "name", "resourceVersion", "uid") {
+		fail(w, http.StatusConflict)
+		return
+	}
+	f.writes++
+	obj := merge(old, map[string]any{"status": nil}).(map[string]any)
+	obj["status"] = asked["status"]
+	if encoded(obj) != encoded(old) {
+		f.changes++
+		f.put(path, obj)
+	}
+	answer(w, http.StatusOK, f.objects[path])
+}
+
+// conflicts tells whether what is asked for names other metadata than there are.
+func conflicts(is, asked map[string]any, fields ...string) bool {
+	meta, _ := asked["metadata"].(map[string]any)
+	for _, field := range fields {
+		if want, ok := meta[field]; ok && want != metaOf(is)[field] {
+			return true
+		}
+	}
+	return false
+}
+
+func encoded(obj map[string]any) string {
+	b, _ := json.Marshal(obj)
+	return string(b)
 }
 
 // merge is RFC 7396; it changes neither of its arguments.

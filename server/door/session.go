@@ -46,8 +46,9 @@ type session struct {
 	shown    standing
 	counted  tunnel.Stats // the bytes that usage has, and what they were for
 	purposes [traffic.Transport + 1]int64
-	// shownAt is written by the goroutine of keepStatus alone, which alone uses looks: how many glances there were.
-	shownAt time.Time
+	// written is when the status was written, at first when the session began. It is of the goroutine of keepStatus alone, as is looks: how many glances
+	// there were.
+	written time.Time
 	looks   uint
 	stirs   atomic.Bool // something has happened to it, so that it is looked at in the next glance
 	unwatch func()      // ends the watch of feed
@@ -116,14 +117,25 @@ func (is standing) urgent(shown standing) bool {
 func (s *session) show(is standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown, s.shownAt = is, time.Now()
+	s.shown = is
 }
 
-// lastShown returns what the status says, and since when.
-func (s *session) lastShown() (standing, time.Time) {
+// lastShown returns what the status says.
+func (s *session) lastShown() standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.shown, s.shownAt
+	return s.shown
+}
+
+// introduction is how long a session may take to begin before its status says anything of it.
+const introduction = 5 * time.Second
+
+// introduces tells whether a session has only begun: its agent has not said yet how it is, or what it has. A moment later there is more to write, and
+// of thousands that come at once each would be written several times.
+func (s *session) introduces(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Sub(s.began) < introduction && (s.said == nil || s.acked.Incarnation != s.feed.Head().Incarnation)
 }
 
 // glance notes that what was to be sent at the glance before should be there by now.
@@ -140,7 +152,7 @@ const maxOrders = 8
 // serve begins the session of a connection, and calls done when nothing of it runs any more.
 func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
 	log := d.cfg.Log.With("target", s.target)
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{

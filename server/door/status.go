@@ -12,8 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel/work"
@@ -112,7 +110,7 @@ func (d *Door) look() {
 		s.glance()
 		known, _ := d.targets.get(s.target)
 		d.account(s, time.Now())
-		shown, _ := s.lastShown()
+		shown := s.lastShown()
 		is := d.stands(s)
 		switch {
 		case is.urgent(shown) || known.detach.waits():
@@ -151,7 +149,7 @@ func (d *Door) touchOldest(of []*session, n int) {
 }
 
 // older orders sessions by when their status was written.
-func older(a, b *session) int { return a.shownAt.Compare(b.shownAt) }
+func older(a, b *session) int { return a.written.Compare(b.written) }
 
 func (d *Door) current() map[string]*session {
 	d.mu.Lock()
@@ -165,12 +163,17 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	if !ok {
 		return nil
 	}
-	st, before, began := known.object.DeepCopy(), &known.object.Status, time.Now()
-	budget(st, known.link, d.link(name, time.Now()))
-	s := d.session(name)
+	s, began := d.session(name), time.Now()
+	if s != nil && s.introduces(began) {
+		d.targets.failed(name) // so that it is looked at again in a glance
+		return nil
+	}
+	st, before := known.object.DeepCopy(), &known.object.Status
+	budget(st, known.link, d.link(name, began))
+	pulse := func() {}
 	switch {
 	case s != nil:
-		present(st, s, d.stands(s), d.account(s, time.Now()))
+		pulse = present(st, s, d.stands(s), d.account(s, began))
 	case isRevoked(known.object, known.key):
 		absent(st)
 		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets no session and no certificate; "+
@@ -185,41 +188,41 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 		}
 	}
 	d.sayDetaching(st, s)
-	if equality.Semantic.DeepEqual(*before, st.Status) {
+	same := equality.Semantic.DeepEqual(*before, st.Status)
+	if !same || s != nil && s.silent(began) {
+		pulse()
+	}
+	if same && equality.Semantic.DeepEqual(*before, st.Status) {
 		return nil
 	}
-	patch, err := statusPatch(st, before)
+	body, err := statusBody(st)
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
-	client, err := d.client()
+	api, err := d.statuses()
 	if err != nil {
 		return err
 	}
-	_, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"}, "status")
+	err = api.Put().AbsPath(statusPath(name)...).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
 	d.beats.wrote(time.Now(), time.Since(began))
+	if s != nil && err == nil {
+		s.written = time.Now()
+	}
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// statusPatch is a merge patch to the new status. It names the object that it was made for, and says which fields are empty now.
-func statusPatch(st *v1alpha1.SyncTarget, before *v1alpha1.SyncTargetStatus) ([]byte, error) {
-	now, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&st.Status)
-	if err != nil {
-		return nil, err
-	}
-	old, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
-	if err != nil {
-		return nil, err
-	}
-	for field := range old {
-		if _, ok := now[field]; !ok {
-			now[field] = nil
-		}
-	}
-	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": now})
+// statusPath is where the status of a target is written as a whole, which the kube API does for little (apiserver/targetstatus.go).
+func statusPath(name string) []string {
+	return []string{"apis", syncTargets.Group, syncTargets.Version, syncTargets.Resource, name, "status"}
+}
+
+// statusBody is what is written there. It names the object that the status was made for, and the version of it.
+func statusBody(st *v1alpha1.SyncTarget) ([]byte, error) {
+	return json.Marshal(map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "SyncTarget",
+		"metadata": map[string]any{"name": st.Name, "uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": &st.Status})
 }
 
 // disconnected tells whether a session of the target ended since this center started, and when it was last heard of.
@@ -240,12 +243,9 @@ func seen(st *v1alpha1.SyncTarget, at time.Time) bool {
 	return true
 }
 
-func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) {
+// present says what there is to say of a connected target, but for what changes all the time: that is what pulse adds, where the status is written anyway.
+func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) (pulse func()) {
 	status := &st.Status
-	if seen(st, time.Now()) {
-		// These change all the time; they go with what is written anyway.
-		status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
-	}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
 	if identity := s.identity(); identity != nil {
 		status.Identity = identity
@@ -269,6 +269,11 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, "Behind", "changes are on their way to the target")
 	}
 	s.show(is)
+	return func() {
+		if seen(st, time.Now()) {
+			status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
+		}
+	}
 }
 
 // unkept says that reports of a target are not kept, because they would take more of the center's disk than a target may.

@@ -35,10 +35,10 @@ func says(s v1alpha1.SyncTargetStatus, kind, want string) bool {
 	return c != nil && string(c.Status) == status && (reason == "" || c.Reason == reason)
 }
 
-func (f *fakeAPI) count() (patches, changes int) {
+func (f *fakeAPI) count() (writes, changes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.patches, f.statuses
+	return f.writes, f.changes
 }
 
 func TestStatusOfASession(t *testing.T) {
@@ -63,10 +63,10 @@ func TestStatusOfASession(t *testing.T) {
 	c.objects.Store(0)
 	c.door.session("paris").stir() // the feed has changed, else the number would not
 	within(t, "no objects any more", func() bool { return status().Objects == 0 })
-	patches, _ := c.api.count()
+	writes, _ := c.api.count()
 	time.Sleep(3 * glance)
-	if now, _ := c.api.count(); now != patches {
-		t.Errorf("%d writes of a status that did not change", now-patches)
+	if now, _ := c.api.count(); now != writes {
+		t.Errorf("%d writes of a status that did not change", now-writes)
 	}
 	c.unkept.Store(4)
 	c.door.Touch("paris")
@@ -141,7 +141,7 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 		failures := 3
 		c.api.mu.Lock()
 		c.api.meddle = func(r *http.Request, path string) int {
-			if r.Method == http.MethodPatch && path == targetsPath+"/paris" && failures > 0 {
+			if r.Method == http.MethodPut && path == targetsPath+"/paris" && failures > 0 {
 				failures--
 				return code
 			}
@@ -213,8 +213,8 @@ func TestHeartbeat(t *testing.T) {
 				t.Errorf("at %s %+v went down, a kilobyte a second", time.Now(), is)
 			}
 		}
-		if patches, changes := api.count(); patches > 12 || changes != patches {
-			t.Errorf("%d writes in 10 minutes, %d of them changed something", patches, changes)
+		if writes, changes := api.count(); writes > 12 || changes != writes {
+			t.Errorf("%d writes in 10 minutes, %d of them changed something", writes, changes)
 		}
 		stop()
 	})
@@ -263,15 +263,13 @@ func TestTouchesAreNotLost(t *testing.T) {
 	<-done
 }
 
-// Status that was made for an object is not written into another of its name.
-func TestStatusPatchNamesItsObject(t *testing.T) {
+// A status is written for one version of one object, and as a whole: what it does not say is gone.
+func TestStatusBodyNamesItsObject(t *testing.T) {
 	seen := metav1.NewTime(time.Unix(1764000000, 0))
-	before := v1alpha1.SyncTargetStatus{Relay: true, Objects: 4, AgentVersion: "v1", LastSeen: &seen}
-	st := v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "5"}, Status: v1alpha1.SyncTargetStatus{LastSeen: &seen}}
-	patch, err := statusPatch(&st, &before)
+	body, err := statusBody(&v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{Name: "paris", UID: "u", ResourceVersion: "5"}, Status: v1alpha1.SyncTargetStatus{LastSeen: &seen}})
 	must(t, err)
-	if want := `{"metadata":{"resourceVersion":"5","uid":"u"},"status":{"agentVersion":null,"lastSeen":"2025-11-24T16:00:00Z","objects":null,"relay":null}}`; string(patch) != want {
-		t.Errorf("patch %s", patch)
+	if want := `{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":"paris","resourceVersion":"5","uid":"u"},"status":{"lastSeen":"2025-11-24T16:00:00Z"}}`; string(body) != want {
+		t.Errorf("body %s", body)
 	}
 }
 
@@ -306,8 +304,8 @@ func TestManyStatusesLeaveTime(t *testing.T) {
 			if took := time.Since(began); took != time.Duration(n)*each {
 				t.Errorf("%d statuses took %s, want %s", n, took, time.Duration(n)*each)
 			}
-			if patches, _ := api.count(); patches != n {
-				t.Errorf("%d writes for %d targets", patches, n)
+			if writes, _ := api.count(); writes != n {
+				t.Errorf("%d writes for %d targets", writes, n)
 			}
 		}
 	})

@@ -108,7 +108,7 @@ type BytesToday struct {
 }
 
 // BytesByPurpose is what crossed a link, both directions together. The names are those of the label of the metric skerry_link_bytes_total;
-// none is left out, so that a merge patch sets what is 0 again.
+// none is left out: 0 is told, too.
 type BytesByPurpose struct {
 	// Control is what agent and center say about the session: hello, conditions, orders, certificates.
 	Control int64 `json:"control"`
@@ -184,7 +184,7 @@ type SyncTargetHeld struct {
 	Accept string `json:"accept"`
 }
 
-// SyncTargetBelow is what a relay says of the sites below it. None of its fields is left out, so that a merge patch takes away what is no more.
+// SyncTargetBelow is what a relay says of the sites below it. None of its fields is left out.
 type SyncTargetBelow struct {
 	// Troubled is how many of them hold something back, or say otherwise that they are not as they should be.
 	Troubled int32 `json:"troubled"`

@@ -1,0 +1,74 @@
+package door
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
+)
+
+// comes begins a session of a target in place of the one that there was.
+func comes(door *Door, target string) *session {
+	old := door.session(target)
+	s := &session{target: target, conn: old.conn, began: time.Now(), written: time.Now(), use: tunnel.NewUse(tunnel.Link{})}
+	s.watches(old.feed)
+	door.mu.Lock()
+	door.sessions[target] = s
+	door.mu.Unlock()
+	door.targets.touch(target)
+	return s
+}
+
+// A site that comes has its status written once, when it has said how it is and what it has; one that comes back as it was does not before its heartbeat.
+func TestASiteThatComesIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI()
+		door, feed, stop := standingDoor(t, api, api, "paris")
+		introduce := func(s *session) {
+			time.Sleep(2 * glance)
+			s.say(tunnel.Said{}, 0, door.cfg.Log)
+			door.targets.touch("paris")
+			time.Sleep(2 * glance)
+			if s.acknowledged(feed.Head()) {
+				door.targets.touch("paris")
+			}
+			time.Sleep(2 * glance)
+		}
+		writes := func() int { n, _ := api.count(); return n }
+		introduce(comes(door, "paris"))
+		if n := writes(); n != 1 || !says(api.status(t, "paris"), v1alpha1.ConditionSynced, "True") || api.status(t, "paris").LastSeen == nil {
+			t.Errorf("%d writes for a site that came; it says %+v", n, api.status(t, "paris"))
+		}
+		time.Sleep(10 * heartbeat) // so that what was said of the last contact is old
+		before := writes()
+		introduce(comes(door, "paris"))
+		if n := writes(); n != before {
+			t.Errorf("%d writes for a site that came back as it was", n-before)
+		}
+		time.Sleep(heartbeat)
+		if n := writes(); n != before+1 {
+			t.Errorf("%d writes in its first minute, one is its heartbeat", n-before)
+		}
+		stop()
+	})
+}
+
+// An agent that never says how it is does have a session.
+func TestASilentAgentIsConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI()
+		door, _, stop := standingDoor(t, api, api, "paris")
+		comes(door, "paris")
+		time.Sleep(introduction - glance)
+		if n, _ := api.count(); n != 0 {
+			t.Errorf("%d writes before the agent has said anything", n)
+		}
+		time.Sleep(2*glance + settle)
+		if !says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True") {
+			t.Errorf("it says %+v", api.status(t, "paris"))
+		}
+		stop()
+	})
+}
