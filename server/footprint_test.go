@@ -12,7 +12,8 @@ func TestHeapGrowsWithWhatIsAllocated(t *testing.T) {
 	}{
 		{0, 0, calmPercent},
 		{0, 100 * mib, calmPercent},
-		{1 * mib, 100 * mib, calmPercent},
+		{1 * mib / 2, 100 * mib, calmPercent},
+		{1 * mib, 100 * mib, 15},
 		{2 * mib, 100 * mib, 30},
 		{3 * mib, 100 * mib, 45},
 		{100 * mib, 100 * mib, 50},
@@ -57,5 +58,48 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	fixed.spread(100_000)
 	if inForce != 70 {
 		t.Errorf("GOGC says 70 %%, it is %d", inForce)
+	}
+}
+
+// While sessions come in a crowd the heap is collected early, from the moment on when they are one, and for a while after the last; a few change nothing.
+func TestCrowdKeepsTheHeapDense(t *testing.T) {
+	t.Setenv("GOGC", "")
+	inForce := 50
+	put := func(percent int) int {
+		before := inForce
+		inForce = percent
+		return before
+	}
+	var gc pacing
+	gc.arrives() // nothing is known yet
+	gc.begin(put)
+	busy := func(seconds int) {
+		for range seconds {
+			gc.tick(gc.last + 1<<32)
+		}
+	}
+	busy(1)
+	for range 2 * crowd {
+		for range crowd - 1 {
+			gc.arrives()
+		}
+		busy(1)
+	}
+	if inForce != 50 {
+		t.Fatalf("a busy heap to which few come may grow by %d %%, want 50", inForce)
+	}
+	for range crowd {
+		gc.arrives()
+	}
+	if inForce != crowdPercent {
+		t.Fatalf("a busy heap may grow by %d %% when a crowd comes, want %d", inForce, crowdPercent)
+	}
+	busy(crowdTime)
+	if inForce != crowdPercent {
+		t.Errorf("a busy heap may grow by %d %% when a crowd has just come, want %d", inForce, crowdPercent)
+	}
+	busy(1)
+	if inForce != 50 {
+		t.Errorf("a busy heap may grow by %d %% when the crowd is there, want 50", inForce)
 	}
 }

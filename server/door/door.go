@@ -57,6 +57,8 @@ type Config struct {
 	Reports func(target string) int
 	Unkept  func(target string) int
 	Forget  func(target string)
+	// Arrives is called for each connection that a session is to begin on. It may be nil.
+	Arrives func()
 	// Metrics is where the door registers what it counts; nil counts for nobody.
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
@@ -161,6 +163,9 @@ func (d *Door) accept(ctx context.Context, next func(context.Context) (tunnel.Co
 			return nil
 		case err != nil:
 			return fmt.Errorf("accept an agent: %w", err)
+		}
+		if d.cfg.Arrives != nil {
+			d.cfg.Arrives()
 		}
 		running.Add(1)
 		d.serve(ctx, conn, running.Done)
