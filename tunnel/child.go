@@ -96,13 +96,13 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 // reasonTime is how long a child waits for the reason of a broken stream.
 const reasonTime = 200 * time.Millisecond
 
-// whyEnded prefers the reason that the other side gave over the error that it caused here.
+// whyEnded prefers the reason that the other side gave, and its silence, over the error that it caused here.
 func whyEnded(conn Conn, err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) {
 		return err
 	}
-	if why := conn.Err(); why != nil && CodeOf(why) != 0 {
+	if why := conn.Err(); why != nil && (CodeOf(why) != 0 || silent(why)) {
 		return why
 	}
 	return err

@@ -19,6 +19,13 @@ const (
 	waitingInterval = 20 * time.Second
 )
 
+// fillBytes is how long a word within the connection is that is to be answered at once: what comes in a smaller packet a parent that has begun anew does not answer,
+// because that could be such an answer itself (RFC 9000, 10.3).
+const fillBytes = 24
+
+// asker is a Conn that asks for signs of life beside what it carries, and tells when something must cross within it.
+type asker interface{ Asks() <-chan struct{} }
+
 // tend keeps the credentials fresh, says what waits, and asks for signs of life.
 func (c *child) tend(ctx context.Context) error {
 	renew := time.NewTimer(0)
@@ -26,6 +33,10 @@ func (c *child) tend(ctx context.Context) error {
 	renew.Stop() // it runs from the welcome on
 	look, waiting := time.NewTicker(waitingInterval), int64(0)
 	defer look.Stop()
+	var asks <-chan struct{}
+	if a, ok := c.conn.(asker); ok {
+		asks = a.Asks()
+	}
 	for {
 		var err error
 		select {
@@ -40,6 +51,10 @@ func (c *child) tend(ctx context.Context) error {
 				waiting = c.terms.Waiting()
 				err = c.control.sendBytes(typeWaiting, waitingPayload(waiting))
 			}
+		case <-asks:
+			waiting = c.terms.Waiting()
+			payload := waitingPayload(waiting)
+			err = c.control.sendBytes(typeWaiting, append(payload, make([]byte, fillBytes-len(payload))...))
 		case w := <-c.welcomed:
 			if w.RenewOnly {
 				return c.renewExpired(ctx)

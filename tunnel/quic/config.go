@@ -6,12 +6,10 @@ import (
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
-
-	"skerry.dev/skerry/tunnel"
 )
 
 // A child says itself how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little
-// memory. A child asks for a sign of life long before a connection has been silent for tunnel.Idle, see tunnel.IdleKeepAlive.
+// memory.
 const handshakeIdle = 5 * time.Second
 
 // packetSize is the largest payload of a datagram, the least that QUIC allows: there are paths that lose anything larger without a word, and
@@ -31,7 +29,7 @@ const maxStreamsOfParent = 1024
 func common() *quicgo.Config {
 	return &quicgo.Config{
 		HandshakeIdleTimeout:           handshakeIdle,
-		MaxIdleTimeout:                 tunnel.Idle,
+		MaxIdleTimeout:                 quicIdle,
 		InitialStreamReceiveWindow:     streamWindow,
 		MaxStreamReceiveWindow:         streamWindow,
 		InitialConnectionReceiveWindow: connectionWindow,
@@ -47,7 +45,7 @@ func childConfig(handshakeIdle time.Duration) *quicgo.Config {
 	if handshakeIdle > 0 {
 		c.HandshakeIdleTimeout = handshakeIdle
 	}
-	c.KeepAlivePeriod = tunnel.IdleKeepAlive
+	c.KeepAlivePeriod = quicKeepAlive
 	c.MaxIncomingStreams = maxStreamsOfParent
 	return c
 }

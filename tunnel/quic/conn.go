@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	quicgo "github.com/quic-go/quic-go"
 
@@ -18,16 +19,20 @@ const streamCancelled quicgo.StreamErrorCode = 1
 const maxReason = 256
 
 type conn struct {
-	quic *quicgo.Conn
-	peer tunnel.Identity
+	quic   *quicgo.Conn
+	peer   tunnel.Identity
+	secret secret
+	asks   chan struct{} // of a child's
+	silent atomic.Bool   // it was ended because nothing came
+
+	// bytes of signs of life
+	sent, received atomic.Uint64
 }
 
-// newConn takes over a connection. release frees what it alone used when it has ended: a child's socket.
-func newConn(q *quicgo.Conn, peer tunnel.Identity, release func()) *conn {
-	if release != nil {
-		context.AfterFunc(q.Context(), release)
-	}
-	return &conn{quic: q, peer: peer}
+// newConn takes over a connection whose handshake is done.
+func newConn(q *quicgo.Conn, peer tunnel.Identity) (*conn, error) {
+	s, err := secretOf(q)
+	return &conn{quic: q, peer: peer, secret: s}, err
 }
 
 func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
@@ -54,12 +59,27 @@ func (c *conn) RemoteAddr() net.Addr { return c.quic.RemoteAddr() }
 
 func (c *conn) Stats() tunnel.Stats {
 	s := c.quic.ConnectionStats()
-	return tunnel.Stats{SentBytes: s.BytesSent, ReceivedBytes: s.BytesReceived, RTT: s.SmoothedRTT}
+	return tunnel.Stats{SentBytes: s.BytesSent + c.sent.Load(), ReceivedBytes: s.BytesReceived + c.received.Load(), RTT: s.SmoothedRTT}
+}
+
+// Asks tells when something must cross within the connection, because what crosses beside it was not answered, or shows that this side has moved. It is nil
+// at a parent. See tunnel.ServeChild.
+func (c *conn) Asks() <-chan struct{} { return c.asks }
+
+// ask has something cross within the connection.
+func (c *conn) ask() {
+	select {
+	case c.asks <- struct{}{}:
+	default: // it has not crossed yet
+	}
 }
 
 func (c *conn) Done() <-chan struct{} { return c.quic.Context().Done() }
 
 func (c *conn) Err() error {
+	if c.silent.Load() { // its streams fail before it is done
+		return &quicgo.IdleTimeoutError{}
+	}
 	if c.quic.Context().Err() == nil {
 		return nil
 	}
@@ -69,6 +89,12 @@ func (c *conn) Err() error {
 		return tunnel.ReasonOf(uint64(closed.ErrorCode), closed.ErrorMessage)
 	}
 	return err
+}
+
+// expire ends a connection that is silent, as QUIC's idle timeout would. The peer may still hear us.
+func (c *conn) expire() {
+	c.silent.Store(true)
+	_ = c.quic.CloseWithError(0, "nothing was heard for "+tunnel.Idle.String())
 }
 
 func (c *conn) Close(reason error) error {

@@ -21,7 +21,7 @@ type DialConfig struct {
 	TLS *tls.Config
 	// HandshakeIdle is how long the parent may be silent while the connection is made; 0 means 5 s. The whole takes at most twice as long.
 	HandshakeIdle time.Duration
-	// OnWake is called with each datagram that the parent sent outside of the connection, see Listener.Wake; nil ignores them.
+	// OnWake is called with each call of the parent's that comes beside the connection, see Listener.Wake, by who reads the socket: it must not wait. Nil ignores them.
 	OnWake func(datagram []byte)
 	Log    *slog.Logger
 }
@@ -36,34 +36,35 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 	if err != nil {
 		return nil, fmt.Errorf("dial parent: %w", err)
 	}
-	transport := &quicgo.Transport{Conn: socket}
-	var listening sync.WaitGroup
-	release := func() {
-		_ = transport.Close()
-		_ = socket.Close()
-		listening.Wait()
-	}
-	q, err := transport.Dial(ctx, remote, cfg.TLS, childConfig(cfg.HandshakeIdle))
+	c, err := dialOver(ctx, socket, remote, cfg)
 	if err != nil {
-		release()
+		_ = socket.Close()
 		return nil, fmt.Errorf("dial parent: %w", err)
 	}
-	if cfg.OnWake != nil {
-		listening.Go(func() { listenForWake(q.Context(), transport, cfg.OnWake) })
-	}
-	return newConn(q, tunnel.Identity{}, release), nil
+	return c, nil
 }
 
-// listenForWake hands over what is no QUIC packet until the connection ends.
-func listenForWake(ctx context.Context, transport *quicgo.Transport, on func([]byte)) {
-	buffer := make([]byte, maxWake)
-	for {
-		n, _, err := transport.ReadNonQUICPacket(ctx, buffer)
-		if err != nil {
-			return
-		}
-		on(buffer[:n])
+// dialOver dials over a socket, which ends with the connection.
+func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg DialConfig) (*conn, error) {
+	b := newBeat(cfg.OnWake, func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) }) // lost like any other when it fails
+	transport := &quicgo.Transport{Conn: beside(packet, b.take)}
+	q, err := transport.Dial(ctx, remote, cfg.TLS, childConfig(cfg.HandshakeIdle))
+	if err != nil {
+		return nil, errors.Join(err, transport.Close())
 	}
+	c, err := newConn(q, tunnel.Identity{})
+	if err != nil {
+		return nil, errors.Join(err, c.Close(nil), transport.Close())
+	}
+	c.asks = make(chan struct{}, 1)
+	var beating sync.WaitGroup
+	beating.Go(func() { b.run(c) })
+	context.AfterFunc(q.Context(), func() {
+		_ = transport.Close()
+		_ = packet.Close()
+		beating.Wait()
+	})
+	return c, nil
 }
 
 // Answered tells whether a dial failed because of what the parent said of this side, and not because nothing was heard of it, or because it lets nobody

@@ -3,7 +3,7 @@ package quic
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
+	"errors"
 	"net"
 
 	quicgo "github.com/quic-go/quic-go"
@@ -19,13 +19,44 @@ func Packets(c tunnel.Conn) (sent, received uint64) {
 
 // DialOver is Dial over a socket that a test has made.
 func DialOver(ctx context.Context, socket net.PacketConn, to net.Addr, config *tls.Config) (tunnel.Conn, error) {
-	transport := &quicgo.Transport{Conn: socket}
-	q, err := transport.Dial(ctx, to, config, childConfig(0))
-	if err != nil {
-		return nil, fmt.Errorf("dial parent: %w", err)
-	}
-	return newConn(q, tunnel.Identity{}, func() { _ = transport.Close() }), nil
+	return dialOver(ctx, socket, to, DialConfig{TLS: config})
 }
 
-// SignBytes is signBytes.
-const SignBytes = signBytes
+// The sizes of signs of life.
+const (
+	QuestionBytes uint64 = questionBytes
+	AnswerBytes   uint64 = answerBytes
+)
+
+// DialAsBefore is DialOver of a child that knows no signs of life beside QUIC.
+func DialAsBefore(ctx context.Context, socket net.PacketConn, to net.Addr, config *tls.Config) (tunnel.Conn, error) {
+	c := childConfig(0)
+	c.MaxIdleTimeout, c.KeepAlivePeriod = tunnel.Idle, tunnel.IdleKeepAlive
+	transport := &quicgo.Transport{Conn: socket}
+	q, err := transport.Dial(ctx, to, config, c)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(q.Context(), func() { _ = transport.Close() })
+	return &conn{quic: q}, nil
+}
+
+// AsBefore makes a listener one of a parent that knows no signs of life beside QUIC. It has no connections yet.
+func (l *Listener) AsBefore(packet net.PacketConn, config *tls.Config) error {
+	if err := errors.Join(l.quic.Close(), l.transport.Close()); err != nil {
+		return err
+	}
+	c := parentConfig()
+	c.MaxIdleTimeout = tunnel.Idle
+	l.transport = &quicgo.Transport{Conn: packet}
+	var err error
+	l.quic, err = l.transport.Listen(config, c)
+	return err
+}
+
+// Strange is how many datagrams that are no signs of life came, and Heard how many connections are heard.
+func (l *Listener) Strange() (strange uint64, heard int) {
+	l.hearing.mu.Lock()
+	defer l.hearing.mu.Unlock()
+	return l.hearing.strange, len(l.hearing.heard)
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 
 	quicgo "github.com/quic-go/quic-go"
 
@@ -32,6 +33,9 @@ type Listener struct {
 	transport *quicgo.Transport
 	quic      *quicgo.Listener
 	shaking   *handshakes
+	hearing   *hearing
+	stop      context.CancelFunc
+	all       sync.WaitGroup
 	log       *slog.Logger
 }
 
@@ -44,8 +48,8 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if cfg.Limits == (Limits{}) {
 		cfg.Limits = DefaultLimits
 	}
-	shaking := newHandshakes(cfg.Limits)
-	transport := &quicgo.Transport{Conn: gathering(cfg.Packet), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
+	shaking, hearing := newHandshakes(cfg.Limits), newHearing()
+	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.take), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
@@ -56,7 +60,10 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}
-	return &Listener{transport: transport, quic: q, shaking: shaking, log: cfg.Log}, nil
+	ctx, stop := context.WithCancel(context.Background())
+	l := &Listener{transport: transport, quic: q, shaking: shaking, hearing: hearing, stop: stop, log: cfg.Log}
+	l.all.Go(func() { hearing.run(ctx) })
+	return l, nil
 }
 
 // Accept returns the next child whose certificate was verified and names a target.
@@ -73,11 +80,22 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 			_ = q.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)), "not an agent's certificate")
 			continue
 		}
-		return newConn(q, peer, nil), nil
+		c, err := newConn(q, peer)
+		if err == nil {
+			err = l.hearing.begin(c)
+		}
+		if err != nil {
+			l.log.Warn("a connection was refused", "from", q.RemoteAddr(), "err", err)
+			_ = c.Close(nil)
+			continue
+		}
+		return c, nil
 	}
 }
 
 // Close stops accepting and ends the connections that are open.
 func (l *Listener) Close() error {
+	l.stop()
+	l.all.Wait()
 	return errors.Join(l.quic.Close(), l.transport.Close())
 }

@@ -2,90 +2,106 @@ package quic
 
 import (
 	"net"
-	"sync"
-	"time"
 
 	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
 )
 
-const (
-	// connectionIDBytes is how long the IDs are that quic-go gives to the connections of a listener.
-	connectionIDBytes = 4
-	// signBytes is the size of a child's sign of life: the smallest packet that QUIC knows, with room for a PING and for no acknowledgement and no data,
-	// which are larger. It is the first byte, the connection's ID, a packet number and frames of 4 bytes together, and what seals it.
-	signBytes = 1 + connectionIDBytes + 4 + 16
-	// signsTogether is how long a sign of life may wait for others. It is a bit more than the time after which QUIC acknowledges a packet alone (25 ms), so that
-	// those before are answered when the next ones are read.
-	signsTogether = 25*time.Millisecond + 500*time.Microsecond
-)
+// take is given each datagram that is no QUIC packet, by the goroutine that reads the socket: it must not wait, and must not keep the datagram. What it returns
+// is sent back to where that came from.
+type take func(datagram []byte, from net.Addr) (answer []byte)
 
-// socket is the UDP socket of a center with thousands of sites. What they cost when nothing happens is that each of their signs of life wakes threads, which takes
-// as long as the work itself. So those that come within a moment are handed over together, and anything else at once.
+// isQUIC tells QUIC's packets from what else crosses on the socket: one of their first two bits is 1 (RFC 9443).
+func isQUIC(datagram []byte) bool { return len(datagram) > 0 && datagram[0]&0xc0 != 0 }
+
+// beside returns what QUIC is to use instead of a socket, so that it neither sees nor is woken by what is not its own.
+func beside(packet net.PacketConn, t take) net.PacketConn {
+	if udp, ok := packet.(*net.UDPConn); ok {
+		return &socket{UDPConn: udp, packets: ipv4.NewPacketConn(udp), take: t}
+	}
+	return plain{packet, t}
+}
+
+// socket is a socket of the kernel, which quic-go reads many datagrams at a time from.
 type socket struct {
 	*net.UDPConn
-	packets  *ipv4.PacketConn // it reads IPv6, too
-	together time.Duration
-	handed   time.Time // when signs of life were handed over the last time; of ReadBatch alone
-
-	mu      sync.Mutex
-	until   time.Time // the deadline that the user has set
-	holding bool      // signs of life wait for others
-}
-
-// gathering returns what QUIC is to use instead of a socket of package net.
-func gathering(packet net.PacketConn) net.PacketConn {
-	udp, ok := packet.(*net.UDPConn)
-	if !ok {
-		return packet
-	}
-	return &socket{UDPConn: udp, packets: ipv4.NewPacketConn(udp), together: signsTogether}
-}
-
-// SetReadDeadline implements net.Conn.
-func (s *socket) SetReadDeadline(t time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.until = t
-	return s.UDPConn.SetReadDeadline(t)
-}
-
-// hold sets a deadline of the socket's own, zero is none, unless the user has set one.
-func (s *socket) hold(until time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	free := s.until.IsZero() && s.UDPConn.SetReadDeadline(until) == nil
-	s.holding = free && !until.IsZero()
-	return free
+	packets *ipv4.PacketConn // it reads IPv6, too
+	take    take
 }
 
 // ReadBatch waits for datagrams and reads as many as there are. quic-go reads by it where a socket has it.
 func (s *socket) ReadBatch(ms []ipv4.Message, flags int) (int, error) {
-	n, err := s.packets.ReadBatch(ms, flags)
-	if err != nil || !signs(ms[:n]) {
-		return n, err
-	}
-	if next := s.handed.Add(s.together); time.Now().Before(next) && s.hold(next) {
-		for n < len(ms) {
-			more, err := s.packets.ReadBatch(ms[n:], flags)
-			if err != nil {
-				break // what is wrong the next read tells
-			}
-			if n += more; !signs(ms[n-more : n]) {
-				break
-			}
+	for {
+		n, err := s.packets.ReadBatch(ms, flags)
+		if err != nil {
+			return n, err
 		}
-		s.hold(time.Time{})
+		if n = s.keep(ms[:n]); n > 0 {
+			return n, nil
+		}
 	}
-	s.handed = time.Now()
-	return n, nil
 }
 
-// signs tells whether these are signs of life and nothing else.
-func signs(ms []ipv4.Message) bool {
+// keep moves QUIC's packets to the front and tells how many they are. Their bytes are moved, because the reader knows which buffer is whose.
+func (s *socket) keep(ms []ipv4.Message) (kept int) {
 	for i := range ms {
-		if ms[i].N != signBytes {
-			return false
+		m := &ms[i]
+		datagram := m.Buffers[0][:m.N]
+		if !isQUIC(datagram) {
+			s.aside(datagram, m)
+			continue
+		}
+		if to := &ms[kept]; to != m {
+			to.N, to.NN, to.Flags, to.Addr = copy(to.Buffers[0], datagram), copy(to.OOB, m.OOB[:m.NN]), m.Flags, m.Addr
+		}
+		kept++
+	}
+	return kept
+}
+
+// aside hands a datagram over and sends the answer, which is lost like any other if it cannot be sent.
+func (s *socket) aside(datagram []byte, m *ipv4.Message) {
+	from, ok := m.Addr.(*net.UDPAddr)
+	if !ok {
+		return
+	}
+	if answer := s.take(datagram, from); answer != nil {
+		_, _, _ = s.WriteMsgUDP(answer, fromWhereItCame(m.OOB[:m.NN]), from)
+	}
+}
+
+// fromWhereItCame is what makes the kernel send an answer from the address that the question was sent to, given what it told of the question: a machine may have many.
+// It tells that only of a socket that is not bound to one address.
+func fromWhereItCame(told []byte) []byte {
+	if len(told) == 0 {
+		return nil
+	}
+	var v4 ipv4.ControlMessage
+	if v4.Parse(told) == nil && v4.Dst != nil {
+		return (&ipv4.ControlMessage{Src: v4.Dst, IfIndex: v4.IfIndex}).Marshal()
+	}
+	var v6 ipv6.ControlMessage
+	if v6.Parse(told) == nil && v6.Dst != nil {
+		return (&ipv6.ControlMessage{Src: v6.Dst, IfIndex: v6.IfIndex}).Marshal()
+	}
+	return nil
+}
+
+// plain is any other socket.
+type plain struct {
+	net.PacketConn
+	take take
+}
+
+// ReadFrom implements net.PacketConn.
+func (p plain) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		n, from, err := p.PacketConn.ReadFrom(b)
+		if err != nil || isQUIC(b[:n]) {
+			return n, from, err
+		}
+		if answer := p.take(b[:n], from); answer != nil {
+			_, _ = p.WriteTo(answer, from)
 		}
 	}
-	return true
 }

@@ -1,6 +1,7 @@
 package quic
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
@@ -13,7 +14,15 @@ import (
 // batch is how many datagrams are read at a time.
 const batch = 8
 
-// center is a socket that holds signs of life for an hour, and somebody who sends to it.
+// echo answers what it is given with what it is given, but for its first byte.
+func echo(datagram []byte, _ net.Addr) []byte {
+	if len(datagram) == 0 {
+		return nil
+	}
+	return append([]byte{1}, datagram[1:]...)
+}
+
+// center is a socket whose answers are echoes, and somebody who sends to it.
 func center(t *testing.T, network, address string) (*socket, *net.UDPConn) {
 	t.Helper()
 	packet, err := net.ListenPacket(network, address)
@@ -21,26 +30,26 @@ func center(t *testing.T, network, address string) (*socket, *net.UDPConn) {
 		t.Skipf("%s is not there: %v", address, err)
 	}
 	t.Cleanup(func() { packet.Close() })
-	s, ok := gathering(packet).(*socket)
+	s, ok := beside(packet, echo).(*socket)
 	if !ok {
 		t.Fatal("a UDP socket is used as it is")
 	}
-	s.together = time.Hour
-	child, err := net.DialUDP(network, nil, packet.LocalAddr().(*net.UDPAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { child.Close() })
-	return s, child
-}
-
-func send(t *testing.T, from *net.UDPConn, sizes ...int) {
-	t.Helper()
-	for _, n := range sizes {
-		if _, err := from.Write(make([]byte, n)); err != nil {
+	to := *packet.LocalAddr().(*net.UDPAddr)
+	if to.IP.IsUnspecified() {
+		to.IP = net.IPv4(127, 0, 0, 2) // not the one that the kernel would choose
+		if err := s.packets.SetControlMessage(ipv4.FlagDst|ipv4.FlagInterface, true); err != nil {
 			t.Fatal(err)
 		}
 	}
+	child, err := net.DialUDP("udp", nil, &to)
+	if err != nil {
+		t.Skipf("%s is not there: %v", to.IP, err)
+	}
+	t.Cleanup(func() { child.Close() })
+	if err := child.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return s, child
 }
 
 func messages() []ipv4.Message {
@@ -51,65 +60,87 @@ func messages() []ipv4.Message {
 	return ms
 }
 
-// got reads until so many datagrams have come, and tells how many came at each reading.
-func got(t *testing.T, s *socket, n int) (times []int) {
+func send(t *testing.T, from *net.UDPConn, datagrams ...string) {
 	t.Helper()
-	for n > 0 {
-		k, err := s.ReadBatch(messages(), 0)
-		if err != nil {
+	for _, d := range datagrams {
+		if _, err := from.Write([]byte(d)); err != nil {
 			t.Fatal(err)
 		}
-		times, n = append(times, k), n-k
-	}
-	return times
-}
-
-// Signs of life that come after others are handed over together, when there are many or anything else comes.
-func TestSignsOfLifeComeTogether(t *testing.T) {
-	s, child := center(t, "udp4", "127.0.0.1:0")
-	send(t, child, signBytes)
-	if times := got(t, s, 1); len(times) != 1 {
-		t.Errorf("the first came as %d", times)
-	}
-	send(t, child, signBytes, signBytes, signBytes, signBytes+1)
-	if times := got(t, s, 4); len(times) != 1 {
-		t.Errorf("three and a packet of data came as %d, want at once", times)
-	}
-	for range batch {
-		send(t, child, signBytes)
-	}
-	if times := got(t, s, batch); len(times) != 1 {
-		t.Errorf("%d came as %d, want at once", batch, times)
-	}
-	send(t, child, signBytes+1)
-	if times := got(t, s, 1); len(times) != 1 {
-		t.Errorf("data alone came as %d", times)
 	}
 }
 
-// What is held is handed over in time, and when the user wants to read no more.
-func TestSignsOfLifeAreNotHeldForLong(t *testing.T) {
-	s, child := center(t, "udp4", "127.0.0.1:0")
-	s.together = 20 * time.Millisecond
-	for range 3 {
-		send(t, child, signBytes)
-		got(t, s, 1)
+// got reads until so many datagrams have come to QUIC.
+func got(t *testing.T, s *socket, n int) (all []string) {
+	t.Helper()
+	for ms := messages(); len(all) < n; {
+		k, err := s.ReadBatch(ms, 0)
+		if err != nil || k == 0 {
+			t.Fatalf("%d were read, %v", k, err)
+		}
+		for _, m := range ms[:k] {
+			all = append(all, string(m.Buffers[0][:m.N]))
+		}
 	}
-	s.together = time.Hour
-	send(t, child, signBytes)
+	return all
+}
+
+func answered(t *testing.T, child *net.UDPConn) string {
+	t.Helper()
+	b := make([]byte, 100)
+	n, err := child.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b[:n])
+}
+
+// QUIC gets its packets, whole and in their order, and the rest is answered, to whom it came from and from where that was sent to.
+func TestDatagramsAreToldApart(t *testing.T) {
+	for _, c := range []struct{ network, address string }{{"udp4", "127.0.0.1:0"}, {"udp6", "[::1]:0"}, {"udp4", "0.0.0.0:0"}, {"udp", "[::]:0"}} {
+		t.Run(c.network+c.address, func(t *testing.T) {
+			s, child := center(t, c.network, c.address)
+			send(t, child, "\x22one", "\x40A", "", "\x23two", "\xc0Bcd", "\x80C", "\x01three", "\x7fD")
+			want := []string{"\x40A", "\xc0Bcd", "\x80C", "\x7fD"}
+			for i, d := range got(t, s, len(want)) {
+				if d != want[i] {
+					t.Errorf("QUIC got %q, want %q", d, want[i])
+				}
+			}
+			for _, want := range []string{"\x01one", "\x01two", "\x01three"} {
+				if d := answered(t, child); d != want {
+					t.Errorf("%q was answered, want %q", d, want)
+				}
+			}
+			send(t, child, "\x22alone")
+			send(t, child, "\x40last")
+			if d := got(t, s, 1); d[0] != "\x40last" {
+				t.Errorf("QUIC got %q", d)
+			}
+			ms := messages()
+			send(t, child, "\x22x", "\x40who")
+			n, err := s.ReadBatch(ms, 0)
+			for err == nil && n == 0 {
+				n, err = s.ReadBatch(ms, 0)
+			}
+			if err != nil || !sameAddress(ms[0].Addr, child.LocalAddr()) {
+				t.Errorf("it came from %v, want %s; %v", ms[0].Addr, child.LocalAddr(), err)
+			}
+		})
+	}
+}
+
+// A reader that has nothing but what is not for it ends when its user wants that, and when the socket is closed.
+func TestReadingEnds(t *testing.T) {
+	s, child := center(t, "udp4", "127.0.0.1:0")
 	done := make(chan error)
-	go func() {
-		n, err := s.ReadBatch(messages(), 0)
-		if n != 1 || err != nil {
-			t.Errorf("%d were read, %v", n, err)
-		}
-		_, err = s.ReadBatch(messages(), 0)
+	read := func() {
+		_, err := s.ReadBatch(messages(), 0)
 		done <- err
-	}()
-	for end := time.Now().Add(time.Minute); !s.holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nobody holds it after a minute")
-		}
+	}
+	go read()
+	send(t, child, "\x22x")
+	if d := answered(t, child); d != "\x01x" {
+		t.Errorf("answered with %q", d)
 	}
 	if err := s.SetReadDeadline(time.Now()); err != nil {
 		t.Fatal(err)
@@ -117,44 +148,27 @@ func TestSignsOfLifeAreNotHeldForLong(t *testing.T) {
 	if err := <-done; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("reading ended with %v", err)
 	}
-}
-
-// What is sent comes, from whom and to whom it should, in both families of addresses.
-func TestDatagramsCross(t *testing.T) {
-	for _, c := range []struct{ network, address string }{{"udp4", "127.0.0.1:0"}, {"udp6", "[::1]:0"}, {"udp", "[::]:0"}} {
-		t.Run(c.address, func(t *testing.T) {
-			s, child := center(t, c.network, c.address)
-			if _, err := child.Write([]byte("question")); err != nil {
-				t.Fatal(err)
-			}
-			ms := messages()
-			n, err := s.ReadBatch(ms, 0)
-			if err != nil || n != 1 || string(ms[0].Buffers[0][:ms[0].N]) != "question" {
-				t.Fatalf("%d datagrams, %q, %v", n, ms[0].Buffers[0][:ms[0].N], err)
-			}
-			from := ms[0].Addr.(*net.UDPAddr)
-			if want := child.LocalAddr().(*net.UDPAddr); from.Port != want.Port || !from.IP.Equal(want.IP) {
-				t.Errorf("it came from %s, want %s", from, want)
-			}
-			if k, _, err := s.WriteMsgUDP([]byte("answer"), nil, from); k != len("answer") || err != nil {
-				t.Fatalf("%d bytes were sent, %v", k, err)
-			}
-			answer := make([]byte, 100)
-			if k, err := child.Read(answer); err != nil || string(answer[:k]) != "answer" {
-				t.Errorf("%q came back, %v", answer[:k], err)
-			}
-		})
+	if err := s.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
 	}
-	s, _ := center(t, "udp4", "127.0.0.1:0")
+	go read()
 	s.Close()
-	if _, err := s.ReadBatch(messages(), 0); !errors.Is(err, net.ErrClosed) {
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a closed socket reads %v", err)
 	}
 }
 
-// holds tells whether the socket has taken the last datagram that there was, and waits for more.
-func (s *socket) holds() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.holding
+// Any other socket does the same, one datagram at a time.
+func TestOtherSockets(t *testing.T) {
+	udp, child := center(t, "udp4", "127.0.0.1:0")
+	s := beside(struct{ net.PacketConn }{udp.UDPConn}, echo)
+	send(t, child, "\x22one", "\x40A")
+	b := make([]byte, 100)
+	n, from, err := s.ReadFrom(b)
+	if err != nil || !bytes.Equal(b[:n], []byte("\x40A")) || !sameAddress(from, child.LocalAddr()) {
+		t.Errorf("QUIC got %q from %v, %v", b[:n], from, err)
+	}
+	if d := answered(t, child); d != "\x01one" {
+		t.Errorf("answered with %q", d)
+	}
 }

@@ -1,0 +1,131 @@
+package quic
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+const (
+	// lookEvery is how often a child looks whether it has heard of its parent.
+	lookEvery = time.Second
+	// answerTime is how long the answer to a sign of life may take, and answerHalves so many halves of a round trip more. What is asked within QUIC then is still heard before
+	// the agent gives the connection up.
+	answerTime   = 300 * time.Millisecond
+	answerHalves = 3
+	// mostSkipped is how many signs of life go within QUIC before another is tried beside it, where such ones are not answered: every half hour.
+	mostSkipped = 63
+)
+
+// beat keeps a child's connection alive. When nothing has come for tunnel.IdleKeepAlive it asks for a sign of life beside QUIC; where that is not answered,
+// because the parent has begun anew, is an older one, or something on the way passes only QUIC, it has the child send something within the connection.
+type beat struct {
+	wake    func(datagram []byte)
+	send    func(datagram []byte)
+	answers chan bool // of the last question: whether something is to cross within the connection
+
+	mu       sync.Mutex
+	conn     *conn
+	counter  uint32 // of the last question
+	answered bool
+}
+
+func newBeat(wake, send func(datagram []byte)) *beat {
+	return &beat{wake: wake, send: send, answers: make(chan bool, 1)}
+}
+
+// take is given what comes beside QUIC: an answer, or a parent's call.
+func (b *beat) take(datagram []byte, _ net.Addr) []byte {
+	counter, within, ok := readAnswer(datagram)
+	if !ok {
+		if b.wake != nil && WakeOf(datagram) != nil {
+			b.wake(bytes.Clone(datagram))
+		}
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conn == nil || b.answered || counter != b.counter || !b.conn.secret.sealed(datagram) {
+		return nil
+	}
+	b.answered = true
+	b.conn.received.Add(uint64(len(datagram)))
+	b.answers <- within // there is room: exchange has taken the one before
+	return nil
+}
+
+// run keeps a connection alive until it ends.
+func (b *beat) run(c *conn) {
+	b.mu.Lock()
+	b.conn = c
+	b.mu.Unlock()
+	ctx := c.quic.Context()
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	var silence silence
+	asked, skip, skipped := time.Now(), 0, 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case within := <-b.answers: // late
+			silence.heard = time.Now()
+			if within {
+				c.ask()
+			}
+			continue
+		case <-ticks.C:
+		}
+		now := time.Now()
+		if silence.look(now, c.quic.ConnectionStats()) {
+			c.expire()
+			return
+		}
+		if quiet := tunnel.IdleKeepAlive - lookEvery; now.Sub(silence.heard) < quiet || now.Sub(asked) < quiet {
+			continue
+		}
+		asked = now
+		if skipped < skip {
+			skipped++
+			c.ask()
+			continue
+		}
+		answered, within := b.exchange(ctx)
+		if answered {
+			silence.heard, skip = time.Now(), 0
+		} else {
+			skip, skipped = min(2*skip+1, mostSkipped), 0
+		}
+		if !answered || within || !silence.asking.IsZero() {
+			c.ask()
+		}
+	}
+}
+
+// exchange asks for a sign of life beside QUIC and waits for it. within tells that the parent wants to hear something by QUIC, too.
+func (b *beat) exchange(ctx context.Context) (answered, within bool) {
+	b.mu.Lock()
+	select {
+	case <-b.answers: // came too late for the last question
+	default:
+	}
+	b.counter++
+	b.answered = false
+	question := b.conn.secret.question(b.counter)
+	b.mu.Unlock()
+	b.conn.sent.Add(uint64(len(question)))
+	b.send(question)
+	late := time.NewTimer(answerTime + answerHalves*b.conn.quic.ConnectionStats().SmoothedRTT/2)
+	defer late.Stop()
+	select {
+	case within := <-b.answers:
+		return true, within
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false, false
+}

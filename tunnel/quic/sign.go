@@ -1,0 +1,100 @@
+package quic
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	quicgo "github.com/quic-go/quic-go"
+)
+
+// A sign of life is a question of a child's and its parent's answer, beside QUIC on the same socket: one that QUIC carries wakes half a dozen goroutines at the
+// parent. Both are sealed with a key that nobody else knows, and the answer is the smaller, so that there is nothing to gain from asking in the name of others.
+//
+//	question  0x22, session 8, counter 4, seal 16
+//	answer    0x23, counter 4, flags 1, seal 16
+//
+// The counter is big-endian, begins with 1 and grows with each question. An answer has that of its question.
+const (
+	questionByte  = 0x22
+	answerByte    = 0x23
+	sealBytes     = 16
+	counterAt     = 1 + sessionIDBytes
+	questionBytes = counterAt + 4 + sealBytes
+	answerBytes   = 1 + 4 + 1 + sealBytes
+)
+
+// withinFlag of an answer asks the child to send something by QUIC: the question came from another address than QUIC's packets go to, or QUIC has sent something at the
+// parent and heard nothing since.
+const withinFlag = 1
+
+// exporterLabel is the label of RFC 8446, 7.5, under which both sides take the secret from their TLS session.
+const exporterLabel = "EXPORTER-skerry-sign-of-life"
+
+// sessionID names a connection to the parent. It tells nothing to others.
+type sessionID [sessionIDBytes]byte
+
+const sessionIDBytes = 8
+
+// secret is what both ends of a connection know and nobody else.
+type secret struct {
+	session sessionID
+	key     [32]byte
+}
+
+func secretOf(q *quicgo.Conn) (s secret, err error) {
+	state := q.ConnectionState().TLS
+	material, err := state.ExportKeyingMaterial(exporterLabel, nil, len(s.session)+len(s.key))
+	if err != nil {
+		return s, fmt.Errorf("take a secret for signs of life from the TLS session: %w", err)
+	}
+	copy(s.key[:], material[copy(s.session[:], material):])
+	return s, nil
+}
+
+// seal appends what proves that a sign is from who knows the secret. Its first byte tells which way it goes, so no question is an answer.
+func (s *secret) seal(sign []byte) []byte {
+	mac := hmac.New(sha256.New, s.key[:])
+	mac.Write(sign)
+	return append(sign, mac.Sum(nil)[:sealBytes]...)
+}
+
+// sealed tells whether a sign has its seal.
+func (s *secret) sealed(sign []byte) bool {
+	text := sign[:len(sign)-sealBytes]
+	mac := hmac.New(sha256.New, s.key[:])
+	mac.Write(text)
+	return hmac.Equal(mac.Sum(nil)[:sealBytes], sign[len(text):])
+}
+
+func (s *secret) question(counter uint32) []byte {
+	b := append(make([]byte, 0, questionBytes), questionByte)
+	b = append(b, s.session[:]...)
+	return s.seal(binary.BigEndian.AppendUint32(b, counter))
+}
+
+func (s *secret) answer(counter uint32, within bool) []byte {
+	b := append(make([]byte, 0, answerBytes), answerByte)
+	b = append(binary.BigEndian.AppendUint32(b, counter), 0)
+	if within {
+		b[len(b)-1] |= withinFlag
+	}
+	return s.seal(b)
+}
+
+// readQuestion takes a question apart. Its seal is not looked at yet.
+func readQuestion(b []byte) (session sessionID, counter uint32, ok bool) {
+	if len(b) != questionBytes || b[0] != questionByte {
+		return session, 0, false
+	}
+	return sessionID(b[1:]), binary.BigEndian.Uint32(b[counterAt:]), true
+}
+
+// readAnswer takes an answer apart. Its seal is not looked at yet.
+func readAnswer(b []byte) (counter uint32, within, ok bool) {
+	if len(b) != answerBytes || b[0] != answerByte {
+		return 0, false, false
+	}
+	return binary.BigEndian.Uint32(b[1:]), b[5]&withinFlag != 0, true
+}

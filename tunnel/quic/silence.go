@@ -1,0 +1,40 @@
+package quic
+
+import (
+	"time"
+
+	quicgo "github.com/quic-go/quic-go"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// quicIdle is QUIC's own idle timeout. It is no more than a last resort, because QUIC does not see the signs of life that cross beside it: silence tells which connection
+// is dead. An older peer knows no other and has tunnel.Idle; the smaller of the two holds on both sides.
+const quicIdle = 2 * time.Hour
+
+// quicKeepAlive is how long QUIC may hear nothing until a child's asks by itself. With a parent that has tunnel.Idle it is half of that.
+const quicKeepAlive = quicIdle / 4
+
+// silence tells whether a connection is dead: nothing has come for tunnel.Idle, by QUIC or beside it; or QUIC alone has heard nothing for so long although
+// it has been asking, whatever came beside it.
+type silence struct {
+	received, sent uint64    // QUIC's packets at the last look
+	heard          time.Time // when it was noticed that something had come
+	asking         time.Time // since when QUIC sends and hears nothing; zero if it does not
+	fresh          bool      // something had come at the last look, and may not have been acknowledged yet
+}
+
+// look takes what QUIC counts. The looks are further apart than an acknowledgement takes.
+func (s *silence) look(now time.Time, stats quicgo.ConnectionStats) (dead bool) {
+	sent := stats.PacketsSent != s.sent
+	if came := stats.PacketsReceived != s.received || s.heard.IsZero(); came {
+		s.heard, s.asking, s.fresh = now, time.Time{}, true
+	} else {
+		if sent && !s.fresh && s.asking.IsZero() {
+			s.asking = now
+		}
+		s.fresh = false
+	}
+	s.received, s.sent = stats.PacketsReceived, stats.PacketsSent
+	return now.Sub(s.heard) >= tunnel.Idle || !s.asking.IsZero() && now.Sub(s.asking) >= tunnel.Idle
+}
