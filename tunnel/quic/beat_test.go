@@ -21,7 +21,7 @@ const (
 
 // Where only QUIC passes, its packets are the signs of life; and when the other datagrams pass again, they are it again.
 func TestOnlyQUICPasses(t *testing.T) {
-	inWorld(t, 1, func(w *world) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
 		var tried atomic.Int64
 		w.loses(func(p simnet.Packet) bool {
 			if isSign(p) {
@@ -53,7 +53,7 @@ func TestOnlyQUICPasses(t *testing.T) {
 // A child and a parent of which one is older, and knows no signs of life beside QUIC, keep their session.
 func TestOlderPeers(t *testing.T) {
 	t.Run("parent", func(t *testing.T) {
-		inWorld(t, 1, func(w *world) {
+		inWorld(t, 1, func(t *testing.T, w *world) {
 			if err := w.doors.AsBefore(w.packet, w.center.TLS(t)); err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestOlderPeers(t *testing.T) {
 		})
 	})
 	t.Run("child", func(t *testing.T) {
-		inWorld(t, 1, func(w *world) {
+		inWorld(t, 1, func(t *testing.T, w *world) {
 			child, err := quic.DialAsBefore(w.ctx, w.sockets[0], w.at, w.center.Site(t))
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestOlderPeers(t *testing.T) {
 
 // A parent that has begun anew does not answer, and says within QUIC that the connection is gone, right after the first sign of life.
 func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
-	inWorld(t, 1, func(w *world) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
 		l := w.connect(0)
 		w.lasts(l, calm)
 		w.loses(func(simnet.Packet) bool { return true }) // as a kill would: nobody is told
@@ -121,7 +121,7 @@ func TestSilenceEndsASession(t *testing.T) {
 		"nothing passes": {}, "nothing of a change passes": {talk: true}, "only signs of life pass": {talk: true, signs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, 1, func(w *world) {
+			inWorld(t, 1, func(t *testing.T, w *world) {
 				l := w.connect(0)
 				w.lasts(l, 10*time.Minute)
 				w.loses(func(p simnet.Packet) bool { return !c.signs || !isSign(p) })
@@ -154,7 +154,7 @@ func TestSilenceEndsASession(t *testing.T) {
 
 // A NAT that forgets an idle session changes nothing but where the parent sends to.
 func TestRebindingOfAnIdleSession(t *testing.T) {
-	inWorld(t, 1, func(w *world) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
 		l := w.connect(0)
 		w.lasts(l, 10*time.Minute)
 		for port := 1000; port < 1003; port++ {

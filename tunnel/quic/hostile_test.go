@@ -50,7 +50,7 @@ func with(sign []byte, at int) []byte {
 
 // Who sees signs of life and sends them again, changed or from elsewhere, gets no answer, moves nobody, and keeps no session alive.
 func TestForgedSignsOfLife(t *testing.T) {
-	inWorld(t, 2, func(w *world) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
 		taps := &tap{}
 		w.loses(taps.drop)
 		l := w.connect(0)
@@ -121,7 +121,7 @@ func TestForgedSignsOfLife(t *testing.T) {
 // Who holds a child's question back and sends it from elsewhere learns no more than that an answer came; the child speaks by QUIC, and the parent goes on to
 // send to where that comes from.
 func TestMovedSignsOfLife(t *testing.T) {
-	inWorld(t, 2, func(w *world) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
 		taps := &tap{}
 		l := w.connect(0)
 		w.lasts(l, calm)

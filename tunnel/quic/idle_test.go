@@ -16,7 +16,7 @@ func TestIdleSessionsAreQuiet(t *testing.T) {
 		bytes             = 135 // both ways
 		ofQUIC            = 2 * (minutes/30 + 1)
 	)
-	inWorld(t, sessions, func(w *world) {
+	inWorld(t, sessions, func(t *testing.T, w *world) {
 		var links []*link
 		for i := range sessions {
 			links = append(links, w.connect(i))

@@ -74,3 +74,31 @@ func TestStrangeSignsTakeNoMemory(t *testing.T) {
 		t.Errorf("%d were counted, want %d; %d are kept", h.strange, want, len(h.heard))
 	}
 }
+
+// A child believes the answer to its last question, once, and no other.
+func TestAnswersAreBelievedOnce(t *testing.T) {
+	other := secret{session: itself.session, key: [32]byte{10}}
+	b := newBeat(nil, nil)
+	b.conn, b.counter = &conn{secret: itself}, 5
+	for _, c := range []struct {
+		what   string
+		answer []byte
+		want   int
+	}{
+		{"another's", other.answer(5, true), 0},
+		{"the one before", itself.answer(4, true), 0},
+		{"the next", itself.answer(6, true), 0},
+		{"a question", itself.question(5), 0},
+		{"the answer", itself.answer(5, false), 1},
+		{"the answer again", itself.answer(5, false), 0},
+	} {
+		b.take(c.answer, nil)
+		if n := len(b.answers); n != c.want {
+			t.Errorf("%s: %d answers are believed, want %d", c.what, n, c.want)
+		}
+		select {
+		case <-b.answers:
+		default:
+		}
+	}
+}

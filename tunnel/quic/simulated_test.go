@@ -38,7 +38,7 @@ type world struct {
 }
 
 // inWorld runs a test in simulated time.
-func inWorld(t *testing.T, sites int, run func(w *world)) {
+func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
 	t.Helper()
 	compress.Default() // outside of the bubble
 	compress.Thorough().Encode(nil, []byte("{}"))
@@ -57,16 +57,18 @@ func inWorld(t *testing.T, sites int, run func(w *world)) {
 			t.Fatal(err)
 		}
 		w.open()
-		run(w)
-		cancel()
-		w.served.Wait()
-		if err := w.doors.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, s := range append(w.sockets, w.packet) {
-			s.Close()
-		}
-		network.Close()
+		defer func() {
+			cancel()
+			w.served.Wait()
+			if err := w.doors.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, s := range append(w.sockets, w.packet) {
+				s.Close()
+			}
+			network.Close()
+		}()
+		run(t, w)
 	})
 }
 
