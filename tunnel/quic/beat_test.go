@@ -13,7 +13,7 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// idle is how long a session takes to have nothing to say, and beat a bit more than the time between two signs of life.
+// calm is how long a session takes to have nothing to say, and beat a bit more than the time between two signs of life.
 const (
 	calm = time.Minute
 	beat = tunnel.IdleKeepAlive + time.Second
@@ -60,7 +60,7 @@ func TestOlderPeers(t *testing.T) {
 			l := w.connect(0)
 			w.lasts(l, time.Hour)
 			w.loses(func(simnet.Packet) bool { return true })
-			if err, took := w.ends(l.left, tunnel.Idle+time.Second); !isSilent(err) {
+			if took, err := w.ends(l.left, tunnel.Idle+time.Second); !isSilent(err) {
 				t.Errorf("the older parent ended with %v after %s", err, took)
 			}
 		})
@@ -78,7 +78,7 @@ func TestOlderPeers(t *testing.T) {
 			l := w.serve(child, parent)
 			w.lasts(l, time.Hour)
 			w.loses(func(simnet.Packet) bool { return true })
-			if err, took := w.ends(l.left, tunnel.Idle+10*time.Second); !isSilent(err) {
+			if took, err := w.ends(l.left, tunnel.Idle+10*time.Second); !isSilent(err) {
 				t.Errorf("the session of an older child ended with %v after %s", err, took)
 			}
 		})
@@ -102,7 +102,7 @@ func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
 			}
 			return false
 		})
-		err, took := w.ends(l.ended, beat+time.Second)
+		took, err := w.ends(l.ended, beat+time.Second)
 		late := time.Since(time.Unix(0, asked.Load()))
 		t.Logf("noticed after %s, %s after the first sign of life", took, late)
 		if late > time.Second || !errors.As(err, new(*quicgo.StatelessResetError)) {
@@ -130,7 +130,7 @@ func TestSilenceEndsASession(t *testing.T) {
 				}
 				began := time.Now()
 				const late = 15 * time.Second // of the looks, and of what is said in vain
-				err, took := w.ends(l.left, tunnel.Idle+late)
+				took, err := w.ends(l.left, tunnel.Idle+late)
 				switch {
 				case c.signs && errors.Is(err, tunnel.ErrStalled):
 				case !isSilent(err) || took < tunnel.Idle-tunnel.IdleKeepAlive:
@@ -139,7 +139,7 @@ func TestSilenceEndsASession(t *testing.T) {
 				if at := tunnel.LastHeard(time.Now(), err).Sub(began); !c.signs && (at < -tunnel.IdleKeepAlive || at > late) {
 					t.Errorf("the child was heard last %s after the link was cut", at)
 				}
-				err, _ = w.ends(l.ended, 2*tunnel.Idle)
+				_, err = w.ends(l.ended, 2*tunnel.Idle)
 				if took := time.Since(began); !isSilent(err) || took > 2*tunnel.Idle {
 					t.Errorf("the child ended after %s: %v", took, err)
 				}

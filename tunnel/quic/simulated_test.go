@@ -166,16 +166,16 @@ func (w *world) lasts(l *link, d time.Duration) {
 	}
 }
 
-// ends waits for the end of a side of a session and returns when that was.
-func (w *world) ends(side chan error, within time.Duration) (error, time.Duration) {
+// ends waits for the end of a side of a session and returns when and why that was.
+func (w *world) ends(side chan error, within time.Duration) (time.Duration, error) {
 	w.t.Helper()
 	began := time.Now()
 	select {
 	case err := <-side:
-		return err, time.Since(began)
+		return time.Since(began), err
 	case <-time.After(within):
 		w.t.Fatalf("the session goes on after %s", within)
-		return nil, 0
+		return 0, nil
 	}
 }
 
