@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // BodyFunc renders the body of a live key when it is sent. It returns the generation that the body belongs to. An error
@@ -33,7 +35,7 @@ type Feed struct {
 	intended    func(Key) bool
 
 	mu    sync.Mutex
-	items map[Key]*item
+	items *shrinking.Index[Key, item]
 	log   []logged // ascending; an item that changed again leaves a stale element behind
 	// graves are the tombstones of the log.
 	graves []logged
@@ -57,6 +59,8 @@ type item struct {
 	intended   bool
 	priority   Priority
 }
+
+func (it *item) place() *Key { return &it.key }
 
 // logged is one change of an item; what a feed has twice for each key is to be small.
 type logged struct {
@@ -88,7 +92,7 @@ const MaxTombstones = 10_000
 // NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position is older, or whose copy may
 // hold keys from before, must compare digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
-	return &Feed{incarnation: incarnation, body: body, items: map[Key]*item{}, head: floor, floor: floor}
+	return &Feed{incarnation: incarnation, body: body, items: shrinking.NewIndex((*item).place), head: floor, floor: floor}
 }
 
 // In tells the feed the eras of its sender's data; it is called before anything else. It returns the feed.
@@ -149,7 +153,8 @@ func (f *Feed) apply(revision int64, changes []Change) int {
 }
 
 func (f *Feed) put(revision int64, again bool, c Change) bool {
-	old, ok := f.items[c.Key]
+	old := f.items.Get(c.Key)
+	ok := old != nil
 	if !ok && c.Hash == (Hash{}) {
 		return false
 	}
@@ -173,8 +178,8 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		f.dead++
 	}
 	if !ok {
-		old = &item{}
-		f.items[c.Key] = old
+		old = &item{key: c.Key}
+		f.items.Put(old)
 	}
 	f.seq++
 	*old = item{key: c.Key, hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, intended: c.Intended, priority: c.Priority}
@@ -207,7 +212,7 @@ func (f *Feed) bury() {
 	if l.stale() {
 		return
 	}
-	delete(f.items, l.item.key)
+	f.items.Delete(l.item.key)
 	l.item.seq = 0
 	f.dead--
 	f.floor = max(f.floor, l.at.revision())
@@ -221,9 +226,9 @@ func (f *Feed) compact() {
 		}
 	}
 	if len(f.graves) > 64 && len(f.graves) > 2*f.dead {
-		f.graves = slices.DeleteFunc(f.graves, logged.stale)
+		f.graves = fitting(slices.DeleteFunc(f.graves, logged.stale))
 	}
-	if len(f.log) < 64 || len(f.log) < 2*len(f.items) {
+	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
 		return
 	}
 	kept := f.log[:0]
@@ -233,5 +238,13 @@ func (f *Feed) compact() {
 		}
 	}
 	clear(f.log[len(kept):])
-	f.log = kept
+	f.log = fitting(kept)
+}
+
+// fitting gives back what a list has room for and does not need.
+func fitting(list []logged) []logged {
+	if cap(list) > 4*len(list) {
+		return slices.Clone(list)
+	}
+	return list
 }

@@ -88,8 +88,8 @@ func (it *item) entry() Entry {
 func (f *Feed) Get(k Key) (Entry, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	it, ok := f.items[k]
-	if !ok {
+	it := f.items.Get(k)
+	if it == nil {
 		return Entry{}, false
 	}
 	return it.entry(), true
@@ -172,12 +172,12 @@ func (f *Feed) Members(outer, inner int) ([]KeyHash, error) {
 func (f *Feed) each(outer int, visit func(inner int, k Key, h Hash)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for k, it := range f.items {
+	for it := range f.items.All() {
 		if it.hash == (Hash{}) {
 			continue
 		}
-		if o, in := Bucket(k); o == outer {
-			visit(in, k, it.hash)
+		if o, in := Bucket(it.key); o == outer {
+			visit(in, it.key, it.hash)
 		}
 	}
 }

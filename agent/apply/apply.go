@@ -70,7 +70,7 @@ type Applier struct {
 func New(c Config) *Applier {
 	return &Applier{
 		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
-		unrecorded: checklist{done: make(chan struct{})}, drifts: drifts{seen: map[store.Key]drift{}}, contests: newContests(), going: going{uids: map[store.Key]string{}},
+		unrecorded: checklist{done: make(chan struct{})},
 	}
 }
 

@@ -31,6 +31,7 @@ func (c *checklist) tick(k store.Key) {
 	}
 	delete(c.open, k)
 	if len(c.open) == 0 {
+		c.open = nil
 		close(c.done)
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // contests remembers how often an object had to be written against another's hand, so that two parties that disagree do not write as fast as
 // they can: at once the first time, then ever slower.
 type contests struct {
 	mu   sync.Mutex
-	last map[store.Key]contest
+	last shrinking.Map[store.Key, contest]
 }
 
 type contest struct {
@@ -30,20 +31,18 @@ const (
 	contestWindow = 10 * time.Minute
 )
 
-func newContests() contests { return contests{last: map[store.Key]contest{}} }
-
 // wait is how long an object has to wait until it may be written against another's hand.
 func (c *contests) wait(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(0, time.Until(c.last[k].next))
+	return max(0, time.Until(c.last.Get(k).next))
 }
 
 // undecided is how long it takes until an object that was said to be contested counts as left in peace, 0 for others.
 func (c *contests) undecided(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seen := c.last[k]
+	seen := c.last.Get(k)
 	if seen.times < contested {
 		return 0
 	}
@@ -54,16 +53,16 @@ func (c *contests) undecided(k store.Key) time.Duration {
 func (c *contests) early(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(0, time.Until(c.last[k].at))
+	return max(0, time.Until(c.last.Get(k).at))
 }
 
 // allow lets a write that is to wait be done now: what is desired is something else.
 func (c *contests) allow(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if seen, now := c.last[k], time.Now(); seen.at.After(now) {
+	if seen, now := c.last.Get(k), time.Now(); seen.at.After(now) {
 		seen.at = now
-		c.last[k] = seen
+		c.last.Put(k, seen)
 	}
 }
 
@@ -71,7 +70,7 @@ func (c *contests) allow(k store.Key) {
 func (c *contests) end(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.last, k)
+	c.last.Delete(k)
 }
 
 // wrote records such a write, made or to be made as soon as it may be. It returns how often it was done in a row, and how long to wait for the next. While
@@ -80,12 +79,12 @@ func (c *contests) wrote(k store.Key) (int, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	for other, seen := range c.last {
+	for other, seen := range c.last.All() {
 		if now.Sub(seen.at) > contestWindow && now.After(seen.next) {
-			delete(c.last, other)
+			c.last.Delete(other)
 		}
 	}
-	seen := c.last[k]
+	seen := c.last.Get(k)
 	if seen.at.After(now) {
 		return seen.times, time.Until(seen.next)
 	}
@@ -96,6 +95,6 @@ func (c *contests) wrote(k store.Key) (int, time.Duration) {
 	seen.at = seen.next
 	wait := backoff(seen.times, contestFirst, contestLimit)
 	seen.next = seen.next.Add(wait)
-	c.last[k] = seen
+	c.last.Put(k, seen)
 	return seen.times, wait
 }

@@ -12,7 +12,7 @@ import (
 // wait, and what is not wanted any more is forgotten.
 func TestContestsDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, k := newContests(), store.Key{Resource: "configmaps", Name: "c"}
+		c, k := contests{}, store.Key{Resource: "configmaps", Name: "c"}
 		c.wrote(k) // at once
 		for range 30 {
 			for range 100 {
@@ -24,7 +24,7 @@ func TestContestsDoNotAddUp(t *testing.T) {
 			}
 			time.Sleep(wait)
 		}
-		if seen := c.last[k]; seen.times != 31 || time.Until(seen.next) < contestLimit/2 || time.Until(seen.next) > contestLimit {
+		if seen := c.last.Get(k); seen.times != 31 || time.Until(seen.next) < contestLimit/2 || time.Until(seen.next) > contestLimit {
 			t.Errorf("after 31 writes, of which all but the first were recorded a hundred times: %+v", seen)
 		}
 		c.wrote(k)

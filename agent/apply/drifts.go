@@ -4,12 +4,13 @@ import (
 	"sync"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // drifts are the objects whose fields were seen to be not ours any more, each by the content that it had then.
 type drifts struct {
 	mu   sync.Mutex
-	seen map[store.Key]drift
+	seen shrinking.Map[store.Key, drift]
 }
 
 type drift struct {
@@ -21,10 +22,10 @@ type drift struct {
 func (d *drifts) note(k store.Key, content uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known, ok := d.seen[k]; ok && known.content == content {
+	if known, ok := d.seen.Find(k); ok && known.content == content {
 		return false
 	}
-	d.seen[k] = drift{content: content}
+	d.seen.Put(k, drift{content: content})
 	return true
 }
 
@@ -32,7 +33,7 @@ func (d *drifts) note(k store.Key, content uint64) bool {
 func (d *drifts) open(k store.Key) (open, told bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known, ok := d.seen[k]
+	known, ok := d.seen.Find(k)
 	return ok && !known.handled, ok && known.handled
 }
 
@@ -40,8 +41,8 @@ func (d *drifts) open(k store.Key) (open, told bool) {
 func (d *drifts) handle(k store.Key, content uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.seen[k].content == content {
-		d.seen[k] = drift{content: content, handled: true}
+	if d.seen.Get(k).content == content {
+		d.seen.Put(k, drift{content: content, handled: true})
 	}
 }
 
@@ -49,7 +50,7 @@ func (d *drifts) handle(k store.Key, content uint64) {
 func (d *drifts) close(k store.Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, ok := d.seen[k]
-	delete(d.seen, k)
-	return ok
+	known := d.seen.Has(k)
+	d.seen.Delete(k)
+	return known
 }

@@ -4,10 +4,12 @@ import (
 	"container/heap"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // Levels are the order in which ready keys are handed out: application in the order of classes, then deletion in reverse.
@@ -42,27 +44,29 @@ type item struct {
 	waiting  []store.Key // parked behind this item
 }
 
+func (it *item) place() *store.Key { return &it.key }
+
 // queue hands each key to one worker at a time. A key that is added again while a worker has it is handed out once more.
 type queue struct {
 	mu    sync.Mutex
-	items map[store.Key]*item
+	items *shrinking.Index[store.Key, item]
 	ready [levels][]store.Key
 	later dueHeap
 	wake  chan struct{}
 }
 
 func newQueue() *queue {
-	return &queue{items: map[store.Key]*item{}, wake: make(chan struct{}, 1)}
+	return &queue{items: shrinking.NewIndex((*item).place), wake: make(chan struct{}, 1)}
 }
 
 // add makes keys ready at once, also those that wait for a retry: their desired state is another one now.
 func (q *queue) add(k store.Key, tombstone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it := q.items[k]
+	it := q.items.Get(k)
 	if it == nil {
 		it = &item{key: k, level: level(k, tombstone)}
-		q.items[k] = it
+		q.items.Put(it)
 		q.push(it)
 		return
 	}
@@ -82,14 +86,14 @@ func (q *queue) add(k store.Key, tombstone bool) {
 func (q *queue) addAfter(k store.Key, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if it := q.items[k]; it != nil {
+	if it := q.items.Get(k); it != nil {
 		if it.state == running {
 			it.again = true
 		}
 		return
 	}
 	it := &item{key: k, level: level(k, false)}
-	q.items[k] = it
+	q.items.Put(it)
 	q.delay(it, d)
 }
 
@@ -97,7 +101,7 @@ func (q *queue) addAfter(k store.Key, d time.Duration) {
 func (q *queue) kick(condition func(store.Key) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, it := range q.items {
+	for it := range q.items.All() {
 		if it.state == delayed && condition(it.key) {
 			heap.Remove(&q.later, it.index)
 			q.push(it)
@@ -164,7 +168,7 @@ func (q *queue) take() (store.Key, bool, time.Duration) {
 		for len(q.ready[l]) > 0 {
 			k := q.ready[l][0]
 			q.ready[l] = q.ready[l][1:]
-			it := q.items[k]
+			it := q.items.Get(k)
 			if it == nil || it.state != ready || it.level != l {
 				if it != nil && it.state == ready && it.level != l {
 					q.ready[it.level] = append(q.ready[it.level], k)
@@ -193,7 +197,7 @@ func (q *queue) park(it *item) bool {
 		return false
 	}
 	for _, need := range needs(it.key) {
-		if b := q.items[need]; b != nil && (b.state == ready || b.state == running) && b.level < it.level {
+		if b := q.items.Get(need); b != nil && (b.state == ready || b.state == running) && b.level < it.level {
 			b.waiting = append(b.waiting, it.key)
 			it.state = parked
 			return true
@@ -221,7 +225,7 @@ func needs(k store.Key) []store.Key {
 func (q *queue) turn(k store.Key, tombstone bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it := q.items[k]
+	it := q.items.Get(k)
 	if it.level == level(k, tombstone) {
 		return false
 	}
@@ -235,9 +239,9 @@ func (q *queue) turn(k store.Key, tombstone bool) bool {
 func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it := q.items[k]
+	it := q.items.Get(k)
 	for _, w := range it.waiting {
-		if other := q.items[w]; other != nil && other.state == parked {
+		if other := q.items.Get(w); other != nil && other.state == parked {
 			q.push(other)
 		}
 	}
@@ -251,7 +255,7 @@ func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 		it.failures++
 		q.delay(it, backoff(it.failures, base, limit))
 	default:
-		delete(q.items, k)
+		q.items.Delete(k)
 		return 0
 	}
 	return it.failures
@@ -270,7 +274,7 @@ func backoff(failures int, base, limit time.Duration) time.Duration {
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.items)
+	return q.items.Len()
 }
 
 // dueHeap orders delayed items by their time.
@@ -295,6 +299,8 @@ func (h *dueHeap) Pop() any {
 	old := *h
 	it := old[len(old)-1]
 	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
+	if *h = old[:len(old)-1]; cap(old) > 4*len(old) {
+		*h = slices.Clone(*h)
+	}
 	return it
 }

@@ -35,7 +35,7 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	if err := a.finish(t.Context(), store.Entry{Key: k, Tombstone: true}, "deleted"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := known.Get(k); ok || len(a.drifts.seen) != 0 || len(a.going.uids) != 0 {
+	if _, ok := known.Get(k); ok || a.drifts.seen.Len() != 0 || a.going.uids.Len() != 0 {
 		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.going.uids)
 	}
 }

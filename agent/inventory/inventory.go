@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 	"skerry.dev/skerry/tunnel/work"
 )
 
@@ -36,25 +37,30 @@ type Inventory struct {
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	records map[store.Key]Record
-	uids    map[string]store.Key
+	records *shrinking.Index[store.Key, entry]
+	uids    shrinking.Map[string, *entry]
 	dirty   map[store.Key]struct{}
 	wake    chan struct{} // one slot: there is something to write
 	full    chan struct{} // one slot: do not wait any longer
 	writing sync.Mutex    // held during a transaction
 }
 
+// entry is a key's record.
+type entry struct {
+	key    store.Key
+	record Record
+}
+
+func (e *entry) place() *store.Key { return &e.key }
+
 // Open reads all records.
 func Open(disk Store, log *slog.Logger) (*Inventory, error) {
 	i := &Inventory{
-		disk: disk, log: log, records: map[store.Key]Record{}, uids: map[string]store.Key{}, dirty: map[store.Key]struct{}{},
+		disk: disk, log: log, records: shrinking.NewIndex((*entry).place), dirty: map[store.Key]struct{}{},
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
 	}
 	err := disk.Each(func(k store.Key, r Record) error {
-		i.records[k] = r
-		if r.UID != "" {
-			i.uids[r.UID] = k
-		}
+		i.set(k, r)
 		return nil
 	})
 	if err != nil {
@@ -96,13 +102,13 @@ func (i *Inventory) Flush() error {
 	puts := map[store.Key]Record{}
 	var deletes []store.Key
 	for k := range i.dirty {
-		if r, ok := i.records[k]; ok {
-			puts[k] = r
+		if e := i.records.Get(k); e != nil {
+			puts[k] = e.record
 		} else {
 			deletes = append(deletes, k)
 		}
 	}
-	clear(i.dirty)
+	i.dirty = map[store.Key]struct{}{}
 	i.mu.Unlock()
 	if len(puts) == 0 && len(deletes) == 0 {
 		return nil
@@ -126,16 +132,20 @@ func (i *Inventory) Flush() error {
 func (i *Inventory) Get(k store.Key) (Record, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	r, ok := i.records[k]
-	return r, ok
+	if e := i.records.Get(k); e != nil {
+		return e.record, true
+	}
+	return Record{}, false
 }
 
 // ByUID returns the key whose object on the target has this UID.
 func (i *Inventory) ByUID(uid string) (store.Key, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	k, ok := i.uids[uid]
-	return k, ok
+	if e := i.uids.Get(uid); e != nil {
+		return e.key, true
+	}
+	return store.Key{}, false
 }
 
 // Put sets the record of a key.
@@ -146,28 +156,38 @@ func (i *Inventory) Put(k store.Key, r Record) {
 }
 
 func (i *Inventory) put(k store.Key, r Record) {
-	if old, ok := i.records[k]; ok {
-		if old == r {
+	if old := i.records.Get(k); old != nil {
+		if old.record == r {
 			return
 		}
-		i.forgetUID(k, old.UID)
+		i.forgetUID(old)
 	}
-	i.records[k] = r
-	if r.UID != "" {
-		i.uids[r.UID] = k
-	}
+	i.set(k, r)
 	i.touch(k)
+}
+
+// set puts a record into memory. i.mu is held.
+func (i *Inventory) set(k store.Key, r Record) {
+	e := i.records.Get(k)
+	if e == nil {
+		e = &entry{key: k}
+		i.records.Put(e)
+	}
+	e.record = r
+	if r.UID != "" {
+		i.uids.Put(r.UID, e)
+	}
 }
 
 // Update changes the record of a key in one step, when there is one and change says so.
 func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	old, ok := i.records[k]
-	if !ok {
+	old := i.records.Get(k)
+	if old == nil {
 		return false
 	}
-	r, ok := change(old)
+	r, ok := change(old.record)
 	if ok {
 		i.put(k, r)
 	}
@@ -178,8 +198,7 @@ func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bo
 func (i *Inventory) PutNew(k store.Key, r Record) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	_, known := i.records[k]
-	_, taken := i.uids[r.UID]
+	known, taken := i.records.Get(k) != nil, i.uids.Has(r.UID)
 	if !known && !taken {
 		i.put(k, r)
 	}
@@ -190,18 +209,18 @@ func (i *Inventory) PutNew(k store.Key, r Record) bool {
 func (i *Inventory) Delete(k store.Key) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	old, ok := i.records[k]
-	if !ok {
+	old := i.records.Get(k)
+	if old == nil {
 		return
 	}
-	i.forgetUID(k, old.UID)
-	delete(i.records, k)
+	i.forgetUID(old)
+	i.records.Delete(k)
 	i.touch(k)
 }
 
-func (i *Inventory) forgetUID(k store.Key, uid string) {
-	if i.uids[uid] == k {
-		delete(i.uids, uid)
+func (i *Inventory) forgetUID(e *entry) {
+	if i.uids.Get(e.record.UID) == e {
+		i.uids.Delete(e.record.UID)
 	}
 }
 
@@ -224,13 +243,13 @@ func (i *Inventory) signal(c chan struct{}) {
 // Each visits a copy of all records.
 func (i *Inventory) Each(visit func(store.Key, Record)) {
 	i.mu.Lock()
-	all := make(map[store.Key]Record, len(i.records))
-	for k, r := range i.records {
-		all[k] = r
+	all := make([]entry, 0, i.records.Len())
+	for e := range i.records.All() {
+		all = append(all, *e)
 	}
 	i.mu.Unlock()
-	for k, r := range all {
-		visit(k, r)
+	for _, e := range all {
+		visit(e.key, e.record)
 	}
 }
 
@@ -238,8 +257,8 @@ func (i *Inventory) Each(visit func(store.Key, Record)) {
 func (i *Inventory) Any(condition func(store.Key, Record) bool) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for k, r := range i.records {
-		if condition(k, r) {
+	for e := range i.records.All() {
+		if condition(e.key, e.record) {
 			return true
 		}
 	}

@@ -25,6 +25,9 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	o.family.unwait(uid)
 	k := store.Key{Space: owner.Space, Group: w.resource.group, Resource: w.resource.plural, Namespace: live.Metadata.Namespace,
 		Name: live.Metadata.Name}
+	if k.Namespace == owner.Namespace {
+		k.Namespace = owner.Namespace // one copy of the text
+	}
 	rec := o.record(k)
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
@@ -41,9 +44,9 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		return
 	}
 	if rec.uid != uid {
-		delete(o.associated, rec.uid) // a successor with the same name
+		o.associated.Delete(rec.uid) // a successor with the same name
 	}
-	o.associated[uid] = k
+	o.associated.Put(uid, rec)
 	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.shared(owner), source.OriginUID
 	rec.object, rec.status = o.codec.Encode(nil, object), nil
 	o.shorten(k, rec, object)
@@ -105,11 +108,11 @@ func unmarked(annotations map[string]string) map[string]string {
 
 // refetchAssociated reads again what belongs to a placed object. o.mu is held.
 func (o *Observer) refetchAssociated(owner store.Key) {
-	for _, k := range o.associated {
-		rec := o.records[k]
-		if rec == nil || *rec.owner != owner {
+	for _, rec := range o.associated.All() {
+		if *rec.owner != owner {
 			continue
 		}
+		k := rec.key
 		rec.revision = 0
 		if w, ok := o.watchKeyOf(owner, resource{k.Group, k.Resource}); ok {
 			o.fetch.add(place{watch: w, namespace: k.Namespace, name: k.Name})

@@ -44,7 +44,7 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 	}
 	switch {
 	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
-		o.strays[uid] = stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()}
+		o.strays.Put(uid, stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()})
 	case w.resource == podResource:
 		o.associate(w, live)
 	case w.resource == replicaSetResource, w.resource == jobResource:
@@ -71,16 +71,14 @@ func (o *Observer) deleted(w watchKey, live *target.Object) {
 func (o *Observer) gone(uid string, running bool) {
 	o.mu.Lock()
 	o.fetch.deleted(uid)
-	delete(o.strays, uid)
-	delete(o.family.parents, uid)
+	o.strays.Delete(uid)
+	o.family.parents.Delete(uid)
 	o.family.unwait(uid)
 	o.unhappened(uid)
-	if k, ok := o.associated[uid]; ok {
-		if rec := o.records[k]; rec != nil {
-			o.forgetEventsOf(*rec.owner, uid)
-		}
-		delete(o.associated, uid)
-		o.drop(k)
+	if rec := o.associated.Get(uid); rec != nil {
+		o.forgetEventsOf(*rec.owner, uid)
+		o.associated.Delete(uid)
+		o.drop(rec.key)
 	}
 	k, ok := o.Inventory.ByUID(uid)
 	o.mu.Unlock()
@@ -89,7 +87,7 @@ func (o *Observer) gone(uid string, running bool) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if rec := o.records[k]; rec != nil && rec.uid == uid {
+	if rec := o.records.Get(k); rec != nil && rec.uid == uid {
 		rec.uid, rec.status, rec.hash = "", nil, store.Hash{}
 		o.publish(k)
 	}
@@ -100,36 +98,37 @@ func (o *Observer) tracked(w watchKey) map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := map[string]bool{}
-	for k, at := range o.counted {
-		if at != w {
+	for rec := range o.records.All() {
+		if rec.counted == nil || *rec.counted != w {
 			continue
 		}
-		if r, ok := o.Inventory.Get(k); ok && r.UID != "" {
+		if r, ok := o.Inventory.Get(rec.key); ok && r.UID != "" {
 			out[r.UID] = true
 		}
 	}
-	for uid, s := range o.strays {
+	for uid, s := range o.strays.All() {
 		if s.watch == w {
 			out[uid] = true
 		}
 	}
-	for uid, p := range o.family.parents {
+	for uid, p := range o.family.parents.All() {
 		if p.watch == w {
 			out[uid] = true
 		}
 	}
-	for uid, above := range o.family.waits {
-		if o.family.waiting[above][uid].watch == w {
+	for uid, above := range o.family.waits.All() {
+		if o.family.waiting.Get(above)[uid].watch == w {
 			out[uid] = true
 		}
 	}
-	for uid, k := range o.happenings.keys {
-		if at, ok := o.counted[*o.records[k].owner]; ok && w.resource == eventResource && at.view == w.view {
+	for uid, rec := range o.happenings.keys.All() {
+		owner := o.records.Get(*rec.owner)
+		if w.resource == eventResource && owner != nil && owner.counted != nil && owner.counted.view == w.view {
 			out[uid] = true
 		}
 	}
-	for uid, k := range o.associated {
-		if rec := o.records[k]; rec != nil && (resource{k.Group, k.Resource}) == w.resource {
+	for uid, rec := range o.associated.All() {
+		if (resource{rec.key.Group, rec.key.Resource}) == w.resource {
 			if at, ok := o.watchKeyOf(*rec.owner, w.resource); ok && at == w {
 				out[uid] = true
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // What Events may take of the link at most: eventBurst reports of them at once, and then one in eventEvery. With about 200 bytes each that is 24 KB an
@@ -21,14 +22,14 @@ const (
 
 // pace says when reports of Events may go into the feed.
 type pace struct {
-	waiting map[store.Key]bool
+	waiting shrinking.Map[store.Key, bool]
 	wake    chan struct{} // one slot: something waits
 	left    float64
 	filled  time.Time
 }
 
 func newPace() pace {
-	return pace{waiting: map[store.Key]bool{}, wake: make(chan struct{}, 1), left: eventBurst, filled: time.Now()}
+	return pace{wake: make(chan struct{}, 1), left: eventBurst, filled: time.Now()}
 }
 
 // take tells how many may go at a time, of n that would.
@@ -40,7 +41,7 @@ func (p *pace) take(now time.Time, n int) int {
 	return n
 }
 
-func (p *pace) forget(k store.Key) { delete(p.waiting, k) }
+func (p *pace) forget(k store.Key) { p.waiting.Delete(k) }
 
 // publishEvent puts an Event into the feed when its turn is. Before the feed is complete nothing waits: what it lacks would be taken back at the
 // parent, and what the parent has already costs nothing. o.mu is held.
@@ -50,7 +51,7 @@ func (o *Observer) publishEvent(k store.Key) {
 		return
 	}
 	p := &o.happenings.pace
-	p.waiting[k] = true
+	p.waiting.Put(k, true)
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -83,13 +84,13 @@ func (o *Observer) tellSome(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := &o.happenings.pace
-	due := slices.SortedFunc(maps.Keys(p.waiting), func(a, b store.Key) int { return cmp.Compare(o.records[b].at, o.records[a].at) })
+	due := slices.SortedFunc(maps.Keys(maps.Collect(p.waiting.All())), func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) })
 	due = due[:p.take(now, len(due))]
 	for _, k := range due {
-		delete(p.waiting, k)
+		p.waiting.Delete(k)
 	}
 	o.publish(due...)
-	if len(p.waiting) == 0 {
+	if p.waiting.Len() == 0 {
 		return 0
 	}
 	return eventEvery

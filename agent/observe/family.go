@@ -4,6 +4,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // place says where on the target an object is, so that it can be read again or be swept.
@@ -22,9 +23,9 @@ type stray struct {
 // family knows who owns whom on the target: the middle of the chain Pod -> ReplicaSet or Job -> placed object, and Pods that wait
 // for a link of it to be seen. It holds names and UIDs alone.
 type family struct {
-	parents map[string]parent           // UID of a ReplicaSet or Job -> its controller
-	waiting map[string]map[string]place // UID that is not known yet -> UIDs of Pods below it
-	waits   map[string]string           // the other way round
+	parents shrinking.Map[string, parent]           // UID of a ReplicaSet or Job -> its controller
+	waiting shrinking.Map[string, map[string]place] // UID that is not known yet -> UIDs of Pods below it
+	waits   shrinking.Map[string, string]           // the other way round
 }
 
 type parent struct {
@@ -32,29 +33,27 @@ type parent struct {
 	watch watchKey
 }
 
-func newFamily() family {
-	return family{parents: map[string]parent{}, waiting: map[string]map[string]place{}, waits: map[string]string{}}
-}
-
 // wait lets a Pod wait until a UID above it is known.
 func (f *family) wait(pod, above string, at place) {
 	f.unwait(pod)
-	if f.waiting[above] == nil {
-		f.waiting[above] = map[string]place{}
+	below := f.waiting.Get(above)
+	if below == nil {
+		below = map[string]place{}
+		f.waiting.Put(above, below)
 	}
-	f.waiting[above][pod] = at
-	f.waits[pod] = above
+	below[pod] = at
+	f.waits.Put(pod, above)
 }
 
 func (f *family) unwait(pod string) {
-	above, ok := f.waits[pod]
+	above, ok := f.waits.Find(pod)
 	if !ok {
 		return
 	}
-	delete(f.waits, pod)
-	delete(f.waiting[above], pod)
-	if len(f.waiting[above]) == 0 {
-		delete(f.waiting, above)
+	f.waits.Delete(pod)
+	below := f.waiting.Get(above)
+	if delete(below, pod); len(below) == 0 {
+		f.waiting.Delete(above)
 	}
 }
 
@@ -64,7 +63,7 @@ func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 		if k, ok := o.Inventory.ByUID(uid); ok {
 			return k, uid, true
 		}
-		p, ok := o.family.parents[uid]
+		p, ok := o.family.parents.Find(uid)
 		if !ok {
 			break
 		}
@@ -80,8 +79,8 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 		return
 	}
 	uid := live.Metadata.UID
-	o.family.parents[uid] = parent{above, w}
-	for pod, at := range o.family.waiting[uid] {
+	o.family.parents.Put(uid, parent{above, w})
+	for pod, at := range o.family.waiting.Get(uid) {
 		o.family.unwait(pod)
 		if _, top, ok := o.placedAbove(uid); ok {
 			o.fetch.add(at)
@@ -94,13 +93,13 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 // claim reads again what was seen of an object, or below it, before its record came. o.mu is held.
 func (o *Observer) claim(r inventory.Record, live *target.Object) {
 	o.appeared(r.UID)
-	if s, ok := o.strays[r.UID]; ok {
-		delete(o.strays, r.UID)
+	if s, ok := o.strays.Find(r.UID); ok {
+		o.strays.Delete(r.UID)
 		if live == nil || s.revision > live.Revision() {
 			o.fetch.add(s.place)
 		}
 	}
-	for pod, at := range o.family.waiting[r.UID] {
+	for pod, at := range o.family.waiting.Get(r.UID) {
 		o.family.unwait(pod)
 		o.fetch.add(at)
 	}

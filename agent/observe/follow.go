@@ -76,7 +76,8 @@ func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
 
 // follow makes sure that the resource of an object is watched, and what leads to its Pods. o.mu is held.
 func (o *Observer) follow(k store.Key, r inventory.Record) {
-	if _, ok := o.counted[k]; ok || r.UID == "" {
+	rec := o.record(k)
+	if rec.counted != nil || r.UID == "" {
 		return
 	}
 	own := resource{k.Group, k.Resource}
@@ -84,7 +85,7 @@ func (o *Observer) follow(k store.Key, r inventory.Record) {
 	if !ok {
 		return
 	}
-	o.counted[k] = w
+	rec.counted = &w
 	o.count(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
 	if !withoutStatus(own) {
 		o.count(watchKey{w.view, eventResource}, k, "v1", false)
@@ -131,11 +132,12 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 
 // unfollow takes an object out of the count of its watches, which end with the last. o.mu is held.
 func (o *Observer) unfollow(k store.Key) {
-	w, ok := o.counted[k]
-	if !ok {
+	rec := o.records.Get(k)
+	if rec == nil || rec.counted == nil {
 		return
 	}
-	delete(o.counted, k)
+	w := *rec.counted
+	rec.counted = nil
 	o.discount(w)
 	if !withoutStatus(w.resource) {
 		o.discount(watchKey{w.view, eventResource})
@@ -163,18 +165,18 @@ func (o *Observer) discount(key watchKey) {
 		delete(o.watchers, key)
 		o.settled(key)
 	}
-	for uid, p := range o.family.parents {
+	for uid, p := range o.family.parents.All() {
 		if p.watch == key {
-			delete(o.family.parents, uid)
+			o.family.parents.Delete(uid)
 		}
 	}
-	for uid, s := range o.strays {
+	for uid, s := range o.strays.All() {
 		if s.watch == key {
-			delete(o.strays, uid)
+			o.strays.Delete(uid)
 		}
 	}
-	for uid, above := range o.family.waits {
-		if o.family.waiting[above][uid].watch == key {
+	for uid, above := range o.family.waits.All() {
+		if o.family.waiting.Get(above)[uid].watch == key {
 			o.family.unwait(uid)
 		}
 	}

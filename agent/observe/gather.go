@@ -71,7 +71,7 @@ func (o *Observer) release(ctx context.Context) {
 			return
 		}
 		o.mu.Lock()
-		waited := slices.DeleteFunc(slices.Collect(maps.Keys(o.gather.keys)), func(k store.Key) bool { return o.records[k] == nil })
+		waited := slices.DeleteFunc(slices.Collect(maps.Keys(o.gather.keys)), func(k store.Key) bool { return o.records.Get(k) == nil })
 		o.gather.keys = map[store.Key]struct{}{}
 		o.publish(waited...)
 		o.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // Bounds of what is reported of the target's Events. Only warnings are: a Pod's ordinary start is five Events that say no more than its status does,
@@ -22,14 +23,14 @@ const (
 
 // happenings are the Events of the target that are reported, and those whose object is not known yet.
 type happenings struct {
-	keys  map[string]store.Key             // UID of an Event -> key
-	owned map[store.Key]map[store.Key]bool // placed object -> keys
-	early map[string][]*target.Object      // UID of what they are about -> Events
+	keys  shrinking.Map[string, *record]               // UID of an Event -> its record
+	owned shrinking.Map[store.Key, map[store.Key]bool] // placed object -> keys
+	early shrinking.Map[string, []*target.Object]      // UID of what they are about -> Events
 	pace  pace
 }
 
 func newHappenings() happenings {
-	return happenings{keys: map[string]store.Key{}, owned: map[store.Key]map[store.Key]bool{}, early: map[string][]*target.Object{}, pace: newPace()}
+	return happenings{pace: newPace()}
 }
 
 // event is an Event of the target as it is reported.
@@ -49,14 +50,15 @@ func (o *Observer) happened(live *target.Object) {
 	}
 	owner, ok := o.ownerOf(e.About.UID)
 	if !ok {
-		for uid := range o.happenings.early {
-			if len(o.happenings.early) < maxEarly {
+		early := &o.happenings.early
+		for uid := range early.All() {
+			if early.Len() < maxEarly {
 				break
 			}
-			delete(o.happenings.early, uid) // any: most are about what is not ours
+			early.Delete(uid) // any: most are about what is not ours
 		}
-		waits := o.happenings.early[e.About.UID]
-		o.happenings.early[e.About.UID] = append(waits[:min(len(waits), eventsOfOne-1)], live)
+		waits := early.Get(e.About.UID)
+		early.Put(e.About.UID, append(waits[:min(len(waits), eventsOfOne-1)], live))
 		return
 	}
 	source, ok := o.Inventory.Get(owner)
@@ -78,23 +80,25 @@ func (o *Observer) happened(live *target.Object) {
 	}
 	now := &event{said, e.About.UID}
 	news := !reflect.DeepEqual(rec.event, now)
-	delete(o.happenings.keys, rec.uid)
+	o.happenings.keys.Delete(rec.uid)
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), e.Last.UnixMilli()
 	rec.event, rec.owner, rec.originUID = now, o.shared(owner), source.OriginUID
-	o.happenings.keys[rec.uid] = k
-	if o.happenings.owned[owner] == nil {
-		o.happenings.owned[owner] = map[store.Key]bool{}
+	o.happenings.keys.Put(rec.uid, rec)
+	of := o.happenings.owned.Get(owner)
+	if of == nil {
+		of = map[store.Key]bool{}
+		o.happenings.owned.Put(owner, of)
 	}
-	o.happenings.owned[owner][k] = true
+	of[k] = true
 	o.boundEvents(owner)
-	if news && o.records[k] != nil {
+	if news && o.records.Get(k) != nil {
 		o.publishEvent(k)
 	}
 }
 
 // ownerOf is the placed object that a UID on the target is, or belongs to. o.mu is held.
 func (o *Observer) ownerOf(uid string) (store.Key, bool) {
-	if rec := o.records[o.associated[uid]]; rec != nil {
+	if rec := o.associated.Get(uid); rec != nil {
 		return *rec.owner, true
 	}
 	owner, _, ok := o.placedAbove(uid)
@@ -110,13 +114,13 @@ func cut(message string) string {
 
 // boundEvents forgets the oldest Events of a placed object, and of the site, where there are too many. o.mu is held.
 func (o *Observer) boundEvents(owner store.Key) {
-	if of := o.happenings.owned[owner]; len(of) > eventsOfOne {
+	if of := o.happenings.owned.Get(owner); len(of) > eventsOfOne {
 		o.forgetEvent(o.oldest(of))
 	}
-	if len(o.happenings.keys) > eventsOfAll {
+	if o.happenings.keys.Len() > eventsOfAll {
 		all := map[store.Key]bool{}
-		for _, k := range o.happenings.keys {
-			all[k] = true
+		for _, rec := range o.happenings.keys.All() {
+			all[rec.key] = true
 		}
 		o.forgetEvent(o.oldest(all))
 	}
@@ -125,7 +129,7 @@ func (o *Observer) boundEvents(owner store.Key) {
 func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
 	at := int64(0)
 	for k := range keys {
-		if rec := o.records[k]; at == 0 || rec.at < at {
+		if rec := o.records.Get(k); at == 0 || rec.at < at {
 			oldest, at = k, rec.at
 		}
 	}
@@ -134,20 +138,21 @@ func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
 
 // unhappened takes over that the target has forgotten an Event. o.mu is held.
 func (o *Observer) unhappened(uid string) {
-	if k, ok := o.happenings.keys[uid]; ok {
-		o.forgetEvent(k)
+	if rec := o.happenings.keys.Get(uid); rec != nil {
+		o.forgetEvent(rec.key)
 	}
 }
 
 // forgetEvent takes an Event out of the feed. o.mu is held.
 func (o *Observer) forgetEvent(k store.Key) {
-	rec := o.records[k]
+	rec := o.records.Get(k)
 	if rec == nil {
 		return
 	}
-	delete(o.happenings.keys, rec.uid)
-	if delete(o.happenings.owned[*rec.owner], k); len(o.happenings.owned[*rec.owner]) == 0 {
-		delete(o.happenings.owned, *rec.owner)
+	o.happenings.keys.Delete(rec.uid)
+	of := o.happenings.owned.Get(*rec.owner)
+	if delete(of, k); len(of) == 0 {
+		o.happenings.owned.Delete(*rec.owner)
 	}
 	o.happenings.pace.forget(k)
 	o.drop(k)
@@ -155,9 +160,9 @@ func (o *Observer) forgetEvent(k store.Key) {
 
 // forgetEventsOf takes what was said of an object out of the feed: it is gone. o.mu is held.
 func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
-	delete(o.happenings.early, uid)
-	for k := range o.happenings.owned[owner] {
-		if uid == "" || o.records[k].event.about == uid {
+	o.happenings.early.Delete(uid)
+	for k := range o.happenings.owned.Get(owner) {
+		if uid == "" || o.records.Get(k).event.about == uid {
 			o.forgetEvent(k)
 		}
 	}
@@ -165,8 +170,8 @@ func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
 
 // appeared looks again at the Events that came before it was known what they are about. o.mu is held.
 func (o *Observer) appeared(uid string) {
-	waited := o.happenings.early[uid]
-	delete(o.happenings.early, uid)
+	waited := o.happenings.early.Get(uid)
+	o.happenings.early.Delete(uid)
 	for _, live := range waited {
 		o.happened(live)
 	}

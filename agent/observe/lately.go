@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // lately are delivered objects whose deletion was seen a moment ago: a write that was answered before it may be recorded only now, and the record
 // must not outlive its object.
 type lately struct {
 	order []deletion // by time
-	uids  map[string]deletion
+	uids  shrinking.Map[string, deletion]
 }
 
 type deletion struct {
@@ -31,25 +32,21 @@ func (l *lately) add(live *target.Object, running bool) {
 	}
 	d := deletion{live.Metadata.UID, running, now}
 	l.order = append(l.order, d)
-	if l.uids == nil {
-		l.uids = map[string]deletion{}
-	}
-	l.uids[d.uid] = d
+	l.uids.Put(d.uid, d)
 }
 
 func (l *lately) prune(now time.Time) {
 	n := 0
 	for n < len(l.order) && now.Sub(l.order[n].at) > latelyTime {
-		delete(l.uids, l.order[n].uid)
+		l.uids.Delete(l.order[n].uid)
 		n++
 	}
 	l.order = l.order[n:]
 	if len(l.order) == 0 {
-		l.order, l.uids = nil, nil
+		l.order = nil
 	}
 }
 
 func (l *lately) find(uid string) (deletion, bool) {
-	d, ok := l.uids[uid]
-	return d, ok
+	return l.uids.Find(uid)
 }

@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // Config is what an Observer works with. All fields are required.
@@ -36,29 +37,28 @@ type Observer struct {
 	ready chan struct{}
 
 	mu         sync.Mutex
-	records    map[store.Key]*record  // the feed's content
-	revision   int64                  // of the feed
-	associated map[string]store.Key   // UID on the target -> key of a Pod or the like that belongs to a placed object
-	family     family                 // who owns whom on the target
-	lately     lately                 // delivered objects that were deleted a moment ago
-	strays     map[string]stray       // delivered objects whose record has not come yet, by UID
-	watchers   map[watchKey]*watcher  // running
-	initial    map[watchKey]bool      // watchers of the start whose first list is not complete
-	gather     gathering              // reports that wait a moment for more
-	happenings happenings             // what the target says about all of this
-	afterwards []*watcher             // those of Events, until the first lists of all others are complete
-	short      bool                   // the parent completes what it has sent itself
-	start      func(w *watcher)       // set while Run runs
-	counts     map[watchKey]int       // how many inventory objects each watched resource has
-	counted    map[store.Key]watchKey // where an object is counted
+	records    *shrinking.Index[store.Key, record] // the feed's content
+	revision   int64                               // of the feed
+	associated shrinking.Map[string, *record]      // UID on the target -> a Pod or the like that belongs to a placed object
+	family     family                              // who owns whom on the target
+	lately     lately                              // delivered objects that were deleted a moment ago
+	strays     shrinking.Map[string, stray]        // delivered objects whose record has not come yet, by UID
+	watchers   map[watchKey]*watcher               // running
+	initial    map[watchKey]bool                   // watchers of the start whose first list is not complete
+	gather     gathering                           // reports that wait a moment for more
+	happenings happenings                          // what the target says about all of this
+	afterwards []*watcher                          // those of Events, until the first lists of all others are complete
+	short      bool                                // the parent completes what it has sent itself
+	start      func(w *watcher)                    // set while Run runs
+	counts     map[watchKey]int                    // how many inventory objects each watched resource has
 }
 
 // New returns an Observer whose feed has a new incarnation.
 func New(c Config) *Observer {
 	o := &Observer{
-		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: map[store.Key]*record{},
-		associated: map[string]store.Key{}, family: newFamily(), strays: map[string]stray{}, watchers: map[watchKey]*watcher{},
-		initial: map[watchKey]bool{}, counts: map[watchKey]int{}, counted: map[store.Key]watchKey{},
+		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: shrinking.NewIndex((*record).place),
+		watchers: map[watchKey]*watcher{},
+		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
 		gather: newGathering(), happenings: newHappenings(),
 	}
 	o.fetch = newRefetcher(o)
@@ -83,7 +83,9 @@ func (o *Observer) Run(ctx context.Context) error {
 		all.Go(func() { w.run(ctx) })
 	}
 	clear(o.counts) // what was counted before there was anything to start
-	clear(o.counted)
+	for rec := range o.records.All() {
+		rec.counted = nil
+	}
 	o.Inventory.Each(func(k store.Key, r inventory.Record) {
 		rec := o.record(k)
 		failure := rec.failure // told before this began
@@ -157,7 +159,8 @@ func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object)
 	o.publish(k)
 	o.follow(k, r)
 	o.claim(r, live)
-	if w := o.watchers[o.counted[k]]; w != nil && live != nil {
+	if rec.counted != nil && live != nil && o.watchers[*rec.counted] != nil {
+		w := o.watchers[*rec.counted]
 		w.wrote(place{w.key, k.Namespace, k.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
@@ -198,10 +201,10 @@ func (o *Observer) Removed(k store.Key) {
 	defer o.mu.Unlock()
 	o.unfollow(k)
 	o.forgetEventsOf(k, "")
-	for uid, below := range o.associated {
-		if rec := o.records[below]; rec != nil && *rec.owner == k {
-			delete(o.associated, uid)
-			o.drop(below)
+	for uid, below := range o.associated.All() {
+		if *below.owner == k {
+			o.associated.Delete(uid)
+			o.drop(below.key)
 		}
 	}
 	o.drop(k)

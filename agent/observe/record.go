@@ -14,11 +14,12 @@ import (
 
 // record is what is known of one key of the feed. Status and object are compressed; they are put together when the report is sent.
 type record struct {
-	uid              string // on the target
-	revision         uint64 // resourceVersion of what was seen last
-	owned            uint64 // hash of the fields that were ours then
-	content          uint64 // hash of everything but status then
-	finished         bool   // a Job or Pod had run to its end then
+	key              store.Key // all that points to the record reads it here: a site has thousands of Pods, and a key is large
+	uid              string    // on the target
+	revision         uint64    // resourceVersion of what was seen last
+	owned            uint64    // hash of the fields that were ours then
+	content          uint64    // hash of everything but status then
+	finished         bool      // a Job or Pod had run to its end then
 	originUID        string
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source
@@ -30,7 +31,7 @@ type record struct {
 	object           []byte // of a Pod: without status
 	short            *short
 	owner            *store.Key // of a Pod: the placed object that it belongs to, see shared
-	self             *store.Key // what shared returns
+	counted          *watchKey  // where a placed object is counted
 	event            *event     // of an Event of the target
 	at               int64      // Unix time in milliseconds
 	conditions       uint64     // see conditionsOf
@@ -40,21 +41,17 @@ type record struct {
 // maxReported bounds what is decompressed of one status or object.
 const maxReported = store.MaxBodyBytes * 2
 
-// shared is the one copy of the key of a placed object that all that belongs to it has: a site has thousands of Pods, and a key is large. o.mu is held.
-func (o *Observer) shared(k store.Key) *store.Key {
-	rec := o.record(k)
-	if rec.self == nil {
-		rec.self = &k
-	}
-	return rec.self
-}
+func (rec *record) place() *store.Key { return &rec.key }
+
+// shared is the one copy of the key of a placed object that all that belongs to it has. o.mu is held.
+func (o *Observer) shared(k store.Key) *store.Key { return o.record(k).place() }
 
 // record returns the record of a key, a new one if there is none. o.mu is held.
 func (o *Observer) record(k store.Key) *record {
-	rec := o.records[k]
+	rec := o.records.Get(k)
 	if rec == nil {
-		rec = &record{at: time.Now().UnixMilli()}
-		o.records[k] = rec
+		rec = &record{key: k, at: time.Now().UnixMilli()}
+		o.records.Put(rec)
 	}
 	return rec
 }
@@ -117,7 +114,7 @@ func (o *Observer) publish(keys ...store.Key) {
 			continue
 		}
 		changes = append(changes, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation,
-			Priority: o.records[k].priority()})
+			Priority: o.records.Get(k).priority()})
 	}
 	if len(changes) > 0 {
 		o.revision++
@@ -128,10 +125,10 @@ func (o *Observer) publish(keys ...store.Key) {
 // drop takes a key out of the feed. o.mu is held.
 func (o *Observer) drop(k store.Key) {
 	delete(o.gather.keys, k)
-	if o.records[k] == nil {
+	if o.records.Get(k) == nil {
 		return
 	}
-	delete(o.records, k)
+	o.records.Delete(k)
 	o.revision++
 	o.feed.Apply(o.revision, store.Change{Key: k})
 }
@@ -143,14 +140,15 @@ func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
 	o.letGo(k)
 	body, generation, err := o.render(k)
 	if err == nil {
-		o.records[k].told = o.records[k].news()
+		rec := o.records.Get(k)
+		rec.told = rec.news()
 	}
 	return body, generation, err
 }
 
 // render makes the report of a key. o.mu is held.
 func (o *Observer) render(k store.Key) ([]byte, int64, error) {
-	rec := o.records[k]
+	rec := o.records.Get(k)
 	if rec == nil {
 		return nil, 0, store.ErrGone
 	}

@@ -25,7 +25,8 @@ func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 func (o *Observer) newest(w watchKey) (newest uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for k, rec := range o.records {
+	for rec := range o.records.All() {
+		k := rec.key
 		if (resource{k.Group, k.Resource}) != w.resource {
 			continue
 		}
@@ -41,12 +42,13 @@ func (o *Observer) newest(w watchKey) (newest uint64) {
 func (o *Observer) rewind(w watchKey) (placed []store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for k, rec := range o.records {
+	for rec := range o.records.All() {
+		k := rec.key
 		if (resource{k.Group, k.Resource}) != w.resource {
 			continue
 		}
 		rec.revision = 0
-		if at, ok := o.counted[k]; ok && at == w {
+		if rec.counted != nil && *rec.counted == w {
 			placed = append(placed, k)
 		}
 	}

@@ -81,9 +81,9 @@ func (o *Observer) SetForm(form int) {
 
 // eachReplicaSet visits what is reported of ReplicaSets that belong to something placed. o.mu is held.
 func (o *Observer) eachReplicaSet(visit func(store.Key, *record)) {
-	for _, k := range o.associated {
-		if rec := o.records[k]; rec != nil && (resource{k.Group, k.Resource}) == replicaSetResource {
-			visit(k, rec)
+	for _, rec := range o.associated.All() {
+		if (resource{rec.key.Group, rec.key.Resource}) == replicaSetResource {
+			visit(rec.key, rec)
 		}
 	}
 }

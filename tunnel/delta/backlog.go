@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // backlog is what was read of a feed and is not sent yet: the last value of each key.
@@ -13,7 +14,7 @@ type backlog struct {
 	// urgentFirst puts the more urgent first, else entries go in the order of application.
 	urgentFirst bool
 
-	waiting map[store.Key]waiting
+	waiting shrinking.Map[store.Key, waiting]
 	count   int
 	sorted  []waiting // nil when it is to be made anew
 	since   time.Time // when it was empty last
@@ -25,10 +26,10 @@ type waiting struct {
 }
 
 func newBacklog(urgentFirst bool) backlog {
-	return backlog{urgentFirst: urgentFirst, waiting: map[store.Key]waiting{}}
+	return backlog{urgentFirst: urgentFirst}
 }
 
-func (b *backlog) len() int { return len(b.waiting) }
+func (b *backlog) len() int { return b.waiting.Len() }
 
 // add takes over entries. An entry is as urgent as the most urgent value that it has had here: what was to be told at once is told at
 // once.
@@ -36,15 +37,15 @@ func (b *backlog) add(at time.Time, entries ...store.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	if len(b.waiting) == 0 {
+	if b.len() == 0 {
 		b.since = at
 	}
 	for _, e := range entries {
-		if old, ok := b.waiting[e.Key]; ok {
+		if old, ok := b.waiting.Find(e.Key); ok {
 			e.Priority = min(e.Priority, old.Priority)
 		}
 		b.count++
-		b.waiting[e.Key] = waiting{e, b.count}
+		b.waiting.Put(e.Key, waiting{e, b.count})
 	}
 	b.sorted = nil
 }
@@ -52,8 +53,8 @@ func (b *backlog) add(at time.Time, entries ...store.Entry) {
 // next returns what may go, in the order in which it goes.
 func (b *backlog) next(last store.Priority) []waiting {
 	if b.sorted == nil {
-		b.sorted = make([]waiting, 0, len(b.waiting))
-		for _, w := range b.waiting {
+		b.sorted = make([]waiting, 0, b.len())
+		for _, w := range b.waiting.All() {
 			b.sorted = append(b.sorted, w)
 		}
 		slices.SortFunc(b.sorted, b.compare)
@@ -77,11 +78,10 @@ func (b *backlog) compare(x, y waiting) int {
 // done takes off the first n of what next returned.
 func (b *backlog) done(n int) {
 	for _, w := range b.sorted[:n] {
-		delete(b.waiting, w.Key)
+		b.waiting.Delete(w.Key)
 	}
 	b.sorted = b.sorted[n:]
-	if len(b.waiting) == 0 {
+	if b.len() == 0 {
 		b.sorted, b.count = nil, 0
-		clear(b.waiting)
 	}
 }

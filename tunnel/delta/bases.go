@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/shrinking"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -14,7 +15,7 @@ type bases struct {
 	codec *compress.Codec
 	limit int
 	bytes int
-	sent  map[store.Key]base
+	sent  shrinking.Map[store.Key, base]
 }
 
 type base struct {
@@ -23,12 +24,12 @@ type base struct {
 }
 
 func newBases(codec *compress.Codec, limit int) *bases {
-	return &bases{codec: codec, limit: limit, sent: map[store.Key]base{}}
+	return &bases{codec: codec, limit: limit}
 }
 
 // get returns the last body sent, or nil.
 func (b *bases) get(k store.Key) []byte {
-	last, ok := b.sent[k]
+	last, ok := b.sent.Find(k)
 	if !ok || !last.packed {
 		return last.bytes
 	}
@@ -51,9 +52,9 @@ func (b *bases) put(k store.Key, body []byte) {
 	} else {
 		last = base{b.codec.Encode(nil, body), true}
 	}
-	b.sent[k] = last
+	b.sent.Put(k, last)
 	b.bytes += len(last.bytes)
-	for other := range b.sent {
+	for other := range b.sent.All() {
 		if b.bytes <= b.limit {
 			return
 		}
@@ -62,6 +63,6 @@ func (b *bases) put(k store.Key, body []byte) {
 }
 
 func (b *bases) drop(k store.Key) {
-	b.bytes -= len(b.sent[k].bytes)
-	delete(b.sent, k)
+	b.bytes -= len(b.sent.Get(k).bytes)
+	b.sent.Delete(k)
 }

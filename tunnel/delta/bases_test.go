@@ -26,7 +26,7 @@ func TestBases(t *testing.T) {
 		}
 	}
 	for i := range 1000 {
-		last, ok := b.sent[key(i)]
+		last, ok := b.sent.Find(key(i))
 		if !ok {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/shrinking"
 )
 
 // Slots is the number of keys that both ends of a stream remember, so that a key crosses once and is a number of one or two bytes
@@ -86,8 +87,8 @@ func (it Item) hash() store.Hash {
 // Encoder makes the batches of one stream. It belongs to the stream's writer.
 type Encoder struct {
 	codec *compress.Codec
-	slots map[store.Key]int
-	ring  []sent // grows up to Slots
+	slots *shrinking.Index[store.Key, sent]
+	ring  []*sent // grows up to Slots
 	next  int
 	last  int64 // revision of the batch before
 }
@@ -95,24 +96,26 @@ type Encoder struct {
 // sent is a key that has crossed, and the hash of its last body when that is known to be exact.
 type sent struct {
 	key  store.Key
+	slot int
 	hash store.Hash
 }
 
+func (s *sent) place() *store.Key { return &s.key }
+
 // NewEncoder returns the encoder of a new stream.
 func NewEncoder(codec *compress.Codec) *Encoder {
-	return &Encoder{codec: codec, slots: map[store.Key]int{}}
+	return &Encoder{codec: codec, slots: shrinking.NewIndex((*sent).place)}
 }
 
 // Knows tells whether the key has a slot: only then a patch against the last body that was encoded of it may be sent.
 func (e *Encoder) Knows(k store.Key) bool {
-	_, ok := e.slots[k]
-	return ok
+	return e.slots.Get(k) != nil
 }
 
 // Base is the hash of the body that was encoded last of a key; zero where there is none to make a patch against.
 func (e *Encoder) Base(k store.Key) store.Hash {
-	if slot, ok := e.slots[k]; ok {
-		return e.ring[slot].hash
+	if s := e.slots.Get(k); s != nil {
+		return s.hash
 	}
 	return store.Hash{}
 }
@@ -144,7 +147,8 @@ func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
 }
 
 func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, before string) ([]byte, string) {
-	slot, known := e.slots[it.Entry.Key]
+	place := e.slots.Get(it.Entry.Key)
+	known := place != nil
 	if !known {
 		if it.Patch != nil { // an entry before it in this batch has taken the slot
 			it.Patch, it.Packed = nil, nil
@@ -161,14 +165,14 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	raw = append(raw, flags)
 	key := it.Entry.Key.Encode()
 	if known {
-		raw = binary.AppendUvarint(raw, uint64(slot))
+		raw = binary.AppendUvarint(raw, uint64(place.slot))
 	} else {
 		shared := common([]byte(before), []byte(key))
 		raw = appendString(binary.AppendUvarint(raw, uint64(shared)), key[shared:])
-		slot = e.remember(it.Entry.Key)
+		place = e.remember(it.Entry.Key)
 	}
-	if e.ring[slot].hash = (store.Hash{}); it.Exact {
-		e.ring[slot].hash = it.Entry.Hash
+	if place.hash = (store.Hash{}); it.Exact {
+		place.hash = it.Entry.Hash
 	}
 	if flags&entryRevision != 0 {
 		raw = binary.AppendVarint(raw, it.Entry.Revision-revision)
@@ -182,17 +186,17 @@ func (e *Encoder) header(raw []byte, it *Item, revision, generation int64, befor
 	return raw, key
 }
 
-func (e *Encoder) remember(k store.Key) (slot int) {
-	slot = e.next
-	if slot == len(e.ring) {
-		e.ring = append(e.ring, sent{key: k})
+func (e *Encoder) remember(k store.Key) *sent {
+	s := &sent{key: k, slot: e.next}
+	if s.slot == len(e.ring) {
+		e.ring = append(e.ring, s)
 	} else {
-		delete(e.slots, e.ring[slot].key)
-		e.ring[slot] = sent{key: k}
+		e.slots.Delete(e.ring[s.slot].key)
+		e.ring[s.slot] = s
 	}
-	e.slots[k] = slot
-	e.next = (slot + 1) % Slots
-	return slot
+	e.slots.Put(s)
+	e.next = (s.slot + 1) % Slots
+	return s
 }
 
 // Base returns the body that the receiver has of a key, whose hash must be the given one. It is called while a batch is decoded.
