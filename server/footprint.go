@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ const (
 func (f *footprint) run(ctx context.Context) error {
 	tick := time.NewTicker(second)
 	defer tick.Stop()
-	f.gc.begin(debug.SetGCPercent)
+	f.gc.begin(debug.SetGCPercent, metrics.Room)
 	last, freed, at := uint64(0), uint64(0), time.Now()
 	for due, n := collections, 0; ; n++ { // starting is a burst
 		select {
@@ -43,7 +44,9 @@ func (f *footprint) run(ctx context.Context) error {
 			return nil
 		}
 		now := metrics.Allocated()
-		f.gc.tick(now)
+		if f.gc.tick(now) {
+			runtime.GC()
+		}
 		if n%int(quietTime/second) != 0 {
 			continue
 		}
@@ -68,10 +71,12 @@ type pacing struct {
 	mu        sync.Mutex
 	most, now int           // in percent of the live heap; most is 0 while the percentage is not to be changed
 	put       func(int) int // debug.SetGCPercent
+	room      func() uint64 // metrics.Room
 	last      uint64
 	rate      float64 // bytes a second, falling slowly
 	came      int     // sessions since the last tick
 	crowded   int     // for so many ticks sessions count as coming
+	wide      uint64  // bytes that changes on many targets have needed at most, since the heap was last found to have room for another
 }
 
 // A calm heap may grow by calmPercent, and by as much as is allocated in collectTime, but never by more than the percentage that the process was started with.
@@ -102,10 +107,10 @@ func (p *pacing) arrives() {
 }
 
 // begin takes the percentage that is in force for the most. Where the variable GOGC says one, it stays.
-func (p *pacing) begin(put func(int) int) {
+func (p *pacing) begin(put func(int) int, room func() uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.put = put
+	p.put, p.room = put, room
 	if p.last = metrics.Allocated(); os.Getenv("GOGC") == "" {
 		p.most = put(100)
 		put(p.most)
@@ -113,10 +118,14 @@ func (p *pacing) begin(put func(int) int) {
 	}
 }
 
-// tick takes note of what was allocated within a second.
-func (p *pacing) tick(allocated uint64) {
+// tick takes note of what was allocated within a second, and tells whether the heap is to be collected now.
+func (p *pacing) tick(allocated uint64) (collect bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if over := allocated-p.last < p.wide/4; over {
+		collect = p.most > 0 && p.room() < 2*p.wide
+		p.wide = 0
+	}
 	p.rate = max(float64(allocated-p.last), 0.8*p.rate)
 	p.last = allocated
 	most := p.most
@@ -128,10 +137,12 @@ func (p *pacing) tick(allocated uint64) {
 	if next := percentage(p.rate, metrics.Live(), most); next > p.now+p.now/8 || next < p.now-p.now/8 {
 		p.set(next)
 	}
+	return collect
 }
 
 // A change on many targets allocates deliveryBytes for each, at once: a heap that may grow by what is calm only would be collected in the middle of it, more
-// than once, and the targets would wait for that. Fewer than manyTargets do not matter.
+// than once, and the targets would wait for that. One change uses up most of the room that there may be, so when it is over, and nobody waits, the heap is collected for
+// the next one, unless there is room for it. Fewer than manyTargets do not matter.
 const (
 	deliveryBytes = 24 << 10
 	manyTargets   = 50
@@ -144,6 +155,7 @@ func (p *pacing) spread(targets int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.wide = max(p.wide, uint64(targets*deliveryBytes))
 	if p.rate = max(p.rate, float64(targets*deliveryBytes)); p.now >= p.most {
 		return
 	}

@@ -36,7 +36,8 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	}
 	var gc pacing
 	gc.spread(100_000) // nothing is known yet
-	gc.begin(put)
+	room := uint64(10 << 20)
+	gc.begin(put, func() uint64 { return room })
 	gc.rate = 0
 	gc.tick(gc.last)
 	if inForce != calmPercent {
@@ -50,12 +51,26 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	if inForce != 50 {
 		t.Errorf("a change on many targets lets the heap grow by %d %%, want 50", inForce)
 	}
+	if gc.tick(gc.last + gc.wide) {
+		t.Error("the heap is collected while the change goes out")
+	}
+	if !gc.tick(gc.last) {
+		t.Error("the heap is not collected for the next change on so many targets")
+	}
+	if gc.tick(gc.last) {
+		t.Error("the heap is collected again")
+	}
+	if gc.spread(manyTargets); gc.tick(gc.last) {
+		t.Error("the heap is collected although it has room for the next change")
+	}
 	t.Setenv("GOGC", "70")
 	inForce = 70
 	var fixed pacing
-	fixed.begin(put)
+	fixed.begin(put, func() uint64 { return 0 })
 	fixed.tick(fixed.last)
-	fixed.spread(100_000)
+	if fixed.spread(100_000); fixed.tick(fixed.last) {
+		t.Error("GOGC says when the heap is collected, and it is collected")
+	}
 	if inForce != 70 {
 		t.Errorf("GOGC says 70 %%, it is %d", inForce)
 	}
@@ -72,7 +87,7 @@ func TestCrowdKeepsTheHeapDense(t *testing.T) {
 	}
 	var gc pacing
 	gc.arrives() // nothing is known yet
-	gc.begin(put)
+	gc.begin(put, func() uint64 { return 0 })
 	busy := func(seconds int) {
 		for range seconds {
 			gc.tick(gc.last + 1<<32)
