@@ -183,6 +183,9 @@ func (a *agent) wire() (err error) {
 	if err := a.loadClock(); err != nil {
 		return err
 	}
+	if !a.Config.Relay { // a relay's target is in this process, and has its clock
+		a.clients.JudgeAt(a.clock.Time)
+	}
 	a.brake, err = brake.Open(brake.Config{
 		Copy: a.desired, Share: a.MaxDeleteShare, Say: a.conditions.Withhold, Log: a.Log,
 		Release: func(keys []store.Key) { a.applier.Changed(keys) },

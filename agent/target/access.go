@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
@@ -45,12 +46,17 @@ type Clients struct {
 	clients map[string]*Client
 	ensured map[string]bool
 	site    atomic.Pointer[string]
+	now     func() time.Time // nil: the machine's clock
 }
 
 // NewClients returns Clients of an Access.
 func NewClients(access Access) *Clients {
 	return &Clients{Reach: newReach(), access: access, clients: map[string]*Client{}, ensured: map[string]bool{}}
 }
+
+// JudgeAt has the target's certificate judged at the time that now says, and not by the machine's clock: that of a board without a battery is wrong until
+// somebody has set it. It is called before For.
+func (c *Clients) JudgeAt(now func() time.Time) { c.now = now }
 
 // For returns the client of a space. Spaces with the same view share one.
 func (c *Clients) For(space string) (*Client, error) {
@@ -63,7 +69,7 @@ func (c *Clients) For(space string) (*Client, error) {
 	if known := c.clients[view.ID]; known != nil {
 		return known, nil
 	}
-	made, err := newClient(view)
+	made, err := newClient(view, c.now)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
 	}

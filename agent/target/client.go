@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -45,16 +47,28 @@ type Client struct {
 	site  func() string // for LabelSite
 }
 
-func newClient(v View) (*Client, error) {
+func newClient(v View, now func() time.Time) (*Client, error) {
 	config := rest.CopyConfig(v.Config)
 	config.DisableCompression = true // the target is near: compressing costs more than it saves
 	if config.UserAgent == "" {
 		config.UserAgent = "skerry-agent"
 	}
 	config.Timeout = 0 // each request has its own limit, and a watch none
+	if now != nil && config.Dial == nil {
+		config.Dial = (&net.Dialer{Timeout: requestTimeout}).DialContext // so that nobody shares the transport
+	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("configure transport: %w", err)
+	}
+	if now != nil && config.Transport == nil {
+		judged, err := utilnet.TLSClientConfig(httpClient.Transport)
+		if err != nil {
+			return nil, fmt.Errorf("configure transport: %w", err)
+		}
+		if judged != nil { // else the kubeconfig names neither authority nor credentials
+			judged.Time = now
+		}
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

@@ -73,7 +73,7 @@ func (r *relay) client() (*Client, error) {
 	if r.root != nil {
 		return r.root, nil
 	}
-	made, err := newClient(View{ID: "space/" + RootSpace, Config: r.loopback(RootSpace)})
+	made, err := newClient(View{ID: "space/" + RootSpace, Config: r.loopback(RootSpace)}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the root space: %w", err)
 	}

@@ -70,6 +70,18 @@ func (c *Clock) Offset() (offset time.Duration, ok bool) {
 	return time.Now().Round(0).Sub(c.parent.Add(time.Since(c.at))), true
 }
 
+// Time is what others than the parent are judged by: what the machine's clock says, unless that is known to be wrong, and then the most likely time.
+func (c *Clock) Time() time.Time {
+	machine := time.Now()
+	c.mu.Lock()
+	wrong := machine.Before(c.least)
+	c.mu.Unlock()
+	if wrong {
+		return c.Now()
+	}
+	return machine
+}
+
 // Now is the most likely time.
 func (c *Clock) Now() time.Time { return c.candidates()[0] }
 

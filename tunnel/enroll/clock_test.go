@@ -166,3 +166,32 @@ func TestLeastTime(t *testing.T) {
 		}
 	})
 }
+
+// What others are judged by is the machine's clock, until it is known to be wrong; then it is what the parent said, or at least what was proven.
+func TestTimeForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proven, parent := machineStart.Add(26*365*day), machineStart.Add(27*365*day)
+		c := NewClock(ClockState{})
+		if got := c.Time(); !got.Equal(machineStart) {
+			t.Errorf("nothing is known: %s", got)
+		}
+		c.Learn(parent)
+		if got := c.Time(); !got.Equal(machineStart) {
+			t.Errorf("two clocks differ, and this one may be right: %s", got)
+		}
+		c = NewClock(ClockState{Least: proven})
+		if got := c.Time(); !got.Equal(proven) {
+			t.Errorf("the clock is behind what is proven: %s, want %s", got, proven)
+		}
+		c.Learn(parent)
+		time.Sleep(time.Hour)
+		if got := c.Time(); !got.Equal(parent.Add(time.Hour)) {
+			t.Errorf("the parent has told the time: %s", got)
+		}
+		c = NewClock(ClockState{Least: machineStart.Add(-day)})
+		c.Learn(machineStart.Add(-365 * day))
+		if got := c.Time(); !got.Equal(time.Now()) {
+			t.Errorf("a parent that is behind sets a clock back that may be right: %s", got)
+		}
+	})
+}

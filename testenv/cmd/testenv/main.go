@@ -64,6 +64,7 @@ func app() *cli.App {
 			walkCommand(),
 			conformanceCommand(),
 			proxyCommand(),
+			clockCommand(),
 		},
 		HideHelpCommand: true,
 		// Errors are printed once, by main.
