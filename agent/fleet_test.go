@@ -21,7 +21,7 @@ import (
 // TestFleet measures a center under many agents: SKERRY_FLEET is how many, SKERRY_BIN the binary whose center it starts. Each agent is real
 // but for its target: it joins with a token, has a certificate and a file of its own and a QUIC connection over loopback; what it is sent it
 // calls applied. SKERRY_FLEET_DISK is where the agents' files are: on one disk they wait for each other, as sites never do, and in memory (/dev/shm)
-// they wait for no disk. One JSON line a figure goes to standard output (make bench FIGURE=fleet).
+// they wait for no disk. SKERRY_FLEET_PROFILES is a directory for profiles of the idle center. One JSON line a figure goes to standard output (make bench FIGURE=fleet).
 func TestFleet(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("SKERRY_FLEET"))
 	if n <= 0 {
@@ -45,11 +45,13 @@ func TestFleet(t *testing.T) {
 	c.start()
 	f.allBack(first, time.Now(), patience(len(first)))
 	joined := c.settled()
+	began := time.Now()
 	f.start(rest)
-	took := f.allBack(rest, time.Now(), patience(len(rest)))
+	took := f.allBack(rest, began, patience(len(rest)))
 	calm := time.After(2*time.Minute + 20*time.Second) // until a link counts as not in use
 	say("fleet-first-sessions", took.Seconds(), "s", 0, len(rest), "all these agents start at once; their SyncTargets exist")
 
+	f.statuses("fleet-first-statuses", began)
 	f.memory(empty, some, joined, len(first))
 	<-calm
 	f.idleCPU(base)

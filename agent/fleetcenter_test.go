@@ -21,9 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
@@ -103,42 +100,8 @@ func (c *centerProcess) settled() parts {
 func (c *centerProcess) parts() parts {
 	c.t.Helper()
 	p := parts{rss: settledRSS(c.t, c.cmd.Process.Pid)}
-	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer client.CloseIdleConnections()
-	answer, err := client.Get(config.Host + "/metrics")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	found := 0
-	for lines.Scan() {
-		name, text, _ := strings.Cut(lines.Text(), " ")
-		into, divisor := map[string]*float64{"go_gc_heap_live_bytes": &p.live, "go_memstats_stack_inuse_bytes": &p.stacks, "go_goroutines": &p.goroutines}[name], 1024.0
-		if into == nil {
-			continue
-		}
-		if name == "go_goroutines" {
-			divisor = 1
-		}
-		value, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			c.t.Fatalf("%s: %v", lines.Text(), err)
-		}
-		*into = value / divisor
-		found++
-	}
-	if err := lines.Err(); err != nil || found != 3 {
-		c.t.Fatalf("%d of 3 figures in the center's metrics (%s): %v", found, answer.Status, err)
-	}
+	is := c.metrics("go_gc_heap_live_bytes", "go_memstats_stack_inuse_bytes", "go_goroutines")
+	p.live, p.stacks, p.goroutines = is[0]/1024, is[1]/1024, is[2]
 	return p
 }
 
@@ -197,18 +160,6 @@ func (c *centerProcess) idle(window time.Duration) float64 {
 	before, began := c.cpu(), time.Now()
 	time.Sleep(window)
 	return 100 * (c.cpu() - before).Seconds() / time.Since(began).Seconds()
-}
-
-// quiet waits until the center has next to nothing to do.
-func (c *centerProcess) quiet() {
-	c.t.Helper()
-	for calm, began := 0, time.Now(); calm < 2 && time.Since(began) < 3*time.Minute; {
-		before := c.cpu()
-		time.Sleep(time.Second)
-		if calm++; c.cpu()-before > 100*time.Millisecond {
-			calm = 0
-		}
-	}
 }
 
 // bareConnections returns what a QUIC connection without streams costs a process that accepts n of them, in KiB.

@@ -130,9 +130,21 @@ func (f *fleet) memory(empty, some, joined parts, first int) {
 
 // idleCPU measures the center while nothing happens, over more than one heartbeat of every target. base is what it needs without agents.
 func (f *fleet) idleCPU(base float64) {
-	share := f.center.idle(90 * time.Second)
+	n, window := float64(len(f.agents)), 90*time.Second
+	before := f.center.written()
+	share := f.center.idle(window)
+	wrote := f.center.written() - before
 	say("fleet-idle-cpu", share, "% of a core", 0, len(f.agents), fmt.Sprintf("without agents %.2f %%", base))
-	say("fleet-idle-cpu-5000", base+(share-base)*5000/float64(len(f.agents)), "% of a core", 10, len(f.agents), "the figure above, extrapolated")
+	say("fleet-idle-cpu-5000", base+(share-base)*5000/n, "% of a core", 10, len(f.agents), "the figure above, extrapolated")
+	say("fleet-idle-writes", wrote*float64(time.Hour/window)/n, "statuses/h", 0, len(f.agents), fmt.Sprintf("of each site, while nothing happens; of all together %.2f a second", wrote/window.Seconds()))
+	f.center.profile("idle")
+}
+
+// statuses says how often the center has written the status of a site since it started, when it is done with that.
+func (f *fleet) statuses(figure string, since time.Time) {
+	f.t.Helper()
+	f.center.quiet()
+	say(figure, f.center.written()/float64(len(f.agents)), "writes", 2, len(f.agents), fmt.Sprintf("of the status of each site; the center is calm after %.0f s", time.Since(since).Seconds()))
 }
 
 // oneChange changes one ConfigMap that is placed on every agent, and measures until the last has it on disk.
@@ -237,6 +249,7 @@ func (f *fleet) restart(figure string, away time.Duration) {
 	took := f.allBack(f.agents, began, patience(len(f.agents)))
 	time.Sleep(2 * time.Second) // what is sent needlessly comes now
 	commits, dials, most := f.counts()
+	f.statuses(figure+"-statuses", began)
 	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %d dials; "+
 		"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), dials, commits, most))
 	say(figure+"-lists", float64(most), "batches", 1, len(f.agents), "stored by one agent at most")

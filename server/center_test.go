@@ -106,7 +106,7 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, m
 // startOn is start with a listener of the caller's.
 func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
-	st, err := kine.Open(t.Context(), kine.Config{Dir: dir})
+	st, err := kine.Open(t.Context(), kine.Config{Dir: dir, Progress: 2 * time.Second}) // watches of seconds have bookmarks, too
 	must(t, err)
 	return startStored(t, l, st, ca, place, more...)
 }

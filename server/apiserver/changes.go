@@ -26,7 +26,7 @@ type ChangeHandler interface {
 	// Apply gives one write. Revisions only grow.
 	Apply(w store.Write)
 	// Progress says that every write up to revision has been applied. It comes after each group of writes, and when nothing happens
-	// every few seconds.
+	// now and then.
 	Progress(revision int64)
 }
 

@@ -43,13 +43,14 @@ func TestASiteThatComesIsWrittenOnce(t *testing.T) {
 		}
 		time.Sleep(10 * heartbeat) // so that what was said of the last contact is old
 		before := writes()
+		feed.Apply(9) // a restart of the center, say
 		introduce(comes(door, "paris"))
 		if n := writes(); n != before {
 			t.Errorf("%d writes for a site that came back as it was", n-before)
 		}
 		time.Sleep(heartbeat)
-		if n := writes(); n != before+1 {
-			t.Errorf("%d writes in its first minute, one is its heartbeat", n-before)
+		if n := writes(); n != before+1 || api.status(t, "paris").AppliedRevision != 9 {
+			t.Errorf("%d writes in its first minute, one is its heartbeat; it says %+v", n-before, api.status(t, "paris"))
 		}
 		stop()
 	})

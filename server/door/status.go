@@ -245,14 +245,19 @@ func seen(st *v1alpha1.SyncTarget, at time.Time) bool {
 
 // present says what there is to say of a connected target, but for what changes all the time: that is what pulse adds, where the status is written anyway.
 func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) (pulse func()) {
-	status := &st.Status
+	status, came := &st.Status, s.lastShown() == standing{}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
 	if identity := s.identity(); identity != nil {
 		status.Identity = identity
 	}
 	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
-	if is.acked > 0 {
-		status.AppliedRevision = is.acked
+	applied := func() {
+		if is.acked > 0 {
+			status.AppliedRevision = is.acked
+		}
+	}
+	if !came || !is.done { // who comes back and lacks nothing is where he was, though the revisions went on
+		applied()
 	}
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
 	unique(st, s, time.Now())
@@ -270,6 +275,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	}
 	s.show(is)
 	return func() {
+		applied()
 		if seen(st, time.Now()) {
 			status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
 		}

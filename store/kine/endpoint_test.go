@@ -31,7 +31,7 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	for i := range stores { // at once, on an empty database
 		opening.Go(func() {
 			var err error
-			if stores[i], err = Open(context.Background(), Config{Endpoint: p.Endpoint}); err != nil {
+			if stores[i], err = Open(context.Background(), Config{Endpoint: p.Endpoint, Progress: time.Second}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -46,7 +46,7 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	if a.Incarnation() != b.Incarnation() || a.Incarnation().IsZero() || !a.Shared() || a.Eras() != nil {
 		t.Fatalf("incarnations %s and %s, eras %v", a.Incarnation(), b.Incarnation(), a.Eras())
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	events := b.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-events
@@ -118,8 +118,11 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	c := openShared(t, p)
 	defer c.Close()
 	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-	if err != nil || len(got.Kvs) != len(want) {
-		t.Errorf("%d of %d acknowledged writes are there: %v", len(got.Kvs), len(want), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Kvs) != len(want) {
+		t.Errorf("%d of %d acknowledged writes are there", len(got.Kvs), len(want))
 	}
 }
 

@@ -1,6 +1,7 @@
 package kine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -13,19 +14,24 @@ const (
 	maxBehind = 32 << 20
 	// eventBytes is about what an event takes besides its values.
 	eventBytes = 512
-	// progressPeriod is how long after a write those are told of it at the latest, as of progress, who have no event of it.
-	progressPeriod = 5 * time.Second
+	// progressPeriod is how long after a write those are told of it at the latest, as of progress, who have no event of it and do not ask: the caches of all
+	// kinds, and watches that have a bookmark once a minute.
+	progressPeriod = 30 * time.Second
 )
 
 // feed hands what is committed to watches, in the order of revisions and before it is acknowledged. kine would read it from the database again.
 type feed struct {
+	period time.Duration // of progress
+
 	mu      sync.Mutex
 	watches map[*watch]struct{}
 	newest  int64 // all events up to this revision have been published
 	telling bool  // progress is about to be told
 }
 
-func newFeed() *feed { return &feed{watches: map[*watch]struct{}{}} }
+func newFeed(period time.Duration) *feed {
+	return &feed{period: cmp.Or(period, progressPeriod), watches: map[*watch]struct{}{}}
+}
 
 // watch is a range of keys of which somebody wants the events. The feed's lock guards it.
 type watch struct {
@@ -67,7 +73,7 @@ func (f *feed) publish(events server.Events) {
 		}
 		if w.notify && !f.telling && w.told < f.newest {
 			f.telling = true
-			time.AfterFunc(progressPeriod, f.tell)
+			time.AfterFunc(f.period, f.tell)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func revisionsOf(events server.Events) (all []int64) {
 
 // A watch gets what is published in its range, from when it began, in order and however late it asks.
 func TestFeedHandsOverByRange(t *testing.T) {
-	f := newFeed()
+	f := newFeed(0)
 	f.publish(server.Events{eventAt("/a/0", 1)})
 	a, one, all := f.watch("/a/", "/a0", false), f.watch("/b/1", "", false), f.watch("", "", false)
 	f.publish(server.Events{eventAt("/a/1", 2), eventAt("/b/1", 3)})
@@ -52,7 +52,7 @@ func TestFeedHandsOverByRange(t *testing.T) {
 // Progress is told once for all that is written within a while, after the events, and only to who wants it and has no event that says so.
 func TestFeedTellsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFeed()
+		f := newFeed(0)
 		f.reached(7)
 		w, plain := f.watch("/a", "", true), f.watch("/a", "", false)
 		told := func(w *watch) (n news, ok bool) {
@@ -98,7 +98,7 @@ func TestFeedTellsProgress(t *testing.T) {
 
 // Where what is published has a gap all watches end, and progress never falls behind it.
 func TestFeedRestarts(t *testing.T) {
-	f := newFeed()
+	f := newFeed(0)
 	before := f.watch("", "", true)
 	f.publish(server.Events{eventAt("/a", 5)})
 	f.restart(9)
@@ -114,7 +114,7 @@ func TestFeedRestarts(t *testing.T) {
 
 // A watch that takes nothing is ended before what waits for it takes much memory, and holds up nobody.
 func TestFeedEndsSlowWatches(t *testing.T) {
-	f := newFeed()
+	f := newFeed(0)
 	slow, quick := f.watch("", "", false), f.watch("", "", false)
 	value := make([]byte, 1<<20)
 	for i := range int64(maxBehind>>20 + 1) {

@@ -67,7 +67,7 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 	f.log = &groupLog{
 		// Compacts when it is told to, because its interval is 0.
 		SQLLog: sqllog.New(f.dialect, 0, 0, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
-		note:   f.marks.note, feed: newFeed(), turn: turn,
+		note:   f.marks.note, feed: newFeed(c.Progress), turn: turn,
 	}
 	f.backend = &fileBackend{logstructured.New(f.log), f.log}
 	err = f.backend.Start(run)

@@ -37,6 +37,8 @@ type Config struct {
 	Endpoint string
 	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
 	CompactInterval time.Duration
+	// Progress is how long after a write a watch is told at the latest that there was one elsewhere; 0 means 30 s.
+	Progress time.Duration
 	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the program.
 	Log *slog.Logger
 }
