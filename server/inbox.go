@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"os"
@@ -81,7 +82,7 @@ func (i *inboxes) get(target string) (*inbox, error) {
 	if err := i.use(); err != nil {
 		return nil, err
 	}
-	box := &inbox{target: target, placed: i.placed, crowded: i.crowded}
+	box := &inbox{target: target, placed: i.placed, crowded: i.crowded, left: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
 	sink, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true, Room: box.room.Load,
 		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync/atomic"
 
 	"skerry.dev/skerry/store"
@@ -15,13 +16,12 @@ import (
 const (
 	mostReports          = 20_000
 	mostReportsPerObject = 200
+	// mostLeftOut is how many reports that were not taken are counted.
+	mostLeftOut = 100_000
 	// What their values may take, compressed as they are stored. What does not fit is not kept, and all else goes on.
 	mostReportBytes          = 64 << 20
 	mostReportBytesPerObject = 128 << 10
 )
-
-// errTooManyReports ends the session of a target that reports more than it may.
-var errTooManyReports = errors.New("it reports more objects than one site may; look there for what makes them")
 
 // errRoomAgain ends the session of a target whose reports were not all kept: in the next one the copy is compared, and what is missing comes.
 var errRoomAgain = errors.New("there is room again for reports that were not kept; the session begins anew to get them")
@@ -33,8 +33,16 @@ type inbox struct {
 	placed  func(target string) int
 	crowded func(target string)
 	room    atomic.Int64
-	wanted  bool // what is not kept was asked for; of whoever commits
+	leftOut atomic.Int64 // how many are in left
+
+	// Of whoever commits.
+	wanted bool                // what is not kept was asked for
+	left   map[uint64]struct{} // hashes of the keys of reports that were not taken, because there are as many as there may be
+	seed   maphash.Seed
 }
+
+// Unkept is how many reports are not kept: of some the inbox knows no more than that the target has them, others it did not take.
+func (b *inbox) Unkept() int { return b.Sink.Unkept() + int(b.leftOut.Load()) }
 
 // valueless is an inbox that does not have the value of each report: nothing can be sent as a change of what is there.
 type valueless struct{ store.Sink }
@@ -49,30 +57,78 @@ func (b *inbox) sink() store.Sink {
 
 // Commit implements store.Sink.
 func (b *inbox) Commit(ctx context.Context, batch store.Batch) error {
-	if most := mostReports + mostReportsPerObject*b.placed(b.target); b.Len()+len(batch.Entries) > most {
-		n, err := b.after(batch)
-		if err != nil {
-			return err
-		}
-		if n > most && n > b.Len() {
-			return fmt.Errorf("%w: %d, of which %d are taken from %s", errTooManyReports, n, most, b.target)
-		}
+	placed, before, unkept := b.placed(b.target), b.Unkept(), b.Sink.Unkept()
+	most := mostReports + mostReportsPerObject*placed
+	if err := b.take(&batch, most); err != nil {
+		return err
 	}
-	room, unkept := mostReportBytes+int64(b.placed(b.target))*mostReportBytesPerObject, b.Unkept()
+	room := mostReportBytes + int64(placed)*mostReportBytesPerObject
 	b.room.Store(room)
 	if err := b.Sink.Commit(ctx, batch); err != nil {
 		return err
 	}
-	if b.crowded != nil && (unkept > 0) != (b.Unkept() > 0) {
+	again := len(b.left) > 0 && b.Len() <= most/4*3
+	if again {
+		b.left = map[uint64]struct{}{}
+		b.leftOut.Store(0)
+	}
+	if b.crowded != nil && (before > 0) != (b.Unkept() > 0) {
 		b.crowded(b.target)
 	}
+	if again {
+		return errRoomAgain
+	}
 	return b.makeRoom(room, unkept)
+}
+
+// take leaves out of a batch the reports of further objects for which there is no room. Of those that there are all that is told goes on. The copy differs
+// from what the target has then, so each session begins with what was left out, and ends that with this.
+func (b *inbox) take(batch *store.Batch, most int) error {
+	if b.Len()+len(batch.Entries) <= most && len(b.left) == 0 {
+		return nil
+	}
+	has, goes := map[store.Key]bool{}, map[store.Key]bool{} // before the batch, and with it
+	for _, e := range batch.Entries {
+		if _, again := goes[e.Key]; !again {
+			old, ok, err := b.Get(e.Key)
+			if err != nil {
+				return fmt.Errorf("count the reports of %s: %w", b.target, err)
+			}
+			has[e.Key] = ok && !old.Tombstone
+		}
+		goes[e.Key] = e.Tombstone
+	}
+	n := b.Len()
+	for k, gone := range goes {
+		if gone && has[k] {
+			n--
+		}
+	}
+	taken := make([]store.Entry, 0, len(batch.Entries))
+	for _, e := range batch.Entries {
+		switch left := maphash.Comparable(b.seed, e.Key); {
+		case has[e.Key]:
+			taken = append(taken, e)
+		case goes[e.Key]: // it comes and goes, or has gone before it was taken
+			delete(b.left, left)
+		case n < most:
+			n++
+			has[e.Key] = true
+			delete(b.left, left)
+			taken = append(taken, e)
+		case len(b.left) < mostLeftOut:
+			b.left[left] = struct{}{}
+		}
+	}
+	b.leftOut.Store(int64(len(b.left)))
+	batch.Entries = taken
+	return nil
 }
 
 // makeRoom asks for what was not kept, when a quarter of the room is free: so much that what comes does not fill it at once. before is how much was not
 // kept before the last commit.
 func (b *inbox) makeRoom(room int64, before int) error {
-	switch unkept := b.Unkept(); {
+	switch unkept := b.Sink.Unkept(); {
 	case unkept == 0, unkept > before:
 		b.wanted = false
 		return nil
@@ -84,27 +140,4 @@ func (b *inbox) makeRoom(room int64, before int) error {
 	}
 	b.wanted = true
 	return errRoomAgain
-}
-
-// after is how many reports there are with a batch.
-func (b *inbox) after(batch store.Batch) (n int, err error) {
-	is := map[store.Key]bool{}
-	n = b.Len()
-	for _, e := range batch.Entries {
-		was, known := is[e.Key]
-		if !known {
-			old, ok, err := b.Get(e.Key)
-			if err != nil {
-				return 0, fmt.Errorf("count the reports of %s: %w", b.target, err)
-			}
-			was = ok && !old.Tombstone
-		}
-		switch is[e.Key] = !e.Tombstone; {
-		case was && e.Tombstone:
-			n--
-		case !was && !e.Tombstone:
-			n++
-		}
-	}
-	return n, nil
 }

@@ -288,8 +288,8 @@ func unkept(st *v1alpha1.SyncTarget, n int) {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionReportsKept)
 		return
 	}
-	set(st, v1alpha1.ConditionReportsKept, metav1.ConditionFalse, "TooMuchReported", fmt.Sprintf("%d reports of this site are not kept, because all of them together take more than a "+
-		"site may: the status of those objects is not shown. Look on the site for what makes so many or so large statuses, and remove it; what is left then comes by itself", n))
+	set(st, v1alpha1.ConditionReportsKept, metav1.ConditionFalse, "TooMuchReported", fmt.Sprintf("%d reports of this site are not kept, because there are more of them, or they take more, "+
+		"than a site may have: the status of those objects is not shown. Look on the site for what makes so many or so large statuses, and remove it; what is left then comes by itself", n))
 }
 
 func absent(st *v1alpha1.SyncTarget) {
