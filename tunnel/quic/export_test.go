@@ -60,3 +60,12 @@ func (l *Listener) Strange() (strange uint64, heard int) {
 	defer l.hearing.mu.Unlock()
 	return l.hearing.strange, len(l.hearing.heard)
 }
+
+// Questions returns a function that makes the next question of the child of a parent's connection.
+func Questions(parent tunnel.Conn) func() []byte {
+	c, counter := parent.(*conn), uint32(0)
+	return func() []byte {
+		counter++
+		return c.secret.question(counter)
+	}
+}
