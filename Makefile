@@ -154,7 +154,7 @@ ifeq ($(filter fleet store,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
-	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 30m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
+	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
 endif
 
 ifneq ($(filter store,$(or $(FIGURE),store)),)
