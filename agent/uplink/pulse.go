@@ -16,7 +16,8 @@ const (
 	longGap        = 3 * time.Second
 	repeatedSounds = 2
 	// soonAsked is how long nothing was heard when a parent that has not let this side in yet is asked for a sign of life: its answer is due.
-	soonAsked = time.Second
+	soonAsked  = time.Second
+	mostDoubts = 3
 	// attention is how long after its last use a link is asked for signs of life often: who has just changed something is waiting for
 	// more, and a link that nobody has used for longer costs a fourth.
 	attention = 2 * time.Minute
@@ -55,9 +56,10 @@ func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, as
 }
 
 // lookBefore is look of a session that the parent has not let in yet. One that lets thousands in takes its time, so over QUIC only what is sent again
-// and again counts, which asks that parent nothing; TCP tells nobody what is acknowledged, and an unanswered question has twice the time.
-func (p *pulse) lookBefore(now time.Time, s tunnel.Stats, quic bool) (silent, ask bool) {
-	patience := p.count(now, s)
+// and again counts, which asks that parent nothing; TCP tells nobody what is acknowledged, and an unanswered question has twice the time. Doubts is how many
+// sessions were given up since the parent has let one in: each doubles the time, so that a parent that cannot keep up is not given ever more to do.
+func (p *pulse) lookBefore(now time.Time, s tunnel.Stats, quic bool, doubts int) (silent, ask bool) {
+	patience := p.count(now, s) << min(doubts, mostDoubts)
 	unanswered := p.probed.After(p.heard)
 	if ask = !unanswered && now.Sub(p.heard) >= soonAsked; ask {
 		p.probed = now
@@ -104,12 +106,13 @@ func (p *pulse) wrong() { p.patience = min(2*p.patience, longPatience) }
 // listener listens to the pulse of a session.
 type listener struct {
 	*pulse
-	s    *session
-	used func() bool
+	s      *session
+	used   func() bool
+	doubts *int
 }
 
 func (u *uplink) listen(s *session) listener {
-	return listener{newPulse(time.Now(), u.patience), s, u.uses()}
+	return listener{newPulse(time.Now(), u.patience), s, u.uses(), &u.doubts}
 }
 
 // silent tells whether the parent is not heard, and asks it when it is time.
@@ -117,9 +120,10 @@ func (l listener) silent() bool {
 	stats, quic := l.s.conn.Stats(), l.s.way.Transport == overQUIC
 	var silent, ask bool
 	if l.s.letIn() {
+		*l.doubts = 0
 		silent, ask = l.look(time.Now(), stats, quic, l.used())
 	} else {
-		silent, ask = l.lookBefore(time.Now(), stats, quic)
+		silent, ask = l.lookBefore(time.Now(), stats, quic, *l.doubts)
 	}
 	if ask {
 		select {

@@ -139,3 +139,40 @@ func TestStalled(t *testing.T) {
 		}
 	}
 }
+
+// Before the welcome a parent that acknowledges nothing is silent after the patience; each session that was given up doubles that, and none asks more.
+func TestPulseBeforeTheWelcome(t *testing.T) {
+	for _, quic := range []bool{true, false} {
+		for doubts, factor := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 50: 8} {
+			now := time.Now()
+			p, stats, asked := newPulse(now, 0), tunnel.Stats{}, 0
+			limit := factor * shortPatience
+			if !quic {
+				limit = soonAsked + 2*limit
+			}
+			for d := time.Duration(0); ; d += lookEvery {
+				stats.SentBytes++ // again and again
+				silent, ask := p.lookBefore(now.Add(d), stats, quic, doubts)
+				if ask {
+					asked++
+				}
+				if silent {
+					if d <= limit || d > limit+3*lookEvery {
+						t.Errorf("QUIC %t, %d doubts: silent after %s, want a little more than %s", quic, doubts, d, limit)
+					}
+					break
+				}
+				if d > time.Minute {
+					t.Fatalf("QUIC %t, %d doubts: never silent", quic, doubts)
+				}
+			}
+			if asked != 1 {
+				t.Errorf("QUIC %t, %d doubts: asked %d times", quic, doubts, asked)
+			}
+			stats.ReceivedBytes++
+			if silent, _ := p.lookBefore(now.Add(time.Hour), stats, quic, doubts); silent {
+				t.Errorf("QUIC %t: silent although it is heard", quic)
+			}
+		}
+	}
+}

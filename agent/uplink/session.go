@@ -73,6 +73,7 @@ func (s *session) stop() {
 func (u *uplink) forsake(s *session) {
 	s.stop()
 	u.forsaken = time.Now()
+	u.doubts++
 }
 
 func (s *session) letIn() bool {

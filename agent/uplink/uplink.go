@@ -103,6 +103,7 @@ type uplink struct {
 	patience time.Duration // with a silent parent; grows with false alarms
 	heard    time.Time     // when a session ended the last time
 	forsaken time.Time     // when a session was given up that the parent had not let in
+	doubts   int           // how many were since it has let one in
 	better   retry         // when QUIC is tried again from TCP
 
 	secret secret
