@@ -13,12 +13,12 @@ import (
 const (
 	// lookEvery is how often a child looks whether it has heard of its parent.
 	lookEvery = time.Second
-	// answerTime is how long the answer to a sign of life may take, and answerHalves so many halves of a round trip more. What is asked within QUIC then is still heard before
-	// the agent gives the connection up.
-	answerTime   = 300 * time.Millisecond
-	answerHalves = 3
-	// mostSkipped is how many signs of life go within QUIC before another is tried beside it, where such ones are not answered: every half hour.
-	mostSkipped = 63
+	// answerTime is how long the answer to a sign of life may take beside a round trip: a machine may be busy, and asking within QUIC costs more. What is asked then is still
+	// answered before the agent gives the connection up.
+	answerTime = 600 * time.Millisecond
+	// mostDoublings is how often the number of signs of life doubles that go within QUIC before another is tried beside it, where such ones are not answered: up to 63,
+	// which is half an hour.
+	mostDoublings = 6
 )
 
 // beat keeps a child's connection alive. When nothing has come for tunnel.IdleKeepAlive it asks for a sign of life beside QUIC; where that is not answered,
@@ -67,14 +67,15 @@ func (b *beat) run(c *conn) {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
 	var silence silence
-	asked, skip, skipped := time.Now(), 0, 0
+	asked := time.Now()
+	missed, within := 0, 0 // answers in a row that did not come; signs of life that go within QUIC now
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case within := <-b.answers: // late
+		case wanted := <-b.answers: // late
 			silence.heard = time.Now()
-			if within {
+			if wanted {
 				c.ask()
 			}
 			continue
@@ -89,18 +90,19 @@ func (b *beat) run(c *conn) {
 			continue
 		}
 		asked = now
-		if skipped < skip {
-			skipped++
+		if within > 0 {
+			within--
 			c.ask()
 			continue
 		}
-		answered, within := b.exchange(ctx)
+		answered, wanted := b.exchange(ctx)
 		if answered {
-			silence.heard, skip = time.Now(), 0
+			silence.heard, missed = time.Now(), 0
 		} else {
-			skip, skipped = min(2*skip+1, mostSkipped), 0
+			within = 1<<min(missed, mostDoublings) - 1
+			missed++
 		}
-		if !answered || within || !silence.asking.IsZero() {
+		if !answered || wanted || !silence.asking.IsZero() {
 			c.ask()
 		}
 	}
@@ -119,7 +121,7 @@ func (b *beat) exchange(ctx context.Context) (answered, within bool) {
 	b.mu.Unlock()
 	b.conn.sent.Add(uint64(len(question)))
 	b.send(question)
-	late := time.NewTimer(answerTime + answerHalves*b.conn.quic.ConnectionStats().SmoothedRTT/2)
+	late := time.NewTimer(answerTime + b.conn.quic.ConnectionStats().SmoothedRTT)
 	defer late.Stop()
 	select {
 	case within := <-b.answers:
