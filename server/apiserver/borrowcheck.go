@@ -69,12 +69,13 @@ func (c borrowCheck) served(ctx context.Context, space, lender string, r schema.
 
 // written looks again after a write of a space: next is what is stored now, old what was before, nil for nothing.
 func (c borrowCheck) written(ctx context.Context, s *spaceStorage, space string, old, next runtime.Object) error {
+	lender := s.definer(ctx)
 	switch {
-	case s.only != "" && s.only != space:
+	case lender != "" && lender != space:
 		if old != nil {
 			return nil
 		}
-		return c.served(ctx, space, s.only, s.resource())
+		return c.served(ctx, space, lender, s.resource())
 	case isInner(ctx) || space == ownSpace:
 		return nil
 	case s.resource() == crdResource:

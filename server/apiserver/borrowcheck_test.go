@@ -160,22 +160,22 @@ func (s *slowStorage) give(out runtime.Object) {
 func TestAgreementIsLookedAtAgain(t *testing.T) {
 	boat := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": named("one", false)}}
 	for name, x := range map[string]struct {
-		prefix, only, space string
-		before, write       runtime.Object // before is nil for a new one
-		given               func(a *agreements)
-		beside              func(a *agreements)
-		says                string // "" for what is agreed
+		prefix, definer, space string
+		before, write          runtime.Object // before is nil for a new one
+		given                  func(a *agreements)
+		beside                 func(a *agreements)
+		says                   string // "" for what is agreed
 	}{
-		"an object of a definition that stays": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", write: boat},
-		"an object of a definition that is about to go": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", write: boat,
+		"an object of a definition that stays": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat},
+		"an object of a definition that is about to go": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.boatsAre(true, true) }, says: "is not served with the definition"},
-		"an object of a definition that is gone": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", write: boat,
+		"an object of a definition that is gone": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.remove(crdKeys + "lender/" + boats) }, says: "is not served with the definition"},
-		"an object of a definition that is not shared any more": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", write: boat,
+		"an object of a definition that is not shared any more": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.boatsAre(false, false) }, says: "is not served with the definition"},
-		"an object of a group that is given back": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", write: boat,
+		"an object of a group that is given back": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.spaceIs("borrower", false, false) }, says: "is not served with the definition"},
-		"a change of such an object": {prefix: "/sea.example.com/boats", only: "lender", space: "borrower", before: boat, write: boat,
+		"a change of such an object": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", before: boat, write: boat,
 			beside: func(a *agreements) { a.boatsAre(true, true) }},
 
 		"a definition of the borrower's own": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "borrower", write: definition(true),
@@ -205,8 +205,8 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 			if x.beside != nil {
 				slow.beside = func() { x.beside(a) }
 			}
-			s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, only: x.only, all: a.storages}
-			ctx, out := withSpace(t.Context(), x.space), x.write.DeepCopyObject()
+			s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.storages}
+			ctx, out := withDefiner(withSpace(t.Context(), x.space), x.definer), x.write.DeepCopyObject()
 			var err error
 			if x.before == nil {
 				err = s.Create(ctx, x.prefix+"/one", x.write.DeepCopyObject(), out, 0)

@@ -91,7 +91,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	definitions := s.Informers.Apiextensions().V1().CustomResourceDefinitions()
-	serves := &serving{shared: shared, byName: map[string]served{}}
+	serves := &serving{shared: shared, space: only, byName: map[string]served{}}
 	if err := definitions.Informer().SetTransform(serves.keep); err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}

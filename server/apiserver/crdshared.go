@@ -124,6 +124,7 @@ func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 // serving is what one space's server shares with others, by the names of definitions.
 type serving struct {
 	shared *sharedDefinitions
+	space  string // whose definitions they are; "" for those of the center's own kinds
 
 	mu     sync.Mutex
 	byName map[string]served
@@ -156,7 +157,8 @@ func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Ha
 			if crd, err := known.Get(info.Resource + "." + info.APIGroup); err == nil && isServed(crd) {
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
-						h.ServeHTTP(w, r)
+						// What is shared serves any space, so the request says whose definition this is.
+						h.ServeHTTP(w, r.WithContext(withDefiner(r.Context(), s.space)))
 						return
 					}
 				}

@@ -1,12 +1,15 @@
 package apiserver
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // TestSharedDefinitions: equal definitions of different spaces share what is made of them, others do not, and what nobody serves is forgotten.
@@ -74,4 +77,25 @@ func TestSharedDefinitions(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_, _, _, _, _ = a, b, x, y, first
+}
+
+// What serves equal definitions of several spaces is told by each request whose definition it stands for: what a borrower writes is judged by that.
+func TestSharedDefinitionsAreSomebodys(t *testing.T) {
+	definer := "nobody"
+	handler := func() (http.Handler, error) {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { definer = definerOf(r.Context()) }), nil
+	}
+	crd := described("Boat", "v1")
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue}}
+	shared := &sharedDefinition{crd: crd, handler: handler}
+	for _, space := range []string{"lender", "other", ""} {
+		s := &serving{space: space, byName: map[string]served{crd.Name: {crd, shared}}}
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r = r.WithContext(apirequest.WithRequestInfo(withSpace(r.Context(), "borrower"),
+			&apirequest.RequestInfo{IsResourceRequest: true, APIGroup: crd.Spec.Group, Resource: crd.Spec.Names.Plural}))
+		s.wrap(onlyDefinition{crd: crd}.Lister(), http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+		if definer != space {
+			t.Errorf("a request that is served with the definition of %q is said to be of %q", space, definer)
+		}
+	}
 }

@@ -27,6 +27,7 @@ var errNoSpace = errors.New("no space in the request's context")
 type spaceKey struct{}
 type innerKey struct{}
 type applyKey struct{}
+type definerKey struct{}
 
 func withSpace(ctx context.Context, space string) context.Context {
 	return context.WithValue(ctx, spaceKey{}, space)
@@ -35,6 +36,18 @@ func withSpace(ctx context.Context, space string) context.Context {
 // spaceOf returns the space of a request, "" when there is none.
 func spaceOf(ctx context.Context) string {
 	s, _ := ctx.Value(spaceKey{}).(string)
+	return s
+}
+
+// withDefiner notes whose definition a custom resource is made of.
+func withDefiner(ctx context.Context, space string) context.Context {
+	return context.WithValue(ctx, definerKey{}, space)
+}
+
+// definerOf returns the space whose definition a request for custom resources is served with. It is the request's own space, or the one that it borrows of. What
+// serves the center's own kinds, or a definition by itself, says nothing: "".
+func definerOf(ctx context.Context) string {
+	s, _ := ctx.Value(definerKey{}).(string)
 	return s
 }
 

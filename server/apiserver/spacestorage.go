@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,8 +55,12 @@ func (s *spaceStorage) lends(space string) bool {
 
 // lendsOrBorrows tells whether what is written may concern what spaces lend each other: Spaces, definitions, and objects of borrowers.
 func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
-	return s.prefix == spacePrefix || s.resource() == crdResource || s.only != "" && spaceOf(ctx) != s.only
+	lender := s.definer(ctx)
+	return s.prefix == spacePrefix || s.resource() == crdResource || lender != "" && spaceOf(ctx) != lender
 }
+
+// definer is the space whose definition what is stored here is made of, "" where that is no custom resource of a space.
+func (s *spaceStorage) definer(ctx context.Context) string { return cmp.Or(s.only, definerOf(ctx)) }
 
 // resource is what is stored here, where that is of a group.
 func (s *spaceStorage) resource() schema.GroupResource {
