@@ -121,7 +121,7 @@ func (d *Door) Handler() http.Handler {
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
 func (d *Door) Run(ctx context.Context) error {
-	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Log: d.cfg.Log})
+	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Metrics: d.cfg.Metrics, Log: d.cfg.Log})
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}

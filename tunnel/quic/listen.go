@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	quicgo "github.com/quic-go/quic-go"
 
 	"skerry.dev/skerry/tunnel"
@@ -25,7 +26,9 @@ type ListenConfig struct {
 	ResetKey *[32]byte
 	// Limits of handshakes; the zero value means DefaultLimits.
 	Limits Limits
-	Log    *slog.Logger
+	// Metrics is where the listener registers what it counts; nil counts for nobody.
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
 }
 
 // Listener accepts children.
@@ -63,6 +66,11 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Listener{transport: transport, quic: q, shaking: shaking, hearing: hearing, stop: stop, log: cfg.Log}
 	l.all.Go(func() { hearing.run(ctx) })
+	if cfg.Metrics != nil {
+		if err := l.register(cfg.Metrics); err != nil {
+			return nil, errors.Join(fmt.Errorf("listen: %w", err), l.Close())
+		}
+	}
 	return l, nil
 }
 
