@@ -26,6 +26,9 @@ type shape struct {
 	everywhere bool
 }
 
+// follows tells whether it is where its namespace is.
+func (s shape) follows() bool { return s.exists && s.pin == "" && !s.everywhere }
+
 // model is what the space and the sites are to be.
 type model struct {
 	sites      []string
@@ -71,6 +74,12 @@ func (m *model) ways(o *object, before []string) ways {
 		outcomes = append(outcomes, m.on(o.namespace, o.before))
 	}
 	via := m.via[o.namespace]
+	if o.follows() && len(before) > 0 {
+		// It changes while its namespace may be at each of these still, so it may leave even where both are to be in the end, and come back.
+		for _, s := range via {
+			outcomes = append(outcomes, []string{s})
+		}
+	}
 	w := ways{come: slices.Concat(append(outcomes, via)...)}
 	for _, s := range slices.Concat(append(outcomes, before, via)...) {
 		sure := true

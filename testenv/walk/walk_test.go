@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -114,6 +115,16 @@ func TestWays(t *testing.T) {
 	o.unknown = false
 	if w := m.ways(o, []string{"a"}); !reflect.DeepEqual(w, ways{come: []string{"b"}, leave: []string{"a"}}) {
 		t.Errorf("known: %+v", w)
+	}
+	// It was pinned to where its namespace is to go, which has no answer: unpinned it may follow the namespace to where that still is, and back.
+	m.namespaces[o.namespace], m.via[o.namespace] = "a", []string{"c"}
+	o.shape = shape{version: 2, exists: true}
+	if w := m.ways(o, []string{"a"}); !slices.Contains(w.come, "c") || !slices.Contains(w.leave, "a") || slices.Contains(w.leave, "b") {
+		t.Errorf("unpinned on the way: %+v", w)
+	}
+	o.pin = "a"
+	if w := m.ways(o, []string{"a"}); slices.Contains(w.leave, "a") {
+		t.Errorf("still pinned: %+v", w)
 	}
 }
 
