@@ -73,3 +73,19 @@ func TestASilentAgentIsConnected(t *testing.T) {
 		stop()
 	})
 }
+
+// A site that holds never has what this center has, and is not waited for.
+func TestASiteThatHoldsIsShownAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI()
+		door, _, stop := standingDoor(t, api, api, "paris")
+		s := comes(door, "paris")
+		s.say(tunnel.Said{Conditions: []tunnel.Condition{{Type: tunnel.CenterTrusted, Status: tunnel.False, Reason: tunnel.CenterRegressed}}}, 0, door.cfg.Log)
+		door.targets.touch("paris")
+		time.Sleep(2*glance + settle)
+		if !says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True") || time.Since(s.began) >= introduction {
+			t.Errorf("after %s it says %+v", time.Since(s.began), api.status(t, "paris"))
+		}
+		stop()
+	})
+}

@@ -135,7 +135,14 @@ const introduction = 5 * time.Second
 func (s *session) introduces(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return now.Sub(s.began) < introduction && (s.said == nil || s.acked.Incarnation != s.feed.Head().Incarnation)
+	if now.Sub(s.began) >= introduction {
+		return false
+	}
+	if s.said == nil {
+		return true
+	}
+	// One that holds has nothing of this center, and says so.
+	return s.acked.Incarnation != s.feed.Head().Incarnation && !distrusts(s.said, tunnel.CenterRegressed)
 }
 
 // glance notes that what was to be sent at the glance before should be there by now.
