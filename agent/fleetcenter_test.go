@@ -100,8 +100,12 @@ func (c *centerProcess) settled() parts {
 func (c *centerProcess) parts() parts {
 	c.t.Helper()
 	p := parts{rss: settledRSS(c.t, c.cmd.Process.Pid)}
-	is := c.metrics("go_gc_heap_live_bytes", "go_memstats_stack_inuse_bytes", "go_goroutines")
-	p.live, p.stacks, p.goroutines = is[0]/1024, is[1]/1024, is[2]
+	const live, stacks, goroutines = "go_gc_heap_live_bytes", "go_memstats_stack_inuse_bytes", "go_goroutines"
+	is := c.metrics(live, stacks, goroutines)
+	if len(is) != 3 {
+		c.t.Fatalf("the center tells only %v of its memory", is)
+	}
+	p.live, p.stacks, p.goroutines = is[live]/1024, is[stacks]/1024, is[goroutines]
 	return p
 }
 

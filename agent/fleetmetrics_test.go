@@ -41,21 +41,21 @@ func (c *centerProcess) get(path string, read func(io.Reader) error) {
 	}
 }
 
-// metrics are the values of some of the center's; one that it does not tell is 0.
-func (c *centerProcess) metrics(names ...string) []float64 {
+// metrics are the values of some of the center's. What it has not counted yet it does not tell: that is left out.
+func (c *centerProcess) metrics(names ...string) map[string]float64 {
 	c.t.Helper()
-	out := make([]float64, len(names))
+	out := map[string]float64{}
 	c.get("/metrics", func(body io.Reader) error {
 		lines := bufio.NewScanner(body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			for i, name := range names {
+			for _, name := range names {
 				text, ok := strings.CutPrefix(lines.Text(), name+" ")
 				if !ok {
 					continue
 				}
 				var err error
-				if out[i], err = strconv.ParseFloat(text, 64); err != nil {
+				if out[name], err = strconv.ParseFloat(text, 64); err != nil {
 					return err
 				}
 			}
@@ -68,7 +68,7 @@ func (c *centerProcess) metrics(names ...string) []float64 {
 // written is how many statuses of SyncTargets the center has written since it started.
 func (c *centerProcess) written() float64 {
 	c.t.Helper()
-	return c.metrics(statusWrites)[0]
+	return c.metrics(statusWrites)[statusWrites]
 }
 
 const (

@@ -25,19 +25,23 @@ func TestHeapGrowsWithWhatIsAllocated(t *testing.T) {
 	}
 }
 
+// percent is by how much a heap may grow, in place of the runtime's.
+type percent int
+
+func (p *percent) put(n int) int {
+	before := *p
+	*p = percent(n)
+	return int(before)
+}
+
 // A calm heap gets its room right before a change goes to many targets, not a second later; a few targets need none, and what GOGC says stays.
 func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	t.Setenv("GOGC", "")
-	inForce := 50
-	put := func(percent int) int {
-		before := inForce
-		inForce = percent
-		return before
-	}
+	inForce := percent(50)
 	var gc pacing
 	gc.spread(100_000) // nothing is known yet
 	room := uint64(10 << 20)
-	gc.begin(put, func() uint64 { return room })
+	gc.begin(inForce.put, func() uint64 { return room })
 	gc.rate = 0
 	gc.tick(gc.last)
 	if inForce != calmPercent {
@@ -66,7 +70,7 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	t.Setenv("GOGC", "70")
 	inForce = 70
 	var fixed pacing
-	fixed.begin(put, func() uint64 { return 0 })
+	fixed.begin(inForce.put, func() uint64 { return 0 })
 	fixed.tick(fixed.last)
 	if fixed.spread(100_000); fixed.tick(fixed.last) {
 		t.Error("GOGC says when the heap is collected, and it is collected")
@@ -79,15 +83,10 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 // While sessions come in a crowd the heap is collected early, from the moment on when they are one, and for a while after the last; a few change nothing.
 func TestCrowdKeepsTheHeapDense(t *testing.T) {
 	t.Setenv("GOGC", "")
-	inForce := 50
-	put := func(percent int) int {
-		before := inForce
-		inForce = percent
-		return before
-	}
+	inForce := percent(50)
 	var gc pacing
 	gc.arrives() // nothing is known yet
-	gc.begin(put, func() uint64 { return 0 })
+	gc.begin(inForce.put, func() uint64 { return 0 })
 	busy := func(seconds int) {
 		for range seconds {
 			gc.tick(gc.last + 1<<32)

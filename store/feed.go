@@ -226,7 +226,7 @@ func (f *Feed) compact() {
 		}
 	}
 	if len(f.graves) > 64 && len(f.graves) > 2*f.dead {
-		f.graves = fitting(slices.DeleteFunc(f.graves, logged.stale))
+		f.graves = shrinking.List(slices.DeleteFunc(f.graves, logged.stale))
 	}
 	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
 		return
@@ -238,13 +238,5 @@ func (f *Feed) compact() {
 		}
 	}
 	clear(f.log[len(kept):])
-	f.log = fitting(kept)
-}
-
-// fitting gives back what a list has room for and does not need.
-func fitting(list []logged) []logged {
-	if cap(list) > 4*len(list) {
-		return slices.Clone(list)
-	}
-	return list
+	f.log = shrinking.List(kept)
 }

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -299,8 +298,6 @@ func (h *dueHeap) Pop() any {
 	old := *h
 	it := old[len(old)-1]
 	old[len(old)-1] = nil
-	if *h = old[:len(old)-1]; cap(old) > 4*len(old) {
-		*h = slices.Clone(*h)
-	}
+	*h = shrinking.List(old[:len(old)-1])
 	return it
 }

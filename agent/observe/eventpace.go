@@ -3,7 +3,6 @@ package observe
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -84,7 +83,7 @@ func (o *Observer) tellSome(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := &o.happenings.pace
-	due := slices.SortedFunc(maps.Keys(maps.Collect(p.waiting.All())), func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) })
+	due := slices.SortedFunc(p.waiting.Keys(), func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) })
 	due = due[:p.take(now, len(due))]
 	for _, k := range due {
 		p.waiting.Delete(k)

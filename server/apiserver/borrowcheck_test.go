@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -196,40 +197,47 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 			beside: func(a *agreements) { a.boatIs() }, says: "the space holds " + boats},
 		"a group is given back": {prefix: spacePrefix, space: rootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			a := newAgreements(t)
-			if x.given != nil {
-				x.given(a)
-			}
-			slow := &slowStorage{stored: x.before}
-			if x.beside != nil {
-				slow.beside = func() { x.beside(a) }
-			}
-			s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.storages}
-			ctx, out := withDefiner(withSpace(t.Context(), x.space), x.definer), x.write.DeepCopyObject()
-			var err error
-			if x.before == nil {
-				err = s.Create(ctx, x.prefix+"/one", x.write.DeepCopyObject(), out, 0)
-			} else {
-				err = s.GuaranteedUpdate(ctx, x.prefix+"/one", out, false, nil, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
-					return x.write.DeepCopyObject(), nil, nil
-				}, nil)
-			}
-			if x.says == "" {
-				if err != nil || slow.stored == nil {
-					t.Errorf("agreed, and stored %v: %v", slow.stored, err)
+		for _, own := range []bool{true, false} { // the definition's server is its space's own, or equal ones are served together
+			t.Run(fmt.Sprintf("%s, own server %v", name, own), func(t *testing.T) {
+				a := newAgreements(t)
+				if x.given != nil {
+					x.given(a)
 				}
-				return
-			}
-			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), x.says) {
-				t.Errorf("not agreed: %v", err)
-			}
-			was, _ := json.Marshal(x.before)
-			is, _ := json.Marshal(slow.stored)
-			if string(is) != string(was) {
-				t.Errorf("what was\n%s\nis after it was taken back\n%s", was, is)
-			}
-		})
+				slow := &slowStorage{stored: x.before}
+				if x.beside != nil {
+					slow.beside = func() { x.beside(a) }
+				}
+				s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.storages}
+				ctx, out := withSpace(t.Context(), x.space), x.write.DeepCopyObject()
+				if own {
+					s.only = x.definer
+				} else {
+					ctx = withDefiner(ctx, x.definer)
+				}
+				var err error
+				if x.before == nil {
+					err = s.Create(ctx, x.prefix+"/one", x.write.DeepCopyObject(), out, 0)
+				} else {
+					err = s.GuaranteedUpdate(ctx, x.prefix+"/one", out, false, nil, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
+						return x.write.DeepCopyObject(), nil, nil
+					}, nil)
+				}
+				if x.says == "" {
+					if err != nil || slow.stored == nil {
+						t.Errorf("agreed, and stored %v: %v", slow.stored, err)
+					}
+					return
+				}
+				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), x.says) {
+					t.Errorf("not agreed: %v", err)
+				}
+				was, _ := json.Marshal(x.before)
+				is, _ := json.Marshal(slow.stored)
+				if string(is) != string(was) {
+					t.Errorf("what was\n%s\nis after it was taken back\n%s", was, is)
+				}
+			})
+		}
 	}
 }
 

@@ -38,14 +38,14 @@ func divide(allowed int) connections {
 	return c
 }
 
-// pool bounds a pool. The connections of a burst stay at hand for a while.
-func (connections) pool(db *sql.DB, n int) {
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
+// bound says how many connections a pool has at most, and how many of a burst stay at hand for a while.
+func bound(db *sql.DB, most, idle int) {
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(idle)
 	db.SetConnMaxIdleTime(connectionIdleTime)
 }
 
-// poolConfig is pool of kine's connections.
+// poolConfig is bound for kine's connections.
 func (c connections) poolConfig() generic.ConnectionPoolConfig {
 	return generic.ConnectionPoolConfig{MaxOpen: c.kines, MaxIdle: c.kines, MaxIdleTime: connectionIdleTime}
 }

@@ -68,7 +68,7 @@ func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
 	if p.connections, err = share(ctx, p.db); err != nil {
 		return nil, errors.Join(fmt.Errorf("ask the datastore at %s how many connections it allows: %w", u.Host, err), p.db.Close())
 	}
-	p.pool(p.db, p.ours)
+	bound(p.db, p.ours, p.ours)
 	return p, nil
 }
 

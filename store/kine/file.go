@@ -101,9 +101,7 @@ func openDialect(run context.Context, drivers *sync.WaitGroup, path string) (*ge
 		return nil, err
 	}
 	dialect.DB = sql.OpenDB(keepingConnector{connector})
-	dialect.DB.SetMaxOpenConns(maxConnections)
-	dialect.DB.SetMaxIdleConns(idleConnections)
-	dialect.DB.SetConnMaxIdleTime(connectionIdleTime)
+	bound(dialect.DB, maxConnections, idleConnections)
 	drivers.Go(func() {
 		<-run.Done()
 		dialect.DB.Close() // there is nobody left to tell

@@ -59,6 +59,17 @@ func (m *Map[K, V]) fit() {
 	m.entries, m.gone = fresh, 0
 }
 
+// Keys visits the key of every entry, as All does.
+func (m *Map[K, V]) Keys() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for k := range m.All() {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
 // All visits every entry. Entries may be deleted meanwhile, and are not visited then, and others may be put, which may be visited. It counts as a
 // change of the map: two goroutines must not do it at the same time.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {

@@ -12,16 +12,6 @@ import (
 	"time"
 )
 
-// Config says which program sees which time.
-type Config struct {
-	// At is what its clock says at the beginning.
-	At time.Time
-	// Until is a file. From the moment that it is there the clock is right.
-	Until string
-	// Command is the program and its arguments.
-	Command []string
-}
-
 // Of the kernel's ABI, what package syscall does not name.
 const (
 	optionExitKill     = 0x100000 // PTRACE_O_EXITKILL: it ends with this process
