@@ -104,7 +104,7 @@ func (c *centerProcess) profile(name string) {
 	if dir == "" {
 		return
 	}
-	for kind, path := range map[string]string{"cpu": "/debug/pprof/profile?seconds=60", "allocs": "/debug/pprof/allocs", "heap": "/debug/pprof/heap"} {
+	for kind, path := range map[string]string{"cpu": "/debug/pprof/profile?seconds=60", "allocs": "/debug/pprof/allocs", "heap": "/debug/pprof/heap", "goroutine": "/debug/pprof/goroutine"} {
 		c.get(path, func(body io.Reader) error {
 			f, err := os.Create(dir + "/" + name + "." + kind + ".pb.gz")
 			if err != nil {
