@@ -247,10 +247,11 @@ func (f *fleet) restart(figure string, away time.Duration) {
 	f.center.start()
 	ready := time.Since(began)
 	took := f.allBack(f.agents, began, patience(len(f.agents)))
+	how := f.dialled()
 	time.Sleep(2 * time.Second) // what is sent needlessly comes now
-	commits, dials, most := f.counts()
+	commits, _, most := f.counts()
 	f.statuses(figure+"-statuses", began)
-	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %d dials; "+
-		"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), dials, commits, most))
+	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %s; "+
+		"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), how, commits, most))
 	say(figure+"-lists", float64(most), "batches", 1, len(f.agents), "stored by one agent at most")
 }
