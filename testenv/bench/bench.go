@@ -113,15 +113,11 @@ func (b *bench) say(format string, args ...any) {
 }
 
 func (b *bench) setUp(ctx context.Context) (err error) {
-	up := []string{"up", "--kind", "simulated"}
-	if !b.wants("soak") { // which writes for hours and times nothing: kine's log of SQLite would only grow, to gigabytes, and the cluster slow down with it
-		up = append(up, "--persist")
-	}
 	var configs [2]string
 	for i, name := range []string{upstream, edge} {
 		b.say("start the simulated cluster %s", name)
 		b.stop = append(b.stop, func() { _, _ = b.Run(context.Background(), b.Testenv, "down", name) })
-		out, err := b.Run(ctx, b.Testenv, append(up, name)...)
+		out, err := b.Run(ctx, b.Testenv, "up", "--kind", "simulated", "--persist", name)
 		if err != nil {
 			return err
 		}

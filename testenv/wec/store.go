@@ -2,15 +2,25 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/endpoint"
+	_ "modernc.org/sqlite" // the driver of makeOldTable, and kine's
 )
 
 // listenStore opens the store and serves it as etcd on the socket. The values
 // are kine's own defaults, which its command sets but its library does not.
 func listenStore(ctx context.Context, cfg *serverConfig) error {
+	if path, ok := strings.CutPrefix(cfg.Store, "sqlite://"); ok {
+		path, _, _ = strings.Cut(path, "?")
+		if err := makeOldTable(ctx, path); err != nil {
+			return fmt.Errorf("prepare %s: %w", path, err)
+		}
+	}
 	_, err := endpoint.Listen(ctx, endpoint.Config{
 		Listener:            "unix://" + cfg.StoreSocket,
 		Endpoint:            cfg.Store,
@@ -27,4 +37,26 @@ func listenStore(ctx context.Context, cfg *serverConfig) error {
 		},
 	})
 	return err
+}
+
+// makeOldTable makes the table that a kine of long ago had, with one row that
+// moves no data. kine counts the rows of that table and of its own, and where
+// the old one is missing or empty it never reads the second answer
+// (generic.Migrate): the statement stays open, and SQLite's log can never be
+// copied into the file again, so that it grows without bound.
+func makeOldTable(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, statement := range []string{
+		"CREATE TABLE IF NOT EXISTS key_value (id INTEGER, name TEXT, value BLOB, ttl INTEGER)",
+		"INSERT INTO key_value SELECT NULL, NULL, NULL, 0 WHERE NOT EXISTS (SELECT * FROM key_value)",
+	} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
