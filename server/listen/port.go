@@ -79,6 +79,10 @@ func (p *Port) Run(ctx context.Context) error {
 			work.Pause(ctx, 100*time.Millisecond)
 		default:
 			h := p.halfOpen.add(raw)
+			if h == nil {
+				raw.Close()
+				continue
+			}
 			shaking.Go(func() { p.shake(ctx, h, raw) })
 		}
 	}
@@ -89,13 +93,15 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 	defer p.halfOpen.done(h)
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
-	secure := tls.Server(tcp.NewMeter(raw), &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: p.configFor})
+	meter := tcp.NewMeter(waiting{raw, h})
+	secure := tls.Server(meter, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: p.configFor})
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
 		p.cfg.Log.Debug("a handshake failed", "from", raw.RemoteAddr(), "err", err)
 		return
 	}
 	p.halfOpen.done(h)
+	meter.Conn = raw
 	to := p.api
 	if secure.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
 		to = p.agents

@@ -105,7 +105,7 @@ func TestAgentsAndUsersOfOnePort(t *testing.T) {
 
 // Who holds connections without a handshake loses the oldest of them, and takes no place of others.
 func TestHalfOpenAreBounded(t *testing.T) {
-	c := start(t, Limits{Total: 20, Source: 10})
+	c := start(t, Limits{Total: 20, Source: 10, Stalled: time.Nanosecond})
 	var held []net.Conn
 	for range 50 {
 		raw, err := net.Dial("tcp", c.address)
@@ -126,6 +126,60 @@ func TestHalfOpenAreBounded(t *testing.T) {
 	}
 	if n, from := c.port.halfOpen.dropped(); n < 40 || from.String() != "127.0.0.1/32" {
 		t.Errorf("%d dropped, the last from %s", n, from)
+	}
+}
+
+// closable is a connection with nobody behind it.
+type closable struct {
+	net.Conn
+	closed bool
+}
+
+func (c *closable) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
+
+func (c *closable) Close() error {
+	c.closed = true
+	return nil
+}
+
+// Where no peer has kept this side waiting, a newcomer is dropped and nobody who may be nearly done.
+func TestNobodyIsDroppedForANewcomer(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits  Limits
+		stalled bool // the one that waits for its peer
+	}{
+		"of its source, stalled": {Limits{Total: 20, Source: 3, Stalled: time.Minute}, true},
+		"of all, stalled":        {Limits{Total: 3, Source: 20, Stalled: time.Minute}, true},
+		"not stalled":            {Limits{Total: 20, Source: 3, Stalled: time.Hour}, false},
+		"of all, not stalled":    {Limits{Total: 3, Source: 20, Stalled: time.Hour}, false},
+	} {
+		o := newHalfOpen(c.limits)
+		conns := make([]closable, 3)
+		var all []*handshake
+		for i := range conns {
+			h := o.add(&conns[i])
+			if h == nil {
+				t.Fatalf("%s: there is room, and it is dropped", name)
+			}
+			all = append(all, h)
+		}
+		all[1].waits.Store(time.Now().Add(-10 * time.Minute).UnixNano())
+		h := o.add(&closable{})
+		if conns[0].closed || conns[2].closed || conns[1].closed != c.stalled || (h != nil) != c.stalled {
+			t.Errorf("%s: of those before these are dropped: %v; the newcomer is let in: %v", name, conns, h != nil)
+		}
+		if n, _ := o.dropped(); n != 1 {
+			t.Errorf("%s: %d were dropped", name, n)
+		}
+		for _, h := range all {
+			o.done(h)
+		}
+		if h != nil {
+			o.done(h)
+		}
+		if o.all.Len() != 0 || len(o.sources) != 0 {
+			t.Errorf("%s: %d are kept, of %d sources", name, o.all.Len(), len(o.sources))
+		}
 	}
 }
 
