@@ -16,6 +16,7 @@ const (
 	firstWait   = 200 * time.Millisecond
 	silentWait  = 3 * time.Second  // at most, while the parent is not heard, so that a link that is back is used within seconds; less at first
 	longestWait = 30 * time.Second // at most, when the parent answers and does not let this site in, or was not heard for long
+	crowdedWait = 10 * time.Second // at most, while the parent has no room: a thousand sites cost it little then, and it has room soon
 	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
 	longSilence = 5 * time.Minute
 	// longestStranger is how seldom in the end a parent is asked that does not know this site: a person has removed it there, or has restored a
@@ -34,7 +35,8 @@ func fullJitter(failures int, longest time.Duration) time.Duration {
 	return rand.N(limit) + 1
 }
 
-// waitAfter returns how long to wait after a session, or a dial, ended with err. Silent is for how long nothing was heard of the parent.
+// waitAfter returns how long to wait after a session, or a dial, ended with err; of a parent that has no room failures are how often in a row that was so. Silent is
+// for how long nothing was heard of the parent.
 func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	var refused *tunnel.Refused
 	switch {
@@ -53,6 +55,8 @@ func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 		return longestWait + rand.N(longestWait) // somebody else has this identity: do not fight for it
 	case answered(err):
 		return fullJitter(failures, longestWait)
+	case quic.Crowded(err):
+		return fullJitter(failures+1, crowdedWait)
 	case local(err):
 		return fullJitter(failures, localWait)
 	case silent > longSilence:

@@ -39,12 +39,12 @@ type dialer struct {
 
 // dial implements Dial with a handshake's patience.
 func (d *dialer) dial(patience time.Duration) Dial {
-	return func(ctx context.Context, w Way) (tunnel.Conn, error) {
+	return func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error) {
 		if d.on != nil {
 			d.on(w)
 		}
 		if w.Transport == overQUIC {
-			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), HandshakeIdle: patience, OnWake: d.wake, Log: d.log})
+			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.hear, OnWake: d.wake, Log: d.log})
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded))
 		defer cancel()

@@ -209,7 +209,7 @@ func (u *uplink) dialQUIC(s *session) dialFunc {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
 		defer cancel()
 		way := Way{s.way.Parent, s.way.Address, overQUIC}
-		conn, err := u.dialer.dial(longHandshake)(ctx, way)
+		conn, err := u.dialer.dial(longHandshake)(ctx, way, new(ear))
 		if err == nil {
 			u.memory.note(networkOf(way.Address), way, conn.Stats().RTT)
 		}

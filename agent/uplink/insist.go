@@ -23,6 +23,8 @@ type try func(context.Context) (stood, error)
 const (
 	shortestGap = time.Second
 	freshTime   = 2 * time.Second // in which a fresh try is answered, or was in vain
+	// manyRefusals is how often in a row a parent has no room before it is asked over TCP, too: it is QUIC alone that somebody may keep it busy with.
+	manyRefusals = 4
 )
 
 // gapAfter is how long after one fresh try the next one begins: about a second, and more the longer nothing was heard, so that the parent is found within
@@ -33,9 +35,9 @@ func gapAfter(silent time.Duration) time.Duration {
 }
 
 // insist tries until a connection stands or the first try has failed. That has time, because the path may be slow; but what it sends into an outage it
-// sends again ever more seldom, and would be heard late when that is over. So fresh tries are made beside it, one at a time. Heard is when something
-// was heard of the parent the last time.
-func insist(ctx context.Context, heard time.Time, first, fresh try) (stood, error) {
+// sends again ever more seldom, and would be heard late when that is over. So fresh tries are made beside it, one at a time, unless it is answered. Heard is
+// when something was heard of the parent the last time.
+func insist(ctx context.Context, heard time.Time, answers *ear, first, fresh try) (stood, error) {
 	type result struct {
 		stood
 		err   error
@@ -64,7 +66,11 @@ func insist(ctx context.Context, heard time.Time, first, fresh try) (stood, erro
 	defer timer.Stop()
 	for {
 		select {
-		case <-timer.C:
+		case now := <-timer.C:
+			if hold := answers.hold(now, next); hold > 0 {
+				timer.Reset(hold)
+				continue
+			}
 			next = time.Now().Add(gapAfter(time.Since(heard)))
 			launch(func(ctx context.Context) (stood, error) {
 				ctx, cancel := context.WithTimeout(ctx, freshTime)
@@ -91,13 +97,14 @@ func (u *uplink) asRemembered(ways []Way, network string) []start {
 }
 
 // try races all ways to the parent, and gives each so much patience.
-func (u *uplink) try(patience time.Duration, order order) try {
+func (u *uplink) try(patience time.Duration, order order, answers *ear) try {
+	stubborn := u.refusals >= manyRefusals
 	return func(ctx context.Context) (stood, error) {
 		ways, network, err := u.ways(ctx)
 		if err != nil {
 			return stood{}, err
 		}
-		conn, way, err := race(ctx, order(ways, network), u.dialer.dial(patience))
+		conn, way, err := race(ctx, order(ways, network), stubborn, answers, u.dialer.dial(patience))
 		if err != nil {
 			return stood{}, fmt.Errorf("dial parent: %w", err)
 		}
@@ -107,10 +114,12 @@ func (u *uplink) try(patience time.Duration, order order) try {
 
 // dial insists on a connection to the parent, of which something was heard the last time at heard.
 func (u *uplink) dial(patience time.Duration, heard time.Time, order order) dialFunc {
+	answers := new(ear) // of the first try alone
+	first, fresh := u.try(patience, order, answers), u.try(shortHandshake, order, new(ear))
 	return func(ctx context.Context) (tunnel.Conn, Way, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
 		defer cancel()
-		s, err := insist(ctx, heard, u.try(patience, order), u.try(shortHandshake, order))
+		s, err := insist(ctx, heard, answers, first, fresh)
 		if err != nil {
 			return nil, Way{}, err
 		}

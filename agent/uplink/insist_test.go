@@ -59,7 +59,7 @@ func TestInsist(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
 					o := &outage{ends: began.Add(c.lasts), answer: 50 * time.Millisecond, patient: 12 * time.Second}
-					s, err := insist(t.Context(), began, o.first, o.fresh)
+					s, err := insist(t.Context(), began, new(ear), o.first, o.fresh)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -77,7 +77,7 @@ func TestInsist(t *testing.T) {
 func TestInsistOnASlowPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outage{ends: time.Now(), answer: 5 * time.Second, patient: longHandshake}
-		s, err := insist(t.Context(), time.Now(), o.first, o.fresh)
+		s, err := insist(t.Context(), time.Now(), new(ear), o.first, o.fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,21 +85,61 @@ func TestInsistOnASlowPath(t *testing.T) {
 	})
 }
 
+// TestInsistOnABusyParent: one that answers the first try is not given another to answer, unless it falls silent, or goes on like that without end.
+func TestInsistOnABusyParent(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers, stands time.Duration // the first try is answered for so long, and stands then
+		fresh           bool
+	}{
+		"it answers":             {3 * time.Second, 3500 * time.Millisecond, false},
+		"it has fallen silent":   {time.Second, 4 * time.Second, true},
+		"it answers without end": {time.Minute, time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answers, tries := new(ear), 0
+				first := func(ctx context.Context) (stood, error) {
+					for began := time.Now(); ctx.Err() == nil && time.Since(began) < c.stands; time.Sleep(100 * time.Millisecond) {
+						if time.Since(began) <= c.answers {
+							answers.hear()
+						}
+					}
+					conn, _ := pipe.New(pipe.Options{})
+					return stood{conn: conn}, nil
+				}
+				fresh := func(context.Context) (stood, error) {
+					tries++
+					conn, _ := pipe.New(pipe.Options{})
+					return stood{conn: conn}, nil
+				}
+				s, err := insist(t.Context(), time.Now(), answers, first, fresh)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.conn.Close(nil)
+				if (tries > 0) != c.fresh {
+					t.Errorf("%d fresh tries", tries)
+				}
+			})
+		})
+	}
+}
+
 // TestInsistGivesUp: with the first try all end, and so they do with the context.
 func TestInsistGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("another center")
 		o := &outage{ends: time.Now().Add(time.Hour), patient: 3 * time.Second}
-		if _, err := insist(t.Context(), time.Now(), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(err, refused) || o.tries.Load() > 0 {
+		if _, err := insist(t.Context(), time.Now(), new(ear), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(err, refused) || o.tries.Load() > 0 {
 			t.Errorf("%v after %d fresh tries", err, o.tries.Load())
 		}
 		began := time.Now()
-		if _, err := insist(t.Context(), began, o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != o.patient || o.at.Load() != 0 {
+		if _, err := insist(t.Context(), began, new(ear), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != o.patient || o.at.Load() != 0 {
 			t.Errorf("%v after %s, %d tries go on", err, time.Since(began), o.at.Load())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := insist(ctx, time.Now(), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || o.at.Load() != 0 {
+		if _, err := insist(ctx, time.Now(), new(ear), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || o.at.Load() != 0 {
 			t.Errorf("%v, %d tries go on", err, o.at.Load())
 		}
 	})

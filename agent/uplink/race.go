@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
 )
 
 // start is when a way is tried at the latest, from the beginning of the race; it is tried earlier when all before it have failed.
@@ -24,21 +26,22 @@ type raced struct {
 }
 
 // race dials several ways, each a little later than the one before, and returns the first connection that stands. All others are
-// closed. It fails when all have, with the errors of all.
-func race(ctx context.Context, starts []start, dial Dial) (tunnel.Conn, Way, error) {
+// closed. It fails when all have, with the errors of all. While the parent answers on one way no other is begun; where it has no room, TCP to the same
+// address is left out, unless that is stubborn.
+func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial Dial) (tunnel.Conn, Way, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan raced, len(starts))
-	errs := make([]error, len(starts))
+	starts, errs := slices.Clone(starts), make([]error, len(starts))
 	began, next, running := time.Now(), 0, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var dials sync.WaitGroup
 	defer dials.Wait()
 	launch := func() {
-		index := next
+		index, way := next, starts[next].way
 		dials.Go(func() {
-			conn, err := dial(ctx, starts[index].way)
+			conn, err := dial(ctx, way, answers)
 			results <- raced{index, conn, err}
 		})
 		next++
@@ -49,10 +52,17 @@ func race(ctx context.Context, starts []start, dial Dial) (tunnel.Conn, Way, err
 	}
 	for next < len(starts) || running > 0 {
 		select {
-		case <-timer.C:
-			if next < len(starts) {
-				launch()
+		case now := <-timer.C:
+			if next == len(starts) {
+				continue
 			}
+			due := began.Add(starts[next].after)
+			if hold := answers.hold(now, due); hold > 0 && running > 0 {
+				timer.Reset(hold)
+				continue
+			}
+			began = began.Add(now.Sub(due)) // those after it keep their distance
+			launch()
 		case r := <-results:
 			running--
 			if r.err == nil {
@@ -62,6 +72,10 @@ func race(ctx context.Context, starts []start, dial Dial) (tunnel.Conn, Way, err
 				return r.conn, starts[r.index].way, nil
 			}
 			errs[r.index] = fmt.Errorf("%s: %w", starts[r.index].way, r.err)
+			if quic.Crowded(r.err) && !stubborn {
+				full := starts[r.index].way.Address
+				starts = slices.Concat(starts[:next], slices.DeleteFunc(starts[next:], func(s start) bool { return s.way.Address == full }))
+			}
 			if running == 0 && next < len(starts) && ctx.Err() == nil {
 				launch()
 			}
@@ -87,6 +101,9 @@ func closeRest(results <-chan raced, n int) {
 // headStart is how long the way before has to itself: a handshake's time on a path whose round trip is known.
 func headStart(rtt time.Duration) time.Duration { return max(300*time.Millisecond, rtt*3/2) }
 
+// goodHeadStart is how long the way that was good the last time has at least: where it does not answer the parent is more likely busy than the way gone.
+const goodHeadStart = time.Second
+
 // plan says when each way is tried. Addresses come in the order given, each over QUIC first; the way that was good the last time comes before
 // all others.
 func plan(ways []Way, good Way, rtt time.Duration) []start {
@@ -99,8 +116,12 @@ func plan(ways []Way, good Way, rtt time.Duration) []start {
 			break
 		}
 	}
+	first := head
+	if len(ways) > 0 && ways[0] == good {
+		first = max(first, goodHeadStart)
+	}
 	for i, w := range ways {
-		out = append(out, start{w, time.Duration(i) * head})
+		out = append(out, start{w, min(time.Duration(i), 1)*first + time.Duration(max(i-1, 0))*head})
 	}
 	return out
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	quicgo "github.com/quic-go/quic-go"
+
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/pipe"
 )
@@ -51,7 +53,7 @@ func TestRace(t *testing.T) {
 				var mu sync.Mutex // guards open and tried
 				var open []tunnel.Conn
 				tried := 0
-				dial := func(ctx context.Context, w Way) (tunnel.Conn, error) {
+				dial := func(ctx context.Context, w Way, _ *ear) (tunnel.Conn, error) {
 					mu.Lock()
 					tried++
 					mu.Unlock()
@@ -71,7 +73,7 @@ func TestRace(t *testing.T) {
 					return child, nil
 				}
 				began := time.Now()
-				conn, won, err := race(ctx, plan(ways, Way{}, 0), dial)
+				conn, won, err := race(ctx, plan(ways, Way{}, 0), false, new(ear), dial)
 				if won.Transport != c.winner || (err == nil) != (c.winner != "") {
 					t.Errorf("won: %q, %v", won.Transport, err)
 				}
@@ -85,6 +87,64 @@ func TestRace(t *testing.T) {
 				}
 				if err != nil && !errors.Is(err, down) && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the error does not say why: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A parent that answers has its time before another way is tried, and one that has no room is not asked for it twice at the same address.
+func TestRaceToABusyParent(t *testing.T) {
+	crowded := &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused}
+	ways := []Way{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
+	for name, c := range map[string]struct {
+		answers, stands time.Duration // the first way answers for so long, and stands then, or never
+		err             error
+		stubborn        bool
+		tried           []Way
+		took            time.Duration
+	}{
+		"it is slow, and answers":             {answers: 3 * time.Second, stands: 3500 * time.Millisecond, tried: ways[:1], took: 3500 * time.Millisecond},
+		"it has answered, and is silent":      {answers: time.Second, tried: ways[:2], took: time.Second + answerGap},
+		"it answers without end":              {answers: time.Hour, tried: ways[:2], took: headStart(0) + longestHold},
+		"it has no room":                      {err: crowded, tried: []Way{ways[0], ways[2]}},
+		"it has had no room for a long while": {err: crowded, stubborn: true, tried: ways[:2]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex // guards tried
+				var tried []Way
+				began := time.Now()
+				dial := func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error) {
+					mu.Lock()
+					tried = append(tried, w)
+					mu.Unlock()
+					if w != ways[0] {
+						child, _ := pipe.New(pipe.Options{})
+						return child, nil
+					}
+					if c.err != nil {
+						return nil, c.err
+					}
+					for ctx.Err() == nil && (c.stands == 0 || time.Since(began) < c.stands) {
+						time.Sleep(100 * time.Millisecond)
+						if time.Since(began) <= c.answers {
+							answers.hear()
+						}
+					}
+					if ctx.Err() != nil {
+						return nil, ctx.Err()
+					}
+					child, _ := pipe.New(pipe.Options{})
+					return child, nil
+				}
+				conn, _, err := race(t.Context(), plan(ways, Way{}, 0), c.stubborn, new(ear), dial)
+				if err != nil {
+					t.Fatal(err)
+				}
+				conn.Close(nil)
+				if took := time.Since(began); took < c.took || took > c.took+100*time.Millisecond || !slices.Equal(tried, c.tried) {
+					t.Errorf("%v were tried in %s, want %v in %s", tried, took, c.tried, c.took)
 				}
 			})
 		})

@@ -94,7 +94,7 @@ func (u *uplink) over(ctx context.Context, s *session) error {
 		u.forsaken, s.err = time.Time{}, errOutrun
 	}
 	if s.letIn() {
-		u.failures, u.explained, u.heard = 0, nil, time.Now()
+		u.failures, u.refusals, u.explained, u.heard = 0, 0, nil, time.Now()
 		if ctx.Err() == nil {
 			u.Log.Info("session with the parent ended", "err", s.err)
 		}

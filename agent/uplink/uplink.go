@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
+	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/work"
 )
@@ -100,6 +101,7 @@ type uplink struct {
 	explained   complaints // reasons of failed dials since the last session
 
 	failures int           // tries since the last session
+	refusals int           // of those, in a row, because the parent had no room
 	patience time.Duration // with a silent parent; grows with false alarms
 	heard    time.Time     // when a session ended the last time
 	forsaken time.Time     // when a session was given up that the parent had not let in
@@ -130,7 +132,13 @@ func (u *uplink) sessions(ctx context.Context) error {
 			return err
 		}
 		u.failures++
-		work.Pause(ctx, waitAfter(err, u.failures, time.Since(u.heard)))
+		failures := u.failures
+		if u.refusals++; quic.Crowded(err) {
+			failures = u.refusals
+		} else {
+			u.refusals = 0
+		}
+		work.Pause(ctx, waitAfter(err, failures, time.Since(u.heard)))
 	}
 	return nil
 }

@@ -125,5 +125,5 @@ func local(err error) bool {
 	return false
 }
 
-// Dial opens a connection to the parent by one way.
-type Dial func(ctx context.Context, w Way) (tunnel.Conn, error)
+// Dial opens a connection to the parent by one way, and notes meanwhile that the parent answers.
+type Dial func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error)

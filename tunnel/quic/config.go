@@ -8,9 +8,12 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A child says itself how long a handshake may be silent; the parent gives up one after handshakeIdle, so that a slow link has time and a flood little
-// memory.
-const handshakeIdle = 5 * time.Second
+// A handshake in which nothing is heard is given up: by the parent so soon that a flood takes little memory and a slow link has its time, by the child a little
+// later, as a parent that has thousands to let in may be slow.
+const (
+	handshakeIdle      = 5 * time.Second
+	childHandshakeIdle = 6 * time.Second
+)
 
 // packetSize is the largest payload of a datagram, the least that QUIC allows: there are paths that lose anything larger without a word, and
 // deltas are small.
@@ -40,11 +43,9 @@ func common() *quicgo.Config {
 	}
 }
 
-func childConfig(handshakeIdle time.Duration) *quicgo.Config {
+func childConfig() *quicgo.Config {
 	c := common()
-	if handshakeIdle > 0 {
-		c.HandshakeIdleTimeout = handshakeIdle
-	}
+	c.HandshakeIdleTimeout = childHandshakeIdle
 	c.KeepAlivePeriod = quicKeepAlive
 	c.MaxIncomingStreams = maxStreamsOfParent
 	return c

@@ -19,8 +19,11 @@ import (
 type DialConfig struct {
 	// TLS proves this side and verifies the parent; see enroll.Credentials.
 	TLS *tls.Config
-	// HandshakeIdle is how long the parent may be silent while the connection is made; 0 means 5 s. The whole takes at most twice as long.
-	HandshakeIdle time.Duration
+	// Patience is how long nothing at all may come from the parent; 0 means 6 s. One that has answered may then be silent for 6 s while the connection is made: it is
+	// there, and what it has done already would be in vain. The whole takes at most twice as long.
+	Patience time.Duration
+	// OnAnswer is called whenever a packet of QUIC comes, by who reads the socket: it must not wait. Nil is none.
+	OnAnswer func()
 	// OnWake is called with each call of the parent's that comes beside the connection, see Listener.Wake, by who reads the socket: it must not wait. Nil ignores them.
 	OnWake func(datagram []byte)
 	Log    *slog.Logger
@@ -47,8 +50,15 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 // dialOver dials over a socket, which ends with the connection.
 func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg DialConfig) (*conn, error) {
 	b := newBeat(cfg.OnWake, func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) }) // lost like any other when it fails
-	transport := &quicgo.Transport{Conn: beside(packet, b.take)}
-	q, err := transport.Dial(ctx, remote, cfg.TLS, childConfig(cfg.HandshakeIdle))
+	ctx, answered, stop := withPatience(ctx, cfg.Patience)
+	defer stop()
+	transport := &quicgo.Transport{Conn: beside(packet, b.take, func() {
+		answered()
+		if cfg.OnAnswer != nil {
+			cfg.OnAnswer()
+		}
+	})}
+	q, err := transport.Dial(ctx, remote, cfg.TLS, childConfig())
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
 	}
@@ -67,9 +77,31 @@ func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg D
 	return c, nil
 }
 
+// errNobody ends a dial.
+var errNobody = errors.New("nobody answered")
+
+// withPatience returns a context that ends when nothing was answered for so long.
+func withPatience(ctx context.Context, patience time.Duration) (_ context.Context, answered, stop func()) {
+	if patience <= 0 || patience >= childHandshakeIdle { // QUIC ends it itself
+		return ctx, func() {}, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(patience, func() { cancel(fmt.Errorf("%w within %s", errNobody, patience)) })
+	return ctx, func() { late.Stop() }, func() {
+		late.Stop()
+		cancel(nil)
+	}
+}
+
+// Crowded tells whether a dial failed because the parent lets nobody in at the moment.
+func Crowded(err error) bool {
+	var transport *quicgo.TransportError
+	return errors.As(err, &transport) && transport.ErrorCode == quicgo.ConnectionRefused
+}
+
 // Answered tells whether a dial failed because of what the parent said of this side, and not because nothing was heard of it, or because it lets nobody
 // in at the moment.
 func Answered(err error) bool {
 	var transport *quicgo.TransportError
-	return errors.As(err, &transport) && transport.ErrorCode != quicgo.ConnectionRefused && (transport.Remote || transport.ErrorCode.IsCryptoError())
+	return errors.As(err, &transport) && !Crowded(err) && (transport.Remote || transport.ErrorCode.IsCryptoError())
 }

@@ -30,7 +30,7 @@ const (
 
 // DialAsBefore is DialOver of a child that knows no signs of life beside QUIC.
 func DialAsBefore(ctx context.Context, socket net.PacketConn, to net.Addr, config *tls.Config) (tunnel.Conn, error) {
-	c := childConfig(0)
+	c := childConfig()
 	c.MaxIdleTimeout, c.KeepAlivePeriod = tunnel.Idle, tunnel.IdleKeepAlive
 	transport := &quicgo.Transport{Conn: socket}
 	q, err := transport.Dial(ctx, to, config, c)

@@ -52,7 +52,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		cfg.Limits = DefaultLimits
 	}
 	shaking, hearing := newHandshakes(cfg.Limits), newHearing()
-	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.take), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
+	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.take, nil), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key

@@ -20,7 +20,7 @@ func through(t *testing.T, s *site, f tunneltest.Faults, patience time.Duration)
 	began := time.Now()
 	var err error
 	for try := 1; ; try++ {
-		child, err = quic.Dial(t.Context(), relay.Addr().String(), quic.DialConfig{TLS: s.child, HandshakeIdle: patience, Log: slog.New(slog.DiscardHandler)})
+		child, err = quic.Dial(t.Context(), relay.Addr().String(), quic.DialConfig{TLS: s.child, Patience: patience, Log: slog.New(slog.DiscardHandler)})
 		if err == nil {
 			t.Logf("connected after %s, at try %d", time.Since(began), try)
 			break

@@ -14,12 +14,16 @@ type take func(datagram []byte, from net.Addr) (answer []byte)
 // isQUIC tells QUIC's packets from what else crosses on the socket: one of their first two bits is 1 (RFC 9443).
 func isQUIC(datagram []byte) bool { return len(datagram) > 0 && datagram[0]&0xc0 != 0 }
 
-// beside returns what QUIC is to use instead of a socket, so that it neither sees nor is woken by what is not its own.
-func beside(packet net.PacketConn, t take) net.PacketConn {
-	if udp, ok := packet.(*net.UDPConn); ok {
-		return &socket{UDPConn: udp, packets: ipv4.NewPacketConn(udp), take: t}
+// beside returns what QUIC is to use instead of a socket, so that it neither sees nor is woken by what is not its own. Heard is called when something comes that is;
+// it may be nil.
+func beside(packet net.PacketConn, t take, heard func()) net.PacketConn {
+	if heard == nil {
+		heard = func() {}
 	}
-	return plain{packet, t}
+	if udp, ok := packet.(*net.UDPConn); ok {
+		return &socket{UDPConn: udp, packets: ipv4.NewPacketConn(udp), take: t, heard: heard}
+	}
+	return plain{packet, t, heard}
 }
 
 // socket is a socket of the kernel, which quic-go reads many datagrams at a time from.
@@ -27,6 +31,7 @@ type socket struct {
 	*net.UDPConn
 	packets *ipv4.PacketConn // it reads IPv6, too
 	take    take
+	heard   func()
 }
 
 // ReadBatch waits for datagrams and reads as many as there are. quic-go reads by it where a socket has it.
@@ -37,6 +42,7 @@ func (s *socket) ReadBatch(ms []ipv4.Message, flags int) (int, error) {
 			return n, err
 		}
 		if n = s.keep(ms[:n]); n > 0 {
+			s.heard()
 			return n, nil
 		}
 	}
@@ -90,15 +96,20 @@ func fromWhereItCame(told []byte) []byte {
 // plain is any other socket.
 type plain struct {
 	net.PacketConn
-	take take
+	take  take
+	heard func()
 }
 
 // ReadFrom implements net.PacketConn.
 func (p plain) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		n, from, err := p.PacketConn.ReadFrom(b)
-		if err != nil || isQUIC(b[:n]) {
+		if err != nil {
 			return n, from, err
+		}
+		if isQUIC(b[:n]) {
+			p.heard()
+			return n, from, nil
 		}
 		if answer := p.take(b[:n], from); answer != nil {
 			_, _ = p.WriteTo(answer, from)

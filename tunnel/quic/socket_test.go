@@ -30,7 +30,7 @@ func center(t *testing.T, network, address string) (*socket, *net.UDPConn) {
 		t.Skipf("%s is not there: %v", address, err)
 	}
 	t.Cleanup(func() { packet.Close() })
-	s, ok := beside(packet, echo).(*socket)
+	s, ok := beside(packet, echo, nil).(*socket)
 	if !ok {
 		t.Fatal("a UDP socket is used as it is")
 	}
@@ -161,7 +161,7 @@ func TestReadingEnds(t *testing.T) {
 // Any other socket does the same, one datagram at a time.
 func TestOtherSockets(t *testing.T) {
 	udp, child := center(t, "udp4", "127.0.0.1:0")
-	s := beside(struct{ net.PacketConn }{udp.UDPConn}, echo)
+	s := beside(struct{ net.PacketConn }{udp.UDPConn}, echo, nil)
 	send(t, child, "\x22one", "\x40A")
 	b := make([]byte, 100)
 	n, from, err := s.ReadFrom(b)
