@@ -45,15 +45,16 @@ func podSecurity(t *testing.T, c *center, space string) {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	_, err := api.CoreV1().Pods("default").Create(ctx, deep("before"), metav1.CreateOptions{})
 	must(t, err)
-	label := func(name, value string) error {
-		_, err := api.CoreV1().Namespaces().Patch(ctx, "default", types.MergePatchType, []byte(`{"metadata":{"labels":{"`+name+`":"`+value+`"}}}`), metav1.PatchOptions{})
+	label := func(name, value string, dryRun ...string) error {
+		_, err := api.CoreV1().Namespaces().Patch(ctx, "default", types.MergePatchType, []byte(`{"metadata":{"labels":{"`+name+`":"`+value+`"}}}`), metav1.PatchOptions{DryRun: dryRun})
 		return err
 	}
-	told.take()
+	within(t, time.Minute, "the Pods that are there, as a cache knows them, are warned of", func() bool {
+		told.take()
+		must(t, label("pod-security.kubernetes.io/enforce", "baseline", metav1.DryRunAll))
+		return strings.Contains(told.take(), "before: host namespaces")
+	})
 	must(t, label("pod-security.kubernetes.io/enforce", "baseline"))
-	if text := told.take(); !strings.Contains(text, "before: host namespaces") {
-		t.Errorf("warned of the Pods that are there: %s", text)
-	}
 	if err := label("pod-security.kubernetes.io/enforce", "strong"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be one of privileged, baseline, restricted") {
 		t.Errorf("a level that is none: %v", err)
 	}
