@@ -55,6 +55,9 @@ func podSecurity(t *testing.T, c *center, space string) {
 		return strings.Contains(told.take(), "before: host namespaces")
 	})
 	must(t, label("pod-security.kubernetes.io/enforce", "baseline"))
+	if text := told.take(); !strings.Contains(text, "before: host namespaces") {
+		t.Errorf("warned of the Pods that are there: %s", text)
+	}
 	if err := label("pod-security.kubernetes.io/enforce", "strong"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be one of privileged, baseline, restricted") {
 		t.Errorf("a level that is none: %v", err)
 	}

@@ -26,13 +26,13 @@ type raced struct {
 }
 
 // race dials several ways, each a little later than the one before, and returns the first connection that stands. All others are
-// closed. It fails when all have, with the errors of all. While the parent answers on one way no other is begun; where it has no room, TCP to the same
-// address is left out, unless that is stubborn.
+// closed. It fails when all have, with the errors of all. While the parent answers on one way no other is begun; where it has
+// no room, TCP to the same address is left out, unless that is stubborn. The starts are its own from now on.
 func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial Dial) (tunnel.Conn, Way, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan raced, len(starts))
-	starts, errs := slices.Clone(starts), make([]error, len(starts))
+	errs := make([]error, len(starts))
 	began, next, running := time.Now(), 0, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -74,7 +74,8 @@ func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial
 			errs[r.index] = fmt.Errorf("%s: %w", starts[r.index].way, r.err)
 			if quic.Crowded(r.err) && !stubborn {
 				full := starts[r.index].way.Address
-				starts = slices.Concat(starts[:next], slices.DeleteFunc(starts[next:], func(s start) bool { return s.way.Address == full }))
+				rest := slices.DeleteFunc(starts[next:], func(s start) bool { return s.way.Address == full })
+				starts = starts[:next+len(rest)]
 			}
 			if running == 0 && next < len(starts) && ctx.Err() == nil {
 				launch()
@@ -116,12 +117,12 @@ func plan(ways []Way, good Way, rtt time.Duration) []start {
 			break
 		}
 	}
-	first := head
-	if len(ways) > 0 && ways[0] == good {
-		first = max(first, goodHeadStart)
-	}
-	for i, w := range ways {
-		out = append(out, start{w, min(time.Duration(i), 1)*first + time.Duration(max(i-1, 0))*head})
+	after := time.Duration(0)
+	for _, w := range ways {
+		out = append(out, start{w, after})
+		if after += head; w == good {
+			after = max(head, goodHeadStart)
+		}
 	}
 	return out
 }

@@ -133,7 +133,8 @@ func (u *uplink) sessions(ctx context.Context) error {
 		}
 		u.failures++
 		failures := u.failures
-		if u.refusals++; quic.Crowded(err) {
+		if quic.Crowded(err) {
+			u.refusals++
 			failures = u.refusals
 		} else {
 			u.refusals = 0

@@ -99,7 +99,8 @@ const mostLooked = 64
 func (o *halfOpen) stalled(list *list.List) *handshake {
 	long := time.Now().Add(-o.limits.Stalled).UnixNano()
 	for e, n := list.Front(), 0; e != nil && n < mostLooked; e, n = e.Next(), n+1 {
-		if h := e.Value.(*handshake); h.waits.Load() > 0 && h.waits.Load() <= long {
+		h := e.Value.(*handshake)
+		if since := h.waits.Load(); since > 0 && since <= long {
 			return h
 		}
 	}
