@@ -22,7 +22,7 @@ import (
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
 // marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
-// those that get a wish of their own, keeps it on other writes, leaves out what a whole object
+// those that get a wish of their own (see pass), keeps it on other writes, leaves out what a whole object
 // brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
 type marks struct{ place PlaceFunc }
 
@@ -50,8 +50,8 @@ func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		if err := m.guard(ctx, a, obj, old); err != nil {
 			return err
 		}
-		if a.GetSubresource() == "" && !isInner(ctx) && wish(old) == "" && wish(obj) != "" {
-			m.mark(ctx, a, obj)
+		if a.GetSubresource() == "" && !isInner(ctx) && (wish(old) == "") != (wish(obj) == "") {
+			m.pass(ctx, a, obj)
 		}
 	}
 	return nil
@@ -134,29 +134,52 @@ func forgetCopied(obj, old metav1.Object) {
 // decide sets the mark of a new object in the same write when the decision is already known.
 func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	if _, has := annotation(obj, v1alpha1.AnnotationTargets); !has {
-		m.mark(ctx, a, obj)
+		m.mark(ctx, placedKey(ctx, a, obj), obj)
 	}
 }
 
-// mark sets the mark. An object that gets a wish of its own has a record of its own from that write on, which begins with where it is: the mark
-// that followed another record may be older than that.
-func (m *marks) mark(ctx context.Context, a admission.Attributes, obj metav1.Object) {
-	space := spaceOf(ctx)
-	if m.place == nil || space == ownSpace {
-		return
+// pass sets the marks of an object about which somebody else decides from now on. Where it gets a wish of its own, its record begins with
+// where it is: what was noted while another group decided may be older than that. Where this replica does not know, or not yet, where the
+// object is, and where a wish is taken back, the mark stays and is said to be from before.
+func (m *marks) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+	key := placedKey(ctx, a, obj)
+	known := wish(obj) != "" && m.mark(ctx, key, obj)
+	if key.Namespace == "" {
+		return // a Namespace, and most of what is in none, has a record of its own as it is
 	}
+	notes := obj.GetAnnotations()
+	delete(notes, v1alpha1.AnnotationMove)
+	delete(notes, v1alpha1.AnnotationUndecided)
+	if notes[v1alpha1.AnnotationTargets] != "" && !known {
+		notes[v1alpha1.AnnotationUndecided] = "true"
+	}
+	obj.SetAnnotations(notes)
+}
+
+// mark sets the mark of where an object is, and tells whether that is known.
+func (m *marks) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
+	if m.place == nil || key.Space == ownSpace {
+		return false
+	}
+	targets, known := m.place(ctx, key.Space, key, obj)
+	if known = known && targets != ""; known {
+		annotate(obj, v1alpha1.AnnotationTargets, targets)
+	}
+	return known
+}
+
+// placedKey is the key of the object that a request is about. Its name is empty when it will be generated.
+func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) store.Key {
 	name := a.GetName()
 	if name == "" {
 		name = obj.GetName()
 	}
 	r := a.GetResource()
-	key := store.Key{Space: space, Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
+	key := store.Key{Space: spaceOf(ctx), Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
 	if key.Group == "" && key.Resource == "namespaces" {
 		key.Namespace = "" // attributes of a Namespace name itself as its namespace
 	}
-	if targets, known := m.place(ctx, space, key, obj); known && targets != "" {
-		annotate(obj, v1alpha1.AnnotationTargets, targets)
-	}
+	return key
 }
 
 func refuseMirror(a admission.Attributes, old metav1.Object) error {

@@ -85,6 +85,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	}
 	delete(annotations, v1alpha1.AnnotationTargets)
 	delete(annotations, v1alpha1.AnnotationMove)
+	delete(annotations, v1alpha1.AnnotationUndecided)
 	delete(annotations, v1alpha1.AnnotationLeft)
 	delete(annotations, v1alpha1.AnnotationRefused)
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")

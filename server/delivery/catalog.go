@@ -36,7 +36,8 @@ type object struct {
 	present    bool
 	leaving    bool // its deletion has begun: it is on no target any more
 	finished   bool // it has run to its end, see Delivery.finished
-	moveNote   bool // it has the annotation of a move
+	ownMarks   bool // it has annotations of a record of its own, or of none yet
+	undecided  bool // its annotation is from before who decides now
 	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its parent's mark it stays where it is no longer
 	// placed. keeps: so it does where it is let go of next.
 	dependents, parentKeeps, keeps bool

@@ -2,7 +2,9 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -23,7 +25,11 @@ type plan struct {
 	version    string // resourceVersion
 	generation int64
 	record     *set
+	annotation string // what stands on the holder
+	undecided  bool   // what stands there says that it is no record
 	left       []string
+	regained   []string
+	first      *store.Key // what is decided about first
 	choice     placement.Choice
 	state      placement.State
 	asked      []question
@@ -36,6 +42,9 @@ type plan struct {
 	patience   time.Duration
 }
 
+// errUndecided is returned while an object says that who decides about it has changed, and not yet where it is.
+var errUndecided = errors.New("this object is decided about, or noted, first")
+
 // decide looks at one group and records its next step, if there is one. It returns an error when the step could not be
 // recorded and should be tried again.
 func (d *Delivery) decide(ctx context.Context, r ref) error {
@@ -45,6 +54,9 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 	p := d.look(r)
 	if p == nil {
 		return nil
+	}
+	if p.first != nil {
+		return fmt.Errorf("decide %s: %s: %w", r, p.first, errUndecided)
 	}
 	for _, q := range p.volumes {
 		for _, t := range q.targets {
@@ -87,7 +99,8 @@ func (d *Delivery) look(r ref) *plan {
 	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
 		return nil
 	}
-	p := &plan{ref: r, group: g, key: r.key, record: g.record, left: g.left}
+	p := &plan{ref: r, group: g, key: r.key, record: g.record, annotation: g.annotation(), undecided: g.marked, left: g.left,
+		regained: slices.Clone(g.regained)}
 	if !d.holder(p) {
 		return nil
 	}
@@ -97,9 +110,6 @@ func (d *Delivery) look(r ref) *plan {
 		return nil // an empty namespace costs nothing until there is something in it
 	}
 	current := g.record
-	if g.kind == ofObject && d.holds[g.object] != nil {
-		current = d.sets.union(d.holds[g.object].on, g.record)
-	}
 	wish := g.wish()
 	world := d.world(g.space)
 	if p.problem == "" {
@@ -117,6 +127,14 @@ func (d *Delivery) look(r ref) *plan {
 	p.patience = g.patience()
 	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) && !g.settledBack(current.list()) ||
 		g.pending(current.list())
+	if g.kind == ofNamespace && g.moving {
+		if o := g.undecided(); o != nil {
+			k := o.key()
+			if p.first = &k; o.source == g {
+				d.notes.Add(k)
+			}
+		}
+	}
 	d.remember(p, wish, world)
 	if (g.moving || g.move != nil) && (current != nil || g.move != nil) {
 		d.inquire(p, current)

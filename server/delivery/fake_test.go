@@ -228,10 +228,15 @@ func (c *center) has(target string, k store.Key) bool {
 
 // label changes labels of a stored object as a user would.
 func (c *center) label(k store.Key, labels map[string]any) {
+	c.change(k, map[string]any{"labels": labels})
+}
+
+// change changes the metadata of a stored object, also what admission would have set otherwise.
+func (c *center) change(k store.Key, metadata map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := clone(c.objects[k])
-	merge(o, map[string]any{"metadata": map[string]any{"labels": labels}})
+	merge(o, map[string]any{"metadata": metadata})
 	c.commit(k, o)
 }
 

@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"slices"
+
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -23,8 +25,12 @@ type group struct {
 	book   *rulebook
 	object *object
 	record *set
-	// left are targets that a namespace's objects are not on any more, whatever their marks say.
-	left []string
+	// stale: the annotation of the object is not the record, but noted was written while another group decided. marked: the object says so itself.
+	stale, marked bool
+	noted         *set
+	// left are targets that a namespace's objects are not on any more, whatever their marks say. Those of it are regained that an object is
+	// on which has come to follow the namespace since; the stored list names them until it is written anew.
+	left, regained []string
 	// move is what is recorded of a move, nil when there is none.
 	move *placement.Move
 	// moving is set while the record is not what is wanted: reports of members then wake the decision writer.
@@ -111,6 +117,35 @@ func (g *group) members(visit func(*object) bool) {
 	}
 }
 
+// undecided is an object of a namespace whose wish has come or gone and of which nothing that is stored says yet where it is: after a
+// restart that is found out by where the namespace is and what it has left, which must not change before.
+func (g *group) undecided() *object {
+	for _, o := range g.ns.objects {
+		if !o.present || o.leaving || o.finished || o.source == nil {
+			continue
+		}
+		if o.source == g && o.undecided || o.source.kind == ofObject && o.source.stale {
+			return o
+		}
+	}
+	return nil
+}
+
+// regain takes targets out of what a namespace has left: one of its objects is held there.
+func (g *group) regain(on *set) {
+	for _, name := range on.list() {
+		if slices.Contains(g.left, name) && !slices.Contains(g.regained, name) {
+			g.regained = append(g.regained, name)
+		}
+	}
+}
+
+// leave takes over what is stored of the targets that a namespace has left.
+func (g *group) leave(stored []string) {
+	g.left = stored
+	g.regained = slices.DeleteFunc(g.regained, func(name string) bool { return !slices.Contains(stored, name) })
+}
+
 // wish tells where the group should be.
 func (g *group) wish() placement.Wish {
 	label := ""
@@ -141,18 +176,54 @@ func (d *Delivery) sourceOf(o *object) *group {
 		if o.source != nil && o.source.kind == ofObject {
 			return o.source
 		}
-		return &group{kind: ofObject, space: o.ns.space, object: o, record: o.note}
+		g := &group{kind: ofObject, space: o.ns.space, object: o}
+		g.annotated()
+		return g
 	}
 	if o.wish() != "" {
 		return own()
 	}
+	if g := followed(o); g != nil {
+		return g
+	}
+	return own()
+}
+
+// followed is the group that decides about an object without a wish of its own: the first Placement that selects it, or its namespace. It
+// is nil for a cluster-scoped object that no Placement selects.
+func followed(o *object) *group {
 	if rules := o.ns.space.rules; len(rules) > 0 {
 		if r, _ := placement.Resolve(rules, o.subject()); r != nil {
 			return &o.ns.space.placements[r.Name].group
 		}
 	}
 	if o.ns.name == "" {
-		return own()
+		return nil
 	}
 	return &o.ns.group
+}
+
+// inherit begins the record of an object that decides for itself from now on: with where it is. Its annotation may name what it has left, or nothing.
+func (g *group) inherit(on *set) {
+	g.record, g.stale, g.noted = on, g.marked || on != g.object.note, g.object.note
+}
+
+// annotated takes over what the annotation of the object says, unless that is still what was noted while another group decided.
+func (g *group) annotated() {
+	o, was := g.object, g.marked
+	g.marked = o.undecided
+	switch {
+	case g.marked:
+		g.stale, g.noted = true, o.note
+	case was || !g.stale || g.noted != o.note:
+		g.record, g.stale, g.noted = o.note, false, nil
+	}
+}
+
+// annotation is what stands on the object that holds the record.
+func (g *group) annotation() string {
+	if g.stale {
+		return g.noted.record()
+	}
+	return g.record.record()
 }

@@ -44,11 +44,8 @@ func (d *Delivery) attribute(o *object, first bool) {
 		return
 	}
 	before := d.where(o)
-	if old == nil && first && next != nil && next.kind != ofObject {
-		before = d.shownOn(o, next)
-		if next.breaksFirst() {
-			before = d.unbroken(o, next)
-		}
+	if old == nil && first && next != nil {
+		before = d.before(o, next)
 	}
 	keeps := o.keepsPlace()
 	if h := d.holds[o]; h != nil {
@@ -56,6 +53,11 @@ func (d *Delivery) attribute(o *object, first bool) {
 	}
 	o.source = next
 	delete(d.holds, o)
+	if next != nil && next.kind == ofObject && before.len() > 0 && !o.finished {
+		next.inherit(before)
+		d.enqueue(next)
+		return
+	}
 	if next == nil || before.len() == 0 || d.sets.minus(before, next.record) == nil {
 		return
 	}
@@ -66,23 +68,52 @@ func (d *Delivery) attribute(o *object, first bool) {
 	if old != nil {
 		h.key.from = old.ref()
 	}
-	h.key.to = next.ref()
-	if next.kind != ofObject {
-		h.pinned = d.stranded(o, before, next.record)
+	if next.kind == ofNamespace {
+		next.regain(before)
 	}
+	h.key.to, h.pinned = next.ref(), d.stranded(o, before, next.record)
 	d.holds[o] = h
 	d.groups.Add(ref{kind: ofHold, key: o.key()})
 	d.enqueue(next)
 }
 
+// before tells, after a restart, where an object was before the group decided about it that does now, as far as that is not where its record says.
+func (d *Delivery) before(o *object, g *group) *set {
+	switch {
+	case g.kind != ofObject && g.breaksFirst():
+		return d.unbroken(o, g)
+	case g.kind != ofObject:
+		return d.shownOn(o, g)
+	case g.stale, o.note.len() == 0:
+		return d.followedTo(o)
+	}
+	return nil
+}
+
+// followedTo tells, after a restart, where an object is that has got a wish of its own and no decision: of the targets of its annotation,
+// of its Namespace and of the Placement that it may have followed those that report it, and that it has not left with its Namespace.
+func (d *Delivery) followedTo(o *object) *set {
+	if o.ns.name == "" {
+		return nil
+	}
+	var on []string
+	q, g := question{key: o.key(), demand: placement.Demand{UID: o.uid}}, followed(o)
+	for _, name := range placement.Union(placement.Union(g.record.list(), o.ns.group.record.list()), o.note.list()) {
+		if (g.record.has(name) || !slices.Contains(g.left, name)) && d.reports(name, q) {
+			on = append(on, name)
+		}
+	}
+	return d.sets.of(on)
+}
+
 // shownOn tells, after a restart, where an object was before its present group decided about it: of the targets of its annotation those
-// that report it, and that the group has not left. The annotation alone is no witness: one that follows a record is written when there is
-// time, and names targets that the object has left.
+// that report it, and that it has not left with the group. The annotation alone is no witness: one that follows a record is written when
+// there is time, and names targets that the object has left.
 func (d *Delivery) shownOn(o *object, g *group) *set {
 	var on []string
 	q := question{key: o.key(), demand: placement.Demand{UID: o.uid}}
 	for _, name := range o.note.list() {
-		if g.record.has(name) || !slices.Contains(g.left, name) && d.reports(name, q) {
+		if g.record.has(name) || (o.undecided || !slices.Contains(g.left, name)) && d.reports(name, q) {
 			on = append(on, name)
 		}
 	}

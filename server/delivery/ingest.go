@@ -131,7 +131,8 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	}
 	labelled := !o.present || o.labels != r.labels
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
-	o.leaving, o.labels, o.note, o.moveNote = r.leaving, r.labels, d.sets.parse(r.note), r.move != ""
+	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
+	o.undecided, o.ownMarks = r.undecided, r.move != "" || r.undecided
 	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
 	touched := s.connect(o, r)
 	ended := d.finish(o, r.finished, s.first)
@@ -177,13 +178,14 @@ func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 		changed := n.self == nil || n.group.record != o.note || labelled
 		n.self, n.labels, n.group.record = o, o.labels, o.note
 		marks := sub(sub(w.Object, "metadata"), "annotations")
-		n.group.move, n.group.left = parseMove(str(marks, v1alpha1.AnnotationMove)), placement.Split(str(marks, v1alpha1.AnnotationLeft))
+		n.group.move = parseMove(str(marks, v1alpha1.AnnotationMove))
+		n.group.leave(placement.Split(str(marks, v1alpha1.AnnotationLeft)))
 		n.state = readConditions(w.Object)
 		return changed
 	case o.kind.order == store.ClassCRD:
 		o.ns.space.crds[o] = struct{}{}
 	case o.source != nil && o.source.kind == ofObject:
-		o.source.record = o.note
+		o.source.annotated()
 	}
 	return false
 }

@@ -33,7 +33,7 @@ const noteDelay = time.Second
 
 // note has the annotation of an object written when it is not right. The caller holds the lock.
 func (d *Delivery) note(o *object) {
-	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.moveNote {
+	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.ownMarks {
 		return
 	}
 	if h := d.holds[o]; h != nil && h.releasing {
@@ -52,7 +52,7 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 		return nil
 	}
 	want := d.wantedNote(o)
-	same := o.note.record() == want && !o.moveNote
+	same := o.note.record() == want && !o.ownMarks
 	revision, apiVersion := o.revision, o.kind.apiVersion
 	d.mu.RUnlock()
 	if same {
@@ -60,7 +60,8 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": strconv.FormatInt(revision, 10),
-		"annotations":     map[string]any{v1alpha1.AnnotationTargets: orNull(want), v1alpha1.AnnotationMove: nil},
+		"annotations": map[string]any{v1alpha1.AnnotationTargets: orNull(want), v1alpha1.AnnotationMove: nil,
+			v1alpha1.AnnotationUndecided: nil},
 	}})
 	if err != nil {
 		return fmt.Errorf("encode annotation: %w", err)

@@ -19,6 +19,7 @@ type reading struct {
 	labels     labelText
 	note       string
 	move       string
+	undecided  bool
 	leaving    bool
 	dependents bool
 	finished   bool
@@ -37,6 +38,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		labels:     labelsOf(sub(meta, "labels")),
 		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
 		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
+		undecided:  str(sub(meta, "annotations"), v1alpha1.AnnotationUndecided) != "",
 		leaving:    str(meta, "deletionTimestamp") != "",
 		sync:       str(sub(meta, "annotations"), v1alpha1.AnnotationSync),
 		finished:   placement.Finished(k, obj),

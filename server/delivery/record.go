@@ -21,29 +21,45 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 	if step.Phase == placement.Staying && len(p.state.Current) == 0 && next == "" {
 		next = was
 	}
+	move, moved := moveText(step.Move), moveText(p.state.Move)
+	if next != was && next == p.annotation && !p.undecided {
+		// The annotation says by chance what is decided only now. It first says what is, so that the decision is a write.
+		return d.recordMarks(ctx, p, step, was, moved)
+	}
 	d.tell(p, step, next != was)
 	if p.ref.kind == ofPlacement {
 		return d.recordPlacement(ctx, p, step)
 	}
-	if move := moveText(step.Move); next != was || move != moveText(p.state.Move) {
-		marks := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
-		if p.ref.kind == ofNamespace {
-			marks[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
+	if next != p.annotation || move != moved || p.undecided || len(p.regained) > 0 {
+		if err := d.recordMarks(ctx, p, step, next, move); err != nil {
+			return err
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}})
-		if err != nil {
-			return fmt.Errorf("encode decision: %w", err)
-		}
-		// gofail: var beforeDecision struct{}
-		now, err := d.cfg.API.Patch(ctx, p.key, p.apiVersion, "", patch)
-		if err != nil {
-			return unlessGone(fmt.Errorf("record decision %q on %s: %w", next, p.key, err))
-		}
-		// gofail: var decidedBeforeFeed struct{}
-		p.version = str(sub(now, "metadata"), "resourceVersion")
-		d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", was, "to", next)
 	}
 	return d.recordConditions(ctx, p, step)
+}
+
+// recordMarks writes the annotations that are the record of a group.
+func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step, next, move string) error {
+	marks := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
+	if p.undecided {
+		marks[v1alpha1.AnnotationUndecided] = nil
+	}
+	if p.ref.kind == ofNamespace {
+		marks[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}})
+	if err != nil {
+		return fmt.Errorf("encode decision: %w", err)
+	}
+	// gofail: var beforeDecision struct{}
+	now, err := d.cfg.API.Patch(ctx, p.key, p.apiVersion, "", patch)
+	if err != nil {
+		return unlessGone(fmt.Errorf("record decision %q on %s: %w", next, p.key, err))
+	}
+	// gofail: var decidedBeforeFeed struct{}
+	p.version = str(sub(now, "metadata"), "resourceVersion")
+	d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", p.record.record(), "to", next)
+	return nil
 }
 
 // maxLeft is how many targets are remembered that a group has left. The marks of its objects are right again within seconds, so that only the
@@ -54,7 +70,7 @@ const maxLeft = 8
 func (p *plan) leaves(next []string) []string {
 	var out []string
 	for _, name := range append(slices.Clone(p.left), p.record.list()...) {
-		if !slices.Contains(next, name) {
+		if !slices.Contains(next, name) && !slices.Contains(p.regained, name) {
 			out = append(slices.DeleteFunc(out, func(have string) bool { return have == name }), name)
 		}
 	}

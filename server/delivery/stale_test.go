@@ -75,3 +75,42 @@ func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
 		t.Errorf("admission says %q", text)
 	}
 }
+
+// A write can come before a center knows where the object is that it is about, or at a replica that never does: the old annotation comes with it, or none.
+func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing.T) {
+	for _, annotations := range []map[string]any{{v1alpha1.AnnotationTargets: "a"}, {v1alpha1.AnnotationTargets: nil}, {v1alpha1.AnnotationUndecided: "true"}} {
+		c, cm := left(t)
+		c.target("c", nil)
+		c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": annotations})
+		c.eventually("on b and c", func() bool { return c.has("b", cm) && c.has("c", cm) })
+		c.report("c", cm, nil)
+		c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+		if _, ever := c.d.Feed("a").Get(cm); ever {
+			t.Errorf("with the annotations %v it came back to a", annotations)
+		}
+	}
+}
+
+// What was noted says by chance where the object shall go.
+func TestAWishOfItsOwnForWhatTheAnnotationSaysAlready(t *testing.T) {
+	c, cm := left(t)
+	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "a"}, "annotations": map[string]any{v1alpha1.AnnotationTargets: "b,a"}})
+	c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
+	c.report("a", cm, nil)
+	c.eventually("on a alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "a" })
+}
+
+// The center died after the wish was written and before it was decided about.
+func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.T) {
+	c, cm := left(t)
+	c.target("c", nil)
+	c.stop()
+	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.restart()
+	c.eventually("on c", func() bool { return c.has("c", cm) })
+	if !c.has("b", cm) || c.has("a", cm) {
+		t.Error("it is to stay on b until it is on c")
+	}
+	c.report("c", cm, nil)
+	c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+}

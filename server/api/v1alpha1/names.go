@@ -36,6 +36,9 @@ const (
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own, while it moves or after its move was given
 	// up: a MoveRecord as JSON. Only the center writes it. A Placement has it in its status.
 	AnnotationMove = "skerry.dev/move"
+	// AnnotationUndecided stands, as "true", on an object whose own wish has come or gone, until who decides now has decided: what AnnotationTargets says is
+	// from before. Where a wish came and it is known where the object is, AnnotationTargets says so instead.
+	AnnotationUndecided = "skerry.dev/undecided"
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
 	// writes it; a relay's agent reports it to the parent.
 	AnnotationRefused = "skerry.dev/refused"
@@ -64,7 +67,7 @@ const (
 // CenterMarks are the annotations that say what a center has decided about an object, and what became of it. Only it writes them, and another center
 // decides anew.
 func CenterMarks() []string {
-	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationLeft, AnnotationRefused, AnnotationAllocated, AnnotationNodePorts}
+	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationUndecided, AnnotationLeft, AnnotationRefused, AnnotationAllocated, AnnotationNodePorts}
 }
 
 // Condition types that the center writes.

@@ -1,0 +1,297 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// TestAnyHistoryOfWishes lets people wish and change their mind, at objects, at their Namespace and by a Placement, while the center
+// decides, notes, hears of its targets and is restarted in any order. No cluster gets an object that no wish has named it for since all was
+// at rest, and an object is somewhere once it has been anywhere; in the end it is where it is wished, and says so.
+func TestAnyHistoryOfWishes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWishes(t, rt)
+		defer func() { stop(w.d) }()
+		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
+			w.step()
+			w.check()
+		}
+		w.settle()
+	})
+}
+
+// wishes is a center whose every step is made by the test, with the clusters of its targets.
+type wishes struct {
+	*center
+	rt      *rapid.T
+	objects []store.Key
+	// on is what the cluster of each target has, by UID; may is where an object may be made since all was at rest.
+	on  map[string]map[store.Key]placement.Progress
+	may map[store.Key]map[string]bool
+	// was is where each object was last to be.
+	was map[store.Key][]string
+	// arrived are the objects that some cluster has had.
+	arrived map[store.Key]bool
+	// told are the wishes of the Namespace since all was at rest.
+	told map[string]bool
+}
+
+var everyTarget = []string{"a", "b", "c"}
+
+func newWishes(t *testing.T, rt *rapid.T) *wishes {
+	w := &wishes{center: newCenter(t), rt: rt, on: map[string]map[store.Key]placement.Progress{}, may: map[store.Key]map[string]bool{},
+		was: map[store.Key][]string{}, arrived: map[store.Key]bool{}, told: map[string]bool{"a": true}}
+	w.reset()
+	for _, name := range everyTarget {
+		w.target(name, nil)
+		w.on[name] = map[store.Key]placement.Progress{}
+		w.progress[name] = map[store.Key]placement.Progress{}
+	}
+	w.space("shop")
+	w.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	w.placement("web", 1, []any{"c"}, nil)
+	for _, name := range []string{"one", "two"} {
+		k := w.configMap(name)
+		w.objects = append(w.objects, k)
+		w.may[k] = map[string]bool{"a": true}
+	}
+	w.settle()
+	return w
+}
+
+func (w *wishes) pick(label string, of ...string) string {
+	return rapid.SampledFrom(of).Draw(w.rt, label)
+}
+
+func (w *wishes) step() {
+	k := rapid.SampledFrom(w.objects).Draw(w.rt, "object")
+	what := w.pick("step", "wish", "wish no more", "web", "move", "change", "decide", "decide", "decide", "note", "apply", "apply", "report", "report", "restart")
+	if slices.Contains([]string{"wish", "wish no more", "web", "move"}, what) {
+		w.tellRemovals()
+		w.decideAll()
+	}
+	switch what {
+	case "wish":
+		w.wish(k, w.pick("target", everyTarget...))
+	case "wish no more":
+		w.allow(k, slices.Collect(maps.Keys(w.told))...)
+		w.allow(k, "c")
+		w.wishNoMore(k)
+	case "web":
+		w.allow(k, slices.Collect(maps.Keys(w.told))...)
+		w.allow(k, "c")
+		w.label(k, map[string]any{"app": map[bool]any{true: "web", false: nil}[rapid.Bool().Draw(w.rt, "web")]})
+		w.decideAll() // nothing that is stored says where it was, until a Namespace that has left that has been told
+	case "move":
+		to := w.pick("target", everyTarget...)
+		w.told[to] = true
+		for _, o := range w.objects {
+			w.allow(o, to)
+		}
+		w.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: to})
+	case "change":
+		o := clone(w.center.objects[k])
+		o["data"] = map[string]any{"k": fmt.Sprint(w.revision)}
+		w.put(k, o)
+	case "decide":
+		w.decideOne(rapid.SampledFrom(w.refs()).Draw(w.rt, "of"))
+	case "note":
+		w.noteOne(k)
+	case "apply":
+		w.apply(w.pick("target", everyTarget...), k)
+	case "report":
+		w.tellOf(w.pick("target", everyTarget...), k)
+	case "restart":
+		stop(w.d)
+		w.d = w.newDelivery()
+		w.reset()
+	}
+}
+
+func (w *wishes) allow(k store.Key, targets ...string) {
+	for _, t := range targets {
+		w.may[k][t] = true
+	}
+}
+
+// wish is a user's write that gives an object a wish, as admission has it: at the replica that leads, or at one that knows nothing.
+func (w *wishes) wish(k store.Key, target string) {
+	w.allow(k, target)
+	o := w.center.objects[k]
+	change := map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}}
+	if str(sub(sub(o, "metadata"), "labels"), v1alpha1.LabelTarget) == "" {
+		marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
+		if rapid.Bool().Draw(w.rt, "leader") {
+			text, known := w.d.Targets("shop", k, &metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
+				Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}})
+			if known && text != "" {
+				marks[v1alpha1.AnnotationTargets] = text
+			}
+		} else if w.annotation(k) != "" {
+			marks[v1alpha1.AnnotationUndecided] = "true"
+		}
+		change["annotations"] = marks
+	}
+	w.change(k, change)
+}
+
+// wishNoMore is a user's write that takes a wish back, as admission has it.
+func (w *wishes) wishNoMore(k store.Key) {
+	if str(sub(sub(w.center.objects[k], "metadata"), "labels"), v1alpha1.LabelTarget) == "" {
+		return
+	}
+	marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
+	if w.annotation(k) != "" {
+		marks[v1alpha1.AnnotationUndecided] = "true"
+	}
+	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: nil}, "annotations": marks})
+}
+
+// refs are all groups, in an order that does not depend on chance.
+func (w *wishes) refs() []ref {
+	w.d.mu.RLock()
+	defer w.d.mu.RUnlock()
+	out := []ref{{ofNamespace, nsKey("app")}, {ofPlacement, placementOf("web")}}
+	for _, k := range w.objects {
+		o := w.d.find(k)
+		if o != nil && o.source != nil && o.source.kind == ofObject {
+			out = append(out, o.source.ref())
+		}
+		if d := w.d.holds[o]; d != nil {
+			out = append(out, ref{ofHold, k})
+		}
+	}
+	return out
+}
+
+func (w *wishes) decideOne(r ref) {
+	if err := w.d.decide(w.t.Context(), r); err != nil && !errors.Is(err, errUndecided) {
+		w.rt.Fatalf("decide %s: %v", r, err)
+	}
+}
+
+func (w *wishes) decideAll() {
+	for range 3 {
+		for _, r := range w.refs() {
+			w.decideOne(r)
+		}
+		for _, k := range w.objects {
+			if o := w.d.find(k); o.undecided && derives(o) {
+				w.noteOne(k)
+			}
+		}
+	}
+	w.check()
+}
+
+func (w *wishes) noteOne(k store.Key) {
+	if err := w.d.annotate(w.t.Context(), k); err != nil {
+		w.rt.Fatalf("annotate %s: %v", k, err)
+	}
+}
+
+// apply brings the cluster of a target to what it is to have of an object.
+func (w *wishes) apply(target string, k store.Key) {
+	if !w.has(target, k) {
+		delete(w.on[target], k)
+		return
+	}
+	if _, there := w.on[target][k]; !there && !w.may[k][target] {
+		w.rt.Fatalf("%s is made on %s, where nobody wishes it", k, target)
+	}
+	e, _ := w.d.Feed(target).Get(k)
+	w.on[target][k] = placement.Progress{UID: str(sub(w.center.objects[k], "metadata"), "uid"), Applied: e.Hash, Ready: true}
+	w.arrived[k] = true
+}
+
+// tellOf makes a target report on an object.
+func (w *wishes) tellOf(target string, k store.Key) {
+	if p, ok := w.on[target][k]; ok {
+		w.progress[target][k] = p
+	} else {
+		delete(w.progress[target], k)
+	}
+	w.d.Reported(target, []store.Key{k})
+}
+
+// tellRemovals lets the center hear of all that clusters have removed. People are slower than that: what comes back to a target before the center has heard
+// that it was gone is taken to be there.
+func (w *wishes) tellRemovals() {
+	for _, t := range everyTarget {
+		for _, k := range w.objects {
+			if _, there := w.on[t][k]; !there {
+				w.tellOf(t, k)
+			}
+		}
+	}
+}
+
+func (w *wishes) check() {
+	resting := true
+	for _, k := range w.objects {
+		var now, there []string
+		for _, t := range everyTarget {
+			if w.has(t, k) {
+				now = append(now, t)
+			}
+			if _, ok := w.on[t][k]; ok {
+				there = append(there, t)
+			}
+		}
+		if w.was[k] = now; len(there) == 0 && w.arrived[k] {
+			w.rt.Fatalf("%s is nowhere; it is to be on %v", k, now)
+		}
+		resting = resting && slices.Equal(now, []string{w.wished(k)})
+	}
+	w.d.mu.RLock()
+	defer w.d.mu.RUnlock()
+	home := str(sub(sub(w.center.objects[nsKey("app")], "metadata"), "labels"), v1alpha1.LabelTarget)
+	if resting && len(w.d.holds) == 0 && w.d.spaces["shop"].namespaces["app"].group.record.record() == home {
+		w.told = map[string]bool{home: true}
+		for _, k := range w.objects {
+			w.may[k] = map[string]bool{w.wished(k): true}
+		}
+	}
+}
+
+// wished is where an object is to be in the end.
+func (w *wishes) wished(k store.Key) string {
+	labels := sub(sub(w.center.objects[k], "metadata"), "labels")
+	switch own := str(labels, v1alpha1.LabelTarget); {
+	case own != "":
+		return own
+	case str(labels, "app") == "web":
+		return "c"
+	}
+	return str(sub(sub(w.center.objects[nsKey("app")], "metadata"), "labels"), v1alpha1.LabelTarget)
+}
+
+// settle lets everything that is left to do be done.
+func (w *wishes) settle() {
+	for range 12 {
+		w.decideAll()
+		for _, k := range w.objects {
+			w.noteOne(k)
+			for _, t := range everyTarget {
+				w.apply(t, k)
+				w.tellOf(t, k)
+			}
+		}
+	}
+	w.check()
+	for _, k := range w.objects {
+		if note := w.annotation(k); !slices.Equal(w.was[k], []string{w.wished(k)}) || note != w.wished(k) {
+			w.rt.Fatalf("%s is on %v and says %q in the end, and is wished on %s", k, w.was[k], note, w.wished(k))
+		}
+	}
+}
