@@ -128,12 +128,7 @@ func (d *Delivery) look(r ref) *plan {
 	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) && !g.settledBack(current.list()) ||
 		g.pending(current.list())
 	if g.kind == ofNamespace && g.moving {
-		if o := g.undecided(); o != nil {
-			k := o.key()
-			if p.first = &k; o.source == g {
-				d.notes.Add(k)
-			}
-		}
+		p.first = d.undecided(g)
 	}
 	d.remember(p, wish, world)
 	if (g.moving || g.move != nil) && (current != nil || g.move != nil) {
@@ -143,6 +138,36 @@ func (d *Delivery) look(r ref) *plan {
 		p.conflict = g.conflict()
 	}
 	return p
+}
+
+// undecidedTime is how long a namespace waits for its objects: one that cannot be written must not hold it for ever.
+const undecidedTime = 10 * time.Second
+
+// undecided is an object of a namespace whose wish has come or gone and of which nothing that is stored says yet where it is: after a
+// restart that is found out by where the namespace is and what it has left, which must not change before. The caller holds the lock.
+func (d *Delivery) undecided(g *group) *store.Key {
+	for _, o := range g.ns.objects {
+		if !o.present || o.leaving || o.finished || o.source == nil {
+			continue
+		}
+		follows := o.source == g && o.undecided
+		if !follows && (o.source.kind != ofObject || !o.source.stale) {
+			continue
+		}
+		if g.waits.IsZero() {
+			g.waits = time.Now()
+		}
+		if time.Since(g.waits) > undecidedTime {
+			return nil
+		}
+		if follows {
+			d.notes.Add(o.key())
+		}
+		k := o.key()
+		return &k
+	}
+	g.waits = time.Time{}
+	return nil
 }
 
 // holder fills in the object that holds the group's record; it is false when that is going away.

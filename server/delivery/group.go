@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"slices"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
@@ -31,6 +32,8 @@ type group struct {
 	// left are targets that a namespace's objects are not on any more, whatever their marks say. Those of it are regained that an object is
 	// on which has come to follow the namespace since; the stored list names them until it is written anew.
 	left, regained []string
+	// waits is since when an object is decided about before the namespace.
+	waits time.Time
 	// move is what is recorded of a move, nil when there is none.
 	move *placement.Move
 	// moving is set while the record is not what is wanted: reports of members then wake the decision writer.
@@ -115,20 +118,6 @@ func (g *group) members(visit func(*object) bool) {
 			}
 		}
 	}
-}
-
-// undecided is an object of a namespace whose wish has come or gone and of which nothing that is stored says yet where it is: after a
-// restart that is found out by where the namespace is and what it has left, which must not change before.
-func (g *group) undecided() *object {
-	for _, o := range g.ns.objects {
-		if !o.present || o.leaving || o.finished || o.source == nil {
-			continue
-		}
-		if o.source == g && o.undecided || o.source.kind == ofObject && o.source.stale {
-			return o
-		}
-	}
-	return nil
 }
 
 // regain takes targets out of what a namespace has left: one of its objects is held there.

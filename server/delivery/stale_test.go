@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -113,4 +116,28 @@ func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.
 	}
 	c.report("c", cm, nil)
 	c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+}
+
+// A Namespace does not move before what is stored tells where an object is that has just left it, or come to it; but not for ever.
+func TestANamespaceWaitsForWhatIsUndecided(t *testing.T) {
+	synctest.Test(t, namespaceWaits)
+}
+
+func namespaceWaits(t *testing.T) {
+	c, cm := left(t)
+	c.mu.Lock()
+	c.fail = func(k store.Key) error {
+		if k == cm {
+			return errors.New("refused")
+		}
+		return nil
+	}
+	c.mu.Unlock()
+	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "a"}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+	since := time.Now()
+	c.eventually("the Namespace goes on without it", func() bool { return c.annotation(nsKey("app")) == "a" })
+	if waited := time.Since(since); waited < undecidedTime {
+		t.Errorf("it waited %s", waited)
+	}
 }
