@@ -149,7 +149,7 @@ fuzz: ## fuzz every decoder for FUZZTIME each (default 30s); an input that break
 	    echo "fuzz $$(dirname $$f) $$t"; packaging/fuzz.sh ./$$(dirname $$f) $$t $(FUZZTIME) || exit 1; done; done
 
 .PHONY: bench
-bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, memory, spaces, fleet, store or api; WRITES=200000 for store; AGENTS=5000 AGENTS_DISK=/dev/shm for fleet)
+bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, flash, memory, spaces, fleet, store or api; WRITES=200000 for store; AGENTS=5000 AGENTS_DISK=/dev/shm for fleet)
 ifeq ($(filter fleet store,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
 endif

@@ -19,7 +19,7 @@ type Options struct {
 	Skerry, Testenv, Kubectl string
 	// Etcd is the path of etcd, which the figure api needs.
 	Etcd string
-	// Figures limits what is measured: apply, status, wire (and reconnect), memory, spaces. Empty means all of these; api and soak must be asked for.
+	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces. Empty means all of these; api and soak must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api}}
-	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"memory", b.agentMemory}, {"soak", b.soak}}
+	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
 	for _, p := range alone {
 		if b.wants(p.name) {
 			if err := p.run(ctx); err != nil {
@@ -131,7 +131,7 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	b.say("start a center, and an agent behind a link that counts")
-	if b.wants("soak") {
+	if b.wants("soak") || b.wants("flash") {
 		if b.scraped, err = freeAddresses(); err != nil {
 			return err
 		}

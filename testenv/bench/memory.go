@@ -45,34 +45,46 @@ func withLive(ctx context.Context, pid int, address string) (m memory, err error
 	if m, err = memoryOf(pid); err != nil {
 		return m, err
 	}
+	err = scrape(ctx, address, func(family string, value float64) {
+		switch family {
+		case "go_gc_heap_live_bytes":
+			m.live = value / 1024
+		case "watch_cache_capacity":
+			m.events += value
+		}
+	})
+	if err == nil && m.live == 0 {
+		return m, fmt.Errorf("process %d tells nothing of its heap", pid)
+	}
+	return m, err
+}
+
+// scrape reads the metrics that a process serves.
+func scrape(ctx context.Context, address string, visit func(family string, value float64)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
-		return m, err
+		return err
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return m, fmt.Errorf("read metrics: %w", err)
+		return fmt.Errorf("read metrics: %w", err)
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("read metrics of %s: %s", address, answer.Status)
+	}
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), " ")
-		value, err := strconv.ParseFloat(text, 64)
-		switch family, _, _ := strings.Cut(name, "{"); {
-		case err != nil: // a comment
-		case family == "go_gc_heap_live_bytes":
-			m.live = value / 1024
-		case family == "watch_cache_capacity":
-			m.events += value
+		if value, err := strconv.ParseFloat(text, 64); err == nil { // else a comment
+			family, _, _ := strings.Cut(name, "{")
+			visit(family, value)
 		}
 	}
-	if m.live == 0 {
-		return m, fmt.Errorf("process %d tells nothing of its heap (%s, %v)", pid, answer.Status, lines.Err())
-	}
-	return m, lines.Err()
+	return lines.Err()
 }
 
 // liveHeap collects the garbage of a center and returns what its heap holds then, in KiB.

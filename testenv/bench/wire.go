@@ -91,10 +91,8 @@ func (b *bench) bytesPerDeployment(ctx context.Context) error {
 }
 
 func (b *bench) bytesPerStatus(ctx context.Context) error {
-	if _, err := b.ours.Do(ctx, "GET", gauges(ourNS)+"/g", "", nil); err != nil {
-		if err := b.placeGauge(ctx); err != nil {
-			return err
-		}
+	if err := b.needGauge(ctx); err != nil {
+		return err
 	}
 	var each []float64
 	r := &route{from: b.ours, ns: ourNS, sequence: 100_000}
