@@ -27,7 +27,7 @@ type raced struct {
 
 // race dials several ways, each a little later than the one before, and returns the first connection that stands. All others are
 // closed. It fails when all have, with the errors of all. While the parent answers on one way no other is begun; where it has
-// no room, TCP to the same address is left out, unless that is stubborn. The starts are its own from now on.
+// no room, TCP to the same address is left out, unless that is stubborn. It changes the starts.
 func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial Dial) (tunnel.Conn, Way, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -56,7 +56,7 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 		return nil
 	}
 	if p.first != nil {
-		return fmt.Errorf("decide %s: %s: %w", r, p.first, errUndecided)
+		return d.waitFor(ctx, p)
 	}
 	for _, q := range p.volumes {
 		for _, t := range q.targets {
@@ -99,7 +99,7 @@ func (d *Delivery) look(r ref) *plan {
 	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
 		return nil
 	}
-	p := &plan{ref: r, group: g, key: r.key, record: g.record, annotation: g.annotation(), undecided: g.marked, left: g.left,
+	p := &plan{ref: r, group: g, key: r.key, record: g.record, annotation: g.annotation(), undecided: g.noted.undecided, left: g.left,
 		regained: slices.Clone(g.regained)}
 	if !d.holder(p) {
 		return nil
@@ -127,10 +127,12 @@ func (d *Delivery) look(r ref) *plan {
 	p.patience = g.patience()
 	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) && !g.settledBack(current.list()) ||
 		g.pending(current.list())
-	if g.kind == ofNamespace && g.moving {
-		p.first = d.undecided(g)
-	}
 	d.remember(p, wish, world)
+	if g.kind == ofNamespace && g.moving {
+		if p.first = d.undecided(g); p.first != nil {
+			return p
+		}
+	}
 	if (g.moving || g.move != nil) && (current != nil || g.move != nil) {
 		d.inquire(p, current)
 	}
@@ -138,6 +140,17 @@ func (d *Delivery) look(r ref) *plan {
 		p.conflict = g.conflict()
 	}
 	return p
+}
+
+// waitFor says why a namespace does not move yet. What it has to tell of where its objects are held is written meanwhile: their notes wait for that.
+func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
+	if len(p.regained) > 0 {
+		stays := placement.Step{Decision: p.state.Current, Phase: placement.Staying}
+		if err := d.recordMarks(ctx, p, stays, p.record.record(), moveText(p.state.Move)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("decide %s: %s: %w", p.ref, p.first, errUndecided)
 }
 
 // undecidedTime is how long a namespace waits for its objects: one that cannot be written must not hold it for ever.

@@ -26,9 +26,9 @@ type group struct {
 	book   *rulebook
 	object *object
 	record *set
-	// stale: the annotation of the object is not the record, but noted was written while another group decided. marked: the object says so itself.
-	stale, marked bool
-	noted         *set
+	// stale: the annotation of the object is not the record, but noted, which was written while another group decided.
+	stale bool
+	noted noted
 	// left are targets that a namespace's objects are not on any more, whatever their marks say. Those of it are regained that an object is
 	// on which has come to follow the namespace since; the stored list names them until it is written anew.
 	left, regained []string
@@ -192,27 +192,32 @@ func followed(o *object) *group {
 	return &o.ns.group
 }
 
+// noted is what an object says of where it is, and whether it says that this is from before.
+type noted struct {
+	on        *set
+	undecided bool
+}
+
 // inherit begins the record of an object that decides for itself from now on: with where it is. Its annotation may name what it has left, or nothing.
 func (g *group) inherit(on *set) {
-	g.record, g.stale, g.noted = on, g.marked || on != g.object.note, g.object.note
+	o := g.object
+	g.record, g.stale, g.noted = on, o.undecided || on != o.note, noted{o.note, o.undecided}
 }
 
 // annotated takes over what the annotation of the object says, unless that is still what was noted while another group decided.
 func (g *group) annotated() {
-	o, was := g.object, g.marked
-	g.marked = o.undecided
-	switch {
-	case g.marked:
-		g.stale, g.noted = true, o.note
-	case was || !g.stale || g.noted != o.note:
-		g.record, g.stale, g.noted = o.note, false, nil
+	now := noted{g.object.note, g.object.undecided}
+	if now.undecided || g.stale && g.noted == now {
+		g.stale, g.noted = true, now
+		return
 	}
+	g.record, g.stale, g.noted = now.on, false, noted{}
 }
 
 // annotation is what stands on the object that holds the record.
 func (g *group) annotation() string {
 	if g.stale {
-		return g.noted.record()
+		return g.noted.on.record()
 	}
 	return g.record.record()
 }

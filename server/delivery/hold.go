@@ -97,9 +97,9 @@ func (d *Delivery) followedTo(o *object) *set {
 		return nil
 	}
 	var on []string
-	q, g := question{key: o.key(), demand: placement.Demand{UID: o.uid}}, followed(o)
+	g := followed(o)
 	for _, name := range placement.Union(placement.Union(g.record.list(), o.ns.group.record.list()), o.note.list()) {
-		if (g.record.has(name) || !slices.Contains(g.left, name)) && d.reports(name, q) {
+		if (g.record.has(name) || !slices.Contains(g.left, name)) && d.shows(name, o) {
 			on = append(on, name)
 		}
 	}
@@ -111,9 +111,8 @@ func (d *Delivery) followedTo(o *object) *set {
 // there is time, and names targets that the object has left.
 func (d *Delivery) shownOn(o *object, g *group) *set {
 	var on []string
-	q := question{key: o.key(), demand: placement.Demand{UID: o.uid}}
 	for _, name := range o.note.list() {
-		if g.record.has(name) || (o.undecided || !slices.Contains(g.left, name)) && d.reports(name, q) {
+		if g.record.has(name) || (o.undecided || !slices.Contains(g.left, name)) && d.shows(name, o) {
 			on = append(on, name)
 		}
 	}

@@ -114,9 +114,8 @@ func (d *Delivery) unbroken(o *object, g *group) *set {
 		return nil
 	}
 	var still []string
-	q := question{key: o.key(), demand: placement.Demand{UID: o.uid}}
 	for name := range d.targets {
-		if !g.record.has(name) && d.reports(name, q) {
+		if !g.record.has(name) && d.shows(name, o) {
 			still = append(still, name)
 		}
 	}
@@ -124,7 +123,7 @@ func (d *Delivery) unbroken(o *object, g *group) *set {
 		return d.sets.of(placement.Union(nil, still))
 	}
 	for _, name := range g.record.list() {
-		if d.reports(name, q) {
+		if d.shows(name, o) {
 			return nil
 		}
 	}

@@ -51,6 +51,10 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 		d.mu.RUnlock()
 		return nil
 	}
+	if o.undecided && o.source != nil && len(o.source.regained) > 0 {
+		d.mu.RUnlock()
+		return fmt.Errorf("annotate %s: its namespace first tells what it has not left: %w", k, errUndecided)
+	}
 	want := d.wantedNote(o)
 	same := o.note.record() == want && !o.ownMarks
 	revision, apiVersion := o.revision, o.kind.apiVersion

@@ -127,34 +127,42 @@ func (w *wishes) allow(k store.Key, targets ...string) {
 // wish is a user's write that gives an object a wish, as admission has it: at the replica that leads, or at one that knows nothing.
 func (w *wishes) wish(k store.Key, target string) {
 	w.allow(k, target)
-	o := w.center.objects[k]
-	change := map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}}
-	if str(sub(sub(o, "metadata"), "labels"), v1alpha1.LabelTarget) == "" {
-		marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
-		if rapid.Bool().Draw(w.rt, "leader") {
-			text, known := w.d.Targets("shop", k, &metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
-				Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}})
-			if known && text != "" {
-				marks[v1alpha1.AnnotationTargets] = text
-			}
-		} else if w.annotation(k) != "" {
-			marks[v1alpha1.AnnotationUndecided] = "true"
-		}
-		change["annotations"] = marks
+	if w.labelOf(k, v1alpha1.LabelTarget) != "" {
+		w.label(k, map[string]any{v1alpha1.LabelTarget: target})
+		return
 	}
-	w.change(k, change)
+	on := ""
+	if rapid.Bool().Draw(w.rt, "leader") {
+		text, known := w.d.Targets("shop", k, &metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
+			Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}})
+		if known {
+			on = text
+		}
+	}
+	w.pass(k, target, on)
 }
 
 // wishNoMore is a user's write that takes a wish back, as admission has it.
 func (w *wishes) wishNoMore(k store.Key) {
-	if str(sub(sub(w.center.objects[k], "metadata"), "labels"), v1alpha1.LabelTarget) == "" {
-		return
+	if w.labelOf(k, v1alpha1.LabelTarget) != "" {
+		w.pass(k, nil, "")
 	}
+}
+
+// pass sets a wish, or takes it off, with the marks that admission sets then; on is where the object is, empty when that is not known.
+func (w *wishes) pass(k store.Key, target any, on string) {
 	marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
-	if w.annotation(k) != "" {
+	switch {
+	case on != "":
+		marks[v1alpha1.AnnotationTargets] = on
+	case w.annotation(k) != "":
 		marks[v1alpha1.AnnotationUndecided] = "true"
 	}
-	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: nil}, "annotations": marks})
+	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}, "annotations": marks})
+}
+
+func (w *wishes) labelOf(k store.Key, name string) string {
+	return str(sub(sub(w.center.objects[k], "metadata"), "labels"), name)
 }
 
 // refs are all groups, in an order that does not depend on chance.
@@ -195,7 +203,7 @@ func (w *wishes) decideAll() {
 }
 
 func (w *wishes) noteOne(k store.Key) {
-	if err := w.d.annotate(w.t.Context(), k); err != nil {
+	if err := w.d.annotate(w.t.Context(), k); err != nil && !errors.Is(err, errUndecided) {
 		w.rt.Fatalf("annotate %s: %v", k, err)
 	}
 }
@@ -255,7 +263,7 @@ func (w *wishes) check() {
 	}
 	w.d.mu.RLock()
 	defer w.d.mu.RUnlock()
-	home := str(sub(sub(w.center.objects[nsKey("app")], "metadata"), "labels"), v1alpha1.LabelTarget)
+	home := w.labelOf(nsKey("app"), v1alpha1.LabelTarget)
 	if resting && len(w.d.holds) == 0 && w.d.spaces["shop"].namespaces["app"].group.record.record() == home {
 		w.told = map[string]bool{home: true}
 		for _, k := range w.objects {
@@ -266,14 +274,13 @@ func (w *wishes) check() {
 
 // wished is where an object is to be in the end.
 func (w *wishes) wished(k store.Key) string {
-	labels := sub(sub(w.center.objects[k], "metadata"), "labels")
-	switch own := str(labels, v1alpha1.LabelTarget); {
+	switch own := w.labelOf(k, v1alpha1.LabelTarget); {
 	case own != "":
 		return own
-	case str(labels, "app") == "web":
+	case w.labelOf(k, "app") == "web":
 		return "c"
 	}
-	return str(sub(sub(w.center.objects[nsKey("app")], "metadata"), "labels"), v1alpha1.LabelTarget)
+	return w.labelOf(nsKey("app"), v1alpha1.LabelTarget)
 }
 
 // settle lets everything that is left to do be done.
