@@ -17,8 +17,9 @@ type Digest struct{ Hi, Lo uint64 }
 func (d *Digest) Add(k Key, h Hash) { d.add(pairSum(k, h)) }
 
 // Remove takes one entry out of the set.
-func (d *Digest) Remove(k Key, h Hash) {
-	p := pairSum(k, h)
+func (d *Digest) Remove(k Key, h Hash) { d.sub(pairSum(k, h)) }
+
+func (d *Digest) sub(p Digest) {
 	var borrow uint64
 	d.Lo, borrow = bits.Sub64(d.Lo, p.Lo, 0)
 	d.Hi, _ = bits.Sub64(d.Hi, p.Hi, borrow)

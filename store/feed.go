@@ -45,6 +45,8 @@ type Feed struct {
 	floor  int64
 	dead   int
 	outer  [Fanout]Digest
+	whole  Digest // the sum of outer
+	past   past
 
 	bell Bell
 }
@@ -147,6 +149,7 @@ func (f *Feed) apply(revision int64, changes []Change) int {
 	}
 	f.head = revision
 	if n > 0 {
+		f.past.add(f.seq, f.whole)
 		f.compact()
 	}
 	return n
@@ -166,13 +169,17 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 	}
 	o, _ := Bucket(c.Key)
 	if ok && old.hash != (Hash{}) {
-		f.outer[o].Remove(c.Key, old.hash)
+		p := pairSum(c.Key, old.hash)
+		f.outer[o].sub(p)
+		f.whole.sub(p)
 		f.live--
 	} else if ok {
 		f.dead--
 	}
 	if c.Hash != (Hash{}) {
-		f.outer[o].Add(c.Key, c.Hash)
+		p := pairSum(c.Key, c.Hash)
+		f.outer[o].add(p)
+		f.whole.add(p)
 		f.live++
 	} else {
 		f.dead++
@@ -213,6 +220,7 @@ func (f *Feed) bury() {
 		return
 	}
 	f.items.Delete(l.item.key)
+	f.past.forget(l.seq)
 	l.item.seq = 0
 	f.dead--
 	f.floor = max(f.floor, l.at.revision())

@@ -47,7 +47,7 @@ func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 func (f *Feed) Snapshot() (Position, Digest, Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.at(f.head), f.root(), Cursor(f.seq)
+	return f.at(f.head), f.whole, Cursor(f.seq)
 }
 
 // All returns every live entry, without bodies and in the order of their last change.
@@ -133,15 +133,7 @@ func (f *Feed) Tombstones() int {
 func (f *Feed) Root() Digest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.root()
-}
-
-func (f *Feed) root() Digest {
-	var d Digest
-	for _, b := range f.outer {
-		d.Merge(b)
-	}
-	return d
+	return f.whole
 }
 
 // Outer implements Digested.

@@ -7,12 +7,14 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
 )
 
 type noDisk struct{}
 
-func (noDisk) Write(map[store.Key]inventory.Record, ...store.Key) error { return nil }
-func (noDisk) Each(func(store.Key, inventory.Record) error) error       { return nil }
+func (noDisk) Along(func() bolt.Pending)                          {}
+func (noDisk) Commit() error                                      { return nil }
+func (noDisk) Each(func(store.Key, inventory.Record) error) error { return nil }
 
 type noReports struct{}
 

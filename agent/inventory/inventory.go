@@ -1,7 +1,7 @@
 // Package inventory remembers what an agent has written to its target: for each desired key the UID of the object there and
-// the hash that was applied. It answers from memory and writes to the bbolt file behind, many records a transaction, so that
-// an apply never waits for a disk and an idle agent never syncs one. A record that a crash loses costs a read of the
-// target at the next start, never a second write: the object there carries the origin's UID.
+// the hash that was applied. It answers from memory and writes to the bbolt file behind, with what else is written there or many
+// records a transaction, so that an apply never waits for a disk and an idle agent never syncs one. A record that a crash loses costs
+// a read of the target at the next start, never a second write: the object there carries the origin's UID.
 // It is shared by apply, which writes it, and observe, which looks objects up by their UID on the target.
 package inventory
 
@@ -13,21 +13,26 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/store/shrinking"
 	"skerry.dev/skerry/tunnel/work"
 )
 
 // Store keeps records durably. bolt.Inventory is one.
 type Store interface {
-	// Write stores and removes records in one transaction.
-	Write(puts map[store.Key]Record, deletes ...store.Key) error
+	// Along has the store ask for what is to be written in each of its transactions, and say when that is durable.
+	Along(pending func() bolt.Pending)
+	// Commit makes durable what is to be written.
+	Commit() error
 	// Each visits every record.
 	Each(visit func(store.Key, Record) error) error
 }
 
-// Records are grouped into one transaction for flushDelay after the first of them, or until there are flushCount.
+// A change waits for longDelay at most for something else that is written to the file, or until there are flushCount. What the target itself will not tell
+// again, that an object has run to its end or went, waits for shortDelay.
 const (
-	flushDelay = 250 * time.Millisecond
+	shortDelay = 250 * time.Millisecond
+	longDelay  = 5 * time.Second
 	flushCount = 256
 )
 
@@ -39,10 +44,11 @@ type Inventory struct {
 	mu      sync.Mutex
 	records *shrinking.Index[store.Key, entry]
 	uids    shrinking.Map[string, *entry]
-	dirty   map[store.Key]struct{}
-	wake    chan struct{} // one slot: there is something to write
-	full    chan struct{} // one slot: do not wait any longer
-	writing sync.Mutex    // held during a transaction
+	dirty   map[store.Key]int64 // what is not durable, and which change of all was the key's last
+	changes int64
+	due     time.Time     // when dirty is written at the latest
+	wake    chan struct{} // one slot: due has changed
+	writing sync.Mutex    // held during a transaction of its own
 }
 
 // entry is a key's record.
@@ -55,10 +61,7 @@ func (e *entry) place() *store.Key { return &e.key }
 
 // Open reads all records.
 func Open(disk Store, log *slog.Logger) (*Inventory, error) {
-	i := &Inventory{
-		disk: disk, log: log, records: shrinking.NewIndex((*entry).place), dirty: map[store.Key]struct{}{},
-		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
-	}
+	i := &Inventory{disk: disk, log: log, records: shrinking.NewIndex((*entry).place), dirty: map[store.Key]int64{}, wake: make(chan struct{}, 1)}
 	err := disk.Each(func(k store.Key, r Record) error {
 		i.set(k, r)
 		return nil
@@ -66,31 +69,38 @@ func Open(disk Store, log *slog.Logger) (*Inventory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read inventory: %w", err)
 	}
+	disk.Along(i.pending)
 	return i, nil
 }
 
 // Run writes behind until ctx ends, and then writes what is left.
 func (i *Inventory) Run(ctx context.Context) error {
+	timer := time.NewTimer(longDelay)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return i.Flush()
 		case <-i.wake:
-		}
-		timer := time.NewTimer(flushDelay)
-		select {
-		case <-ctx.Done():
-		case <-i.full:
 		case <-timer.C:
 		}
-		timer.Stop()
+		i.mu.Lock()
+		some, wait := len(i.dirty) > 0, time.Until(i.due)
+		i.mu.Unlock()
+		if !some {
+			continue
+		}
+		if wait > 0 {
+			timer.Reset(wait)
+			continue
+		}
 		if err := i.Flush(); err != nil {
 			i.log.Error("inventory not written, trying again", "err", err)
-			i.signal(i.wake)
 			if !work.Pause(ctx, time.Second) { // a full disk must not become a busy loop
 				return i.Flush()
 			}
 		}
+		timer.Reset(0) // what was touched meanwhile
 	}
 }
 
@@ -99,33 +109,48 @@ func (i *Inventory) Flush() error {
 	i.writing.Lock()
 	defer i.writing.Unlock()
 	i.mu.Lock()
-	puts := map[store.Key]Record{}
-	var deletes []store.Key
-	for k := range i.dirty {
-		if e := i.records.Get(k); e != nil {
-			puts[k] = e.record
-		} else {
-			deletes = append(deletes, k)
-		}
-	}
-	i.dirty = map[store.Key]struct{}{}
+	some := len(i.dirty) > 0
 	i.mu.Unlock()
-	if len(puts) == 0 && len(deletes) == 0 {
+	if !some {
 		return nil
 	}
 	// gofail: var beforeInventoryWrite struct{}
-	if err := i.disk.Write(puts, deletes...); err != nil {
-		i.mu.Lock()
-		for k := range puts {
-			i.dirty[k] = struct{}{}
-		}
-		for _, k := range deletes {
-			i.dirty[k] = struct{}{}
-		}
-		i.mu.Unlock()
+	if err := i.disk.Commit(); err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
 	return nil
+}
+
+// pending is what is not durable yet. It is asked for within each transaction of the file.
+func (i *Inventory) pending() bolt.Pending {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.dirty) == 0 {
+		return bolt.Pending{}
+	}
+	p, through := bolt.Pending{Puts: make(map[store.Key]Record, len(i.dirty))}, i.changes
+	for k := range i.dirty {
+		if e := i.records.Get(k); e != nil {
+			p.Puts[k] = e.record
+		} else {
+			p.Deletes = append(p.Deletes, k)
+		}
+	}
+	p.Durable = func() { i.durable(through) }
+	return p
+}
+
+// durable takes over that all changes up to one are.
+func (i *Inventory) durable(through int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	later := map[store.Key]int64{}
+	for k, n := range i.dirty {
+		if n > through {
+			later[k] = n
+		}
+	}
+	i.dirty = later
 }
 
 // Get returns the record of a key.
@@ -156,14 +181,19 @@ func (i *Inventory) Put(k store.Key, r Record) {
 }
 
 func (i *Inventory) put(k store.Key, r Record) {
+	var before Record
 	if old := i.records.Get(k); old != nil {
-		if old.record == r {
+		if before = old.record; before == r {
 			return
 		}
 		i.forgetUID(old)
 	}
 	i.set(k, r)
-	i.touch(k)
+	delay := longDelay
+	if r.Finished != before.Finished || r.Gone != before.Gone {
+		delay = shortDelay
+	}
+	i.touch(k, delay)
 }
 
 // set puts a record into memory. i.mu is held.
@@ -215,7 +245,7 @@ func (i *Inventory) Delete(k store.Key) {
 	}
 	i.forgetUID(old)
 	i.records.Delete(k)
-	i.touch(k)
+	i.touch(k, longDelay)
 }
 
 func (i *Inventory) forgetUID(e *entry) {
@@ -224,18 +254,21 @@ func (i *Inventory) forgetUID(e *entry) {
 	}
 }
 
-// touch marks a key as not yet durable. i.mu is held.
-func (i *Inventory) touch(k store.Key) {
-	i.dirty[k] = struct{}{}
-	i.signal(i.wake)
+// touch marks a key as not yet durable, and has it written after a while at the latest. i.mu is held.
+func (i *Inventory) touch(k store.Key, delay time.Duration) {
+	due := time.Now().Add(delay)
+	first := len(i.dirty) == 0
+	i.changes++
+	i.dirty[k] = i.changes
 	if len(i.dirty) >= flushCount {
-		i.signal(i.full)
+		due = time.Time{}
 	}
-}
-
-func (i *Inventory) signal(c chan struct{}) {
+	if !first && !due.Before(i.due) {
+		return
+	}
+	i.due = due
 	select {
-	case c <- struct{}{}:
+	case i.wake <- struct{}{}:
 	default:
 	}
 }

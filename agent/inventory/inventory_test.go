@@ -12,26 +12,35 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/bolt"
 )
 
 // disk counts transactions and may fail.
 type disk struct {
 	mu      sync.Mutex
 	records map[store.Key]Record
+	pending func() bolt.Pending
 	writes  int
 	fail    error
 }
 
-func (d *disk) Write(puts map[store.Key]Record, deletes ...store.Key) error {
+func (d *disk) Along(pending func() bolt.Pending) { d.pending = pending }
+
+// Commit is a transaction: the inventory's own, or one of something else.
+func (d *disk) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	p := d.pending()
 	if d.fail != nil {
 		return d.fail
 	}
 	d.writes++
-	maps.Copy(d.records, puts)
-	for _, k := range deletes {
+	maps.Copy(d.records, p.Puts)
+	for _, k := range p.Deletes {
 		delete(d.records, k)
+	}
+	if p.Durable != nil {
+		p.Durable()
 	}
 	return nil
 }
@@ -85,7 +94,7 @@ func TestRecordsAreWrittenInGroupsAndNothingWhenIdle(t *testing.T) {
 		for n := range 200 {
 			i.Put(key(n), Record{UID: fmt.Sprint("u", n)})
 		}
-		time.Sleep(time.Second)
+		time.Sleep(longDelay + time.Second)
 		if writes, records := d.count(); writes != 1 || records != 200 {
 			t.Errorf("%d transactions for %d records", writes, records)
 		}
@@ -115,13 +124,82 @@ func TestAFailedWriteIsRepeated(t *testing.T) {
 		i, stop := open(t, d)
 		i.Put(key(1), Record{UID: "u"})
 		i.Delete(key(2))
-		time.Sleep(5 * time.Second)
+		time.Sleep(2 * longDelay)
 		d.set(nil)
-		time.Sleep(5 * time.Second)
+		time.Sleep(2 * time.Second)
+		if _, left := d.records[key(2)]; left || d.records[key(1)].UID != "u" {
+			t.Errorf("while it goes on: %v", d.records)
+		}
 		stop()
 		if _, left := d.records[key(2)]; left || d.records[key(1)].UID != "u" {
 			t.Errorf("after the disk is well again: %v", d.records)
 		}
+	})
+}
+
+// What others write takes the records along, so that a change a second costs no transaction of the inventory's own.
+func TestRecordsGoAlongWithOtherWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{records: map[store.Key]Record{}}
+		i, stop := open(t, d)
+		for n := range 60 {
+			if err := d.Commit(); err != nil { // what is desired changes
+				t.Fatal(err)
+			}
+			i.Put(key(n%3), Record{UID: fmt.Sprint("u", n)})
+			time.Sleep(time.Second)
+		}
+		if writes, records := d.count(); writes != 60 || records != 3 {
+			t.Errorf("%d transactions for 60 changes, %d records", writes, records)
+		}
+		time.Sleep(longDelay + time.Second)
+		if writes, _ := d.count(); writes != 61 || d.records[key(2)].UID != "u59" {
+			t.Errorf("%d transactions, the last record is %v", writes, d.records[key(2)])
+		}
+		stop()
+	})
+}
+
+// That an object has run to its end, or went, is what the target may not tell again.
+func TestAnEndIsWrittenSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{records: map[store.Key]Record{}}
+		i, stop := open(t, d)
+		i.Put(key(1), Record{UID: "job"})
+		time.Sleep(time.Second)
+		if writes, _ := d.count(); writes != 0 {
+			t.Error("a record did not wait for company")
+		}
+		i.Update(key(1), func(r Record) (Record, bool) { r.Finished = true; return r, true })
+		time.Sleep(shortDelay)
+		synctest.Wait()
+		if _, records := d.count(); records != 1 || !d.records[key(1)].Finished {
+			t.Errorf("the end of a job waits: %v", d.records)
+		}
+		stop()
+	})
+}
+
+// What changes while a transaction runs is not taken for durable, and is written without another change.
+func TestAChangeDuringAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{records: map[store.Key]Record{}}
+		i, stop := open(t, d)
+		pending, again := d.pending, true
+		d.pending = func() bolt.Pending {
+			p := pending()
+			if again && len(p.Puts) > 0 {
+				again = false
+				i.Put(key(1), Record{UID: "second"})
+			}
+			return p
+		}
+		i.Put(key(1), Record{UID: "first"})
+		time.Sleep(2*longDelay + time.Second)
+		if r := d.records[key(1)]; r.UID != "second" {
+			t.Errorf("written is %q", r.UID)
+		}
+		stop()
 	})
 }
 

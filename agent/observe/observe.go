@@ -53,6 +53,10 @@ type Observer struct {
 	counts     map[watchKey]int                    // how many inventory objects each watched resource has
 }
 
+// recalled is how many steps of the feed a parent may be behind whose reports are of a process before this one, and not be compared with: what was applied
+// and seen since this process knew as much as the one before.
+const recalled = 1024
+
 // New returns an Observer whose feed has a new incarnation.
 func New(c Config) *Observer {
 	o := &Observer{
@@ -62,7 +66,7 @@ func New(c Config) *Observer {
 		gather: newGathering(), happenings: newHappenings(),
 	}
 	o.fetch = newRefetcher(o)
-	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body)
+	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).Recalling(recalled)
 	return o
 }
 

@@ -17,5 +17,5 @@ func (f *File) writeAlong(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	return nil
+	return f.writePending(tx)
 }

@@ -150,14 +150,19 @@ func TestInventoryAndMeta(t *testing.T) {
 	for i := range 300 {
 		puts[storetest.Key(i)] = record
 	}
-	if err := f.Inventory().Write(puts); err != nil {
+	durable := 0
+	pending := bolt.Pending{Puts: puts, Durable: func() { durable++ }}
+	f.Inventory().Along(func() bolt.Pending { return pending })
+	if err := f.Inventory().Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Inventory().Write(nil, storetest.Key(7)); err != nil {
+	pending = bolt.Pending{Deletes: []store.Key{storetest.Key(7)}, Durable: func() { durable += 10 }}
+	if err := f.SetMeta("clock", []byte("now")); err != nil { // any write takes it along
 		t.Fatal(err)
 	}
-	if err := f.SetMeta("clock", []byte("now")); err != nil {
-		t.Fatal(err)
+	pending = bolt.Pending{}
+	if durable != 11 {
+		t.Errorf("told %d to be durable", durable)
 	}
 	f.Close()
 	f = open(t, path, bolt.Options{})

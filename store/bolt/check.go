@@ -38,6 +38,13 @@ func (l *findings) say(where, what string) {
 	}
 }
 
+// find looks for a key that is there from the top of its bucket: a damaged page on the way, or a damaged key beside it, leads elsewhere.
+func (l *findings) find(where string, bucket *bbolt.Bucket, k []byte) {
+	if bucket.Get(k) == nil {
+		l.add(where, "%q is there and cannot be found", k)
+	}
+}
+
 // Check reads everything in the file, also every body, and tells what is wrong: pages, records that do not decode, values that are not what
 // their hash says, digests and counts that do not agree with the contents, Secrets whose key is missing. An empty list means that all is well.
 func (f *File) Check() ([]Finding, error) {
@@ -91,6 +98,7 @@ func (f *File) look(whole bool) (findings, error) {
 		}
 		err = inventory.ForEach(func(k, v []byte) error {
 			var r Record
+			l.find("inventory", inventory, k)
 			if _, err := store.DecodeKey(string(k)); err != nil {
 				l.add("inventory", "%v", err)
 			} else if err := decodeInventory(string(k), v, &r); err != nil {
@@ -117,6 +125,7 @@ func (f *File) lookAt(l *findings, name string, bucket *bbolt.Bucket, whole bool
 		return nil
 	}
 	err := bucket.ForEach(func(k, v []byte) error {
+		l.find(name, bucket, k)
 		r, err := decodeRecord(k, v)
 		if err != nil {
 			l.add(name, "%v", err)

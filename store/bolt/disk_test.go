@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -47,6 +48,13 @@ func TestFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "1m")
 	health := &told{}
 	f := open(t, filepath.Join(dir, "a.db"), bolt.Options{OnHealth: health.take})
+	var pends, durable atomic.Bool
+	f.Inventory().Along(func() bolt.Pending {
+		if !pends.Load() {
+			return bolt.Pending{}
+		}
+		return bolt.Pending{Puts: map[store.Key]bolt.Record{storetest.Key(1): {UID: noise(4096)}}, Durable: func() { durable.Store(true) }}
+	})
 	started := make(chan []store.Key, 100)
 	s, i := sink(t, f, bolt.SinkOptions{OnStart: func(keys []store.Key) { started <- keys }}), store.NewIncarnation()
 	commit(t, s, i, 1, storetest.Value(1, 1, `{"a":1}`))
@@ -85,7 +93,8 @@ func TestFullDisk(t *testing.T) {
 	if e, ok, err := s.Get(storetest.Key(1)); err != nil || !ok || string(e.Body) != `{"a":1}` {
 		t.Errorf("what was there before: known %t, %v", ok, err)
 	}
-	if err := f.Inventory().Write(map[store.Key]bolt.Record{storetest.Key(1): {UID: noise(4096)}}); err == nil {
+	pends.Store(true)
+	if err := f.Inventory().Commit(); err == nil || durable.Load() {
 		t.Error("the inventory was written to a full disk")
 	}
 	select {
@@ -98,6 +107,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Fatalf("a commit after there was space again: %v", err)
+	}
+	if r, ok, err := f.Inventory().Get(storetest.Key(1)); !ok || err != nil || r.UID != noise(4096) || !durable.Load() {
+		t.Errorf("what went along with that commit: known %t, told durable %t, %v", ok, durable.Load(), err)
 	}
 	if err := health.last(); err != nil {
 		t.Errorf("the last that was told: %v", err)

@@ -65,6 +65,7 @@ type File struct {
 	closeOnce   sync.Once
 	unclean     bool
 	along       map[string]func() []byte
+	pending     func() Pending // of the inventory, may be nil
 }
 
 // Open opens or creates the file with mode 0600, migrates an older format and checks what it holds. It returns ErrNewerFormat, ErrLocked or

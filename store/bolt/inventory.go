@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -61,34 +60,53 @@ func (i *Inventory) Get(k store.Key) (Record, bool, error) {
 	return r, known, err
 }
 
-// Write stores and deletes records in one transaction that is durable when it returns. A transaction costs a disk sync: collect.
-func (i *Inventory) Write(puts map[store.Key]Record, deletes ...store.Key) error {
-	keys := make([]string, 0, len(puts))
-	values := make(map[string][]byte, len(puts))
-	for k, r := range puts {
+// Pending is what is to be written into the inventory.
+type Pending struct {
+	Puts    map[store.Key]Record
+	Deletes []store.Key
+	// Durable is called when all of it is; nil for nothing.
+	Durable func()
+}
+
+// Along has what pending tells written together with every change of the file, Commit among them: a record costs no transaction of its own while others
+// go on. Pending is called within the transaction; of one that fails nothing is written, and the next asks again. It must be called before the file is used.
+func (i *Inventory) Along(pending func() Pending) { i.file.pending = pending }
+
+// Commit writes what is pending, in a transaction that is durable when it returns. That costs a disk sync: collect.
+func (i *Inventory) Commit() error {
+	if err := i.file.update(func(*bbolt.Tx) error { return nil }); err != nil {
+		return fmt.Errorf("write inventory: %w", err)
+	}
+	return nil
+}
+
+func (f *File) writePending(tx *bbolt.Tx) error {
+	bucket := tx.Bucket(bucketInventory)
+	if f.pending == nil || bucket == nil {
+		return nil
+	}
+	p := f.pending()
+	for _, k := range p.Deletes {
+		if err := bucket.Delete([]byte(k.Encode())); err != nil {
+			return fmt.Errorf("write inventory: %w", err)
+		}
+	}
+	keys, values := make([]string, 0, len(p.Puts)), make(map[string][]byte, len(p.Puts))
+	for k, r := range p.Puts {
 		v, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("write inventory: %w", err)
 		}
 		keys, values[k.Encode()] = append(keys, k.Encode()), v
 	}
-	slices.SortFunc(keys, strings.Compare)
-	err := i.file.update(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(bucketInventory)
-		for _, k := range deletes {
-			if err := bucket.Delete([]byte(k.Encode())); err != nil {
-				return err
-			}
+	slices.Sort(keys) // a page is written once, and fuller
+	for _, k := range keys {
+		if err := bucket.Put([]byte(k), values[k]); err != nil {
+			return fmt.Errorf("write inventory: %w", err)
 		}
-		for _, k := range keys {
-			if err := bucket.Put([]byte(k), values[k]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("write inventory: %w", err)
+	}
+	if p.Durable != nil {
+		tx.OnCommit(p.Durable)
 	}
 	return nil
 }

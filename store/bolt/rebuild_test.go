@@ -33,7 +33,8 @@ func filled(t *testing.T, path string) (map[store.Key]store.Entry, store.Incarna
 	for k, e := range want {
 		records[k] = bolt.Record{UID: "uid-" + k.Name, Applied: e.Hash}
 	}
-	if err := f.Inventory().Write(records); err != nil {
+	f.Inventory().Along(func() bolt.Pending { return bolt.Pending{Puts: records} })
+	if err := f.Inventory().Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(f.Settled(), f.Close()); err != nil {

@@ -18,7 +18,8 @@ const (
 )
 
 // flash counts how often an agent makes its file durable, and what it writes: when nothing happens, when the status of an object changes at the
-// site once a second, and when an object changes in the space once a second. The last has no goal: what is acknowledged is durable.
+// site once a second, and when an object changes in the space once a second. The last has no goal: what is acknowledged is durable, so it is two syncs at
+// least.
 func (b *bench) flash(ctx context.Context) error {
 	if err := b.needGauge(ctx); err != nil {
 		return err
@@ -47,11 +48,11 @@ func (b *bench) flash(ctx context.Context) error {
 			return b.ours.MergePatch(ctx, configMaps(ourNS)+"/flash-7", object{"data": object{"second": fmt.Sprint(n)}})
 		}},
 	} {
-		b.say("watch the agent's file for %s while %s", c.during, c.what)
-		before, err := b.written(ctx)
+		before, err := b.settled(ctx)
 		if err != nil {
 			return err
 		}
+		b.say("watch the agent's file for %s while %s", c.during, c.what)
 		began := time.Now()
 		for n := 1; time.Since(began) < c.during; n++ {
 			if err := c.second(n); err != nil {
@@ -74,6 +75,26 @@ func (b *bench) flash(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// fileRests is how long nothing is written when all that has happened is: what need not be durable at once waits for less.
+const fileRests = 8 * time.Second
+
+// settled returns when what happened before is written.
+func (b *bench) settled(ctx context.Context) (written, error) {
+	now, err := b.written(ctx)
+	for since := time.Now(); err == nil && time.Since(since) < fileRests; {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return now, ctx.Err()
+		}
+		before := now
+		if now, err = b.written(ctx); now != before {
+			since = time.Now()
+		}
+	}
+	return now, err
 }
 
 // written is what an agent has done to its file so far.

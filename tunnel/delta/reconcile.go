@@ -14,7 +14,9 @@ import (
 // all of it is sent. root is what the receiver said that it has, nil when it must be asked.
 func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 	head, want, cursor := s.feed.Snapshot()
-	if root == nil || *root != want {
+	if was, known := s.recall(root); known {
+		cursor = was
+	} else if root == nil || *root != want {
 		have, live := theirs{}, s.feed.All()
 		if root == nil || *root != (store.Digest{}) {
 			var err error
@@ -27,6 +29,15 @@ func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 	s.at.cursor, s.at.reached, s.at.owes = cursor, head, true
 	s.read(true) // what has changed since goes along, so that no decision is seen in halves
 	return nil
+}
+
+// recall finds the place in the feed whose content the receiver has: a process that began anew and changed something before it was asked knows by that what
+// the receiver lacks.
+func (s *sender) recall(root *store.Digest) (store.Cursor, bool) {
+	if root == nil {
+		return 0, false
+	}
+	return s.feed.Recall(*root)
 }
 
 // theirs is what a receiver has in the buckets that differ.

@@ -69,6 +69,40 @@ func differ(n int) map[store.Key]string {
 	return out
 }
 
+// A new process that had found all as its receiver has it, and then changed something, knows what the receiver lacks without asking. One that found
+// something else asks.
+func TestRestartedSenderRecalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, sink, all := delivered(t, store.NewIncarnation(), 3000)
+		sink.AcceptNewIncarnation = true
+		for _, c := range []struct {
+			name            string
+			meanwhile       map[store.Key]string
+			atLeast, atMost uint64
+		}{
+			{"nothing", nil, 0, 300},
+			{"something", map[store.Key]string{key(77): body(77, 5)}, 400, 900},
+		} {
+			maps.Copy(all, c.meanwhile)
+			again := newSource(store.NewIncarnation(), 0)
+			again.Recalling(8)
+			again.set(all)
+			again.set(map[store.Key]string{key(2): body(2, 9)})
+			again.set(map[store.Key]string{key(1): ""})
+			s := connect(t, again.Feed, sink, delta.Up(delta.LAN), pipe.Options{})
+			time.Sleep(time.Second)
+			wantEqual(t, again, sink)
+			st := s.child.Stats()
+			if bytes := st.SentBytes + st.ReceivedBytes; bytes < c.atLeast || bytes > c.atMost {
+				t.Errorf("%s changed while it was down: %d bytes, want %d to %d", c.name, bytes, c.atLeast, c.atMost)
+			}
+			s.end()
+			all[key(2)] = body(2, 9)
+			delete(all, key(1))
+		}
+	})
+}
+
 // Reports of a new process are compared, and what it does not have any more is taken back.
 func TestNewIncarnationAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
