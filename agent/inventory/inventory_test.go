@@ -60,6 +60,14 @@ func (d *disk) count() (writes, records int) {
 	return d.writes, len(d.records)
 }
 
+// get returns what is written of a key.
+func (d *disk) get(k store.Key) (Record, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, ok := d.records[k]
+	return r, ok
+}
+
 func (d *disk) set(fail error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,8 +135,9 @@ func TestAFailedWriteIsRepeated(t *testing.T) {
 		time.Sleep(2 * longDelay)
 		d.set(nil)
 		time.Sleep(2 * time.Second)
-		if _, left := d.records[key(2)]; left || d.records[key(1)].UID != "u" {
-			t.Errorf("while it goes on: %v", d.records)
+		one, _ := d.get(key(1))
+		if _, left := d.get(key(2)); left || one.UID != "u" {
+			t.Errorf("while it goes on: %v, the deleted one is left: %t", one, left)
 		}
 		stop()
 		if _, left := d.records[key(2)]; left || d.records[key(1)].UID != "u" {
@@ -153,8 +162,11 @@ func TestRecordsGoAlongWithOtherWrites(t *testing.T) {
 			t.Errorf("%d transactions for 60 changes, %d records", writes, records)
 		}
 		time.Sleep(longDelay + time.Second)
-		if writes, _ := d.count(); writes != 61 || d.records[key(2)].UID != "u59" {
-			t.Errorf("%d transactions, the last record is %v", writes, d.records[key(2)])
+		if writes, _ := d.count(); writes != 61 {
+			t.Errorf("%d transactions in the end", writes)
+		}
+		if r, _ := d.get(key(2)); r.UID != "u59" {
+			t.Errorf("the last record is %v", r)
 		}
 		stop()
 	})
@@ -173,8 +185,8 @@ func TestAnEndIsWrittenSoon(t *testing.T) {
 		i.Update(key(1), func(r Record) (Record, bool) { r.Finished = true; return r, true })
 		time.Sleep(shortDelay)
 		synctest.Wait()
-		if _, records := d.count(); records != 1 || !d.records[key(1)].Finished {
-			t.Errorf("the end of a job waits: %v", d.records)
+		if r, known := d.get(key(1)); !known || !r.Finished {
+			t.Errorf("the end of a job waits: %v", r)
 		}
 		stop()
 	})
@@ -186,6 +198,7 @@ func TestAChangeDuringAWrite(t *testing.T) {
 		d := &disk{records: map[store.Key]Record{}}
 		i, stop := open(t, d)
 		pending, again := d.pending, true
+		d.mu.Lock()
 		d.pending = func() bolt.Pending {
 			p := pending()
 			if again && len(p.Puts) > 0 {
@@ -194,9 +207,10 @@ func TestAChangeDuringAWrite(t *testing.T) {
 			}
 			return p
 		}
+		d.mu.Unlock()
 		i.Put(key(1), Record{UID: "first"})
 		time.Sleep(2*longDelay + time.Second)
-		if r := d.records[key(1)]; r.UID != "second" {
+		if r, _ := d.get(key(1)); r.UID != "second" {
 			t.Errorf("written is %q", r.UID)
 		}
 		stop()
