@@ -48,6 +48,8 @@ type ParentConfig struct {
 	OnHolds func(Holding)
 	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
 	OnHeld func(delta.Held)
+	// Recheck has the child's reports compared when it is asked to. It may be nil.
+	Recheck *delta.Recheck
 	// Orders are sent to the child as they come. It may be nil.
 	Orders *Orders
 	// SendOptions of Feed; nil means delta.Down on the terms of Use.
@@ -159,7 +161,7 @@ func (p *parent) begin() error {
 	if !welcome.RenewOnly {
 		p.parts.Add(2)
 		p.send()
-		delta.StartReceive(p.ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
+		delta.StartReceive(p.ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
 			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) })
 	}
 	return nil

@@ -33,6 +33,8 @@ type Reports interface {
 	Applied(k store.Key, r inventory.Record, live *target.Object)
 	// Refused is called when the target does not hold the desired version; it will be tried again.
 	Refused(k store.Key, originUID string, why store.ReportError)
+	// Removing is called before the target is asked to delete the object: from then on it does not hold the desired version, until Applied says so.
+	Removing(k store.Key)
 	// Removed is called when the object is gone from the target and from the desired state.
 	Removed(k store.Key)
 }

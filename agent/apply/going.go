@@ -21,6 +21,13 @@ func (g *going) begin(k store.Key, uid string) {
 	g.uids.Put(k, uid)
 }
 
+// has tells whether the deletion of an object was asked for, and its outcome is not known.
+func (g *going) has(k store.Key, uid string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return uid != "" && g.uids.Get(k) == uid
+}
+
 // end forgets the deletion: its outcome is known.
 func (g *going) end(k store.Key) {
 	g.mu.Lock()

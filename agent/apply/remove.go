@@ -152,8 +152,13 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 	return false, nil
 }
 
-// delete asks the target for the deletion of the object of a tombstone.
+// delete asks the target for the deletion of the object of a tombstone, unless it is desired again meanwhile. It is said first: a parent that wants the
+// object back would take the old report for the object that is to come.
 func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, d target.Deletion) (gone bool, err error) {
+	a.Reports.Removing(e.Key)
+	if now, ok, err := a.Desired.Get(e.Key); err != nil || !ok || !now.Tombstone {
+		return false, errors.Join(err, &changedError{errors.New("the object is desired again")})
+	}
 	if a.Deleting != nil {
 		a.Deleting(e)
 	}

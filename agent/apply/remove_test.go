@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -20,6 +21,7 @@ type noReports struct{}
 
 func (noReports) Applied(store.Key, inventory.Record, *target.Object) {}
 func (noReports) Refused(store.Key, string, store.ReportError)        {}
+func (noReports) Removing(store.Key)                                  {}
 func (noReports) Removed(store.Key)                                   {}
 
 // Nothing is remembered of an object that is removed, whatever others had done to it: names come and go for years.
@@ -39,5 +41,23 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	}
 	if _, ok := known.Get(k); ok || a.drifts.seen.Len() != 0 || a.going.uids.Len() != 0 {
 		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.going.uids)
+	}
+}
+
+// wanted is a desired copy in which everything is desired.
+type wanted struct{ Desired }
+
+func (wanted) Get(k store.Key) (store.Entry, bool, error) {
+	return store.Entry{Key: k, Hash: store.HashBody(1, nil)}, true, nil
+}
+
+// What is desired again by the time that its deletion would be asked for is not deleted.
+func TestWhatIsDesiredAgainIsNotDeleted(t *testing.T) {
+	a := New(Config{Desired: wanted{}, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
+	k := key("configmaps", "n", "a")
+	gone, err := a.delete(t.Context(), nil, target.Resource{}, store.Entry{Key: k, Tombstone: true}, target.Deletion{UID: "1"})
+	var changed *changedError
+	if gone || !errors.As(err, &changed) || a.going.has(k, "1") {
+		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.going.has(k, "1"))
 	}
 }

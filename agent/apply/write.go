@@ -35,7 +35,7 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if same && r.UID != "" && told {
 		return nil // its report stays
 	}
-	if same && r.UID != "" && !open {
+	if going := a.going.has(e.Key, r.UID); same && r.UID != "" && !open && !going {
 		if wait := a.contests.undecided(e.Key); wait > 0 {
 			return &laterError{wait}
 		}
@@ -64,10 +64,31 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	if t.client, err = a.Clients.For(t.Key.Space); err != nil {
 		return err
 	}
+	if a.going.has(t.Key, t.record.UID) {
+		return a.comeBack(ctx, t)
+	}
 	if same && t.record.UID != "" {
 		return a.drifted(ctx, t)
 	}
 	return a.write(ctx, t)
+}
+
+// comeBack looks what has become of an object whose deletion was asked for from here before it was desired again: it is awaited until it is gone, or is
+// as it was because the target refused.
+func (a *Applier) comeBack(ctx context.Context, t *task) error {
+	found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+	switch {
+	case err != nil:
+		return err
+	case found == nil, found.Metadata.UID != t.record.UID:
+		a.going.end(t.Key)
+		return a.lose(t, errors.New("the object went, and is desired again"))
+	}
+	if err := deleting(found); err != nil {
+		return err
+	}
+	a.going.end(t.Key)
+	return &changedError{errors.New("the object was not deleted, and is desired again")}
 }
 
 // write applies one object in one request: on the condition that the object has the UID that the inventory knows, or that there is none of

@@ -190,6 +190,19 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 	o.publish(k)
 }
 
+// Removing records that an object is about to be deleted from here: it is not as desired any more, and that is said at once.
+func (o *Observer) Removing(k store.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rec := o.records.Get(k)
+	if rec == nil || rec.removing {
+		return
+	}
+	rec.removing = true
+	delete(o.gather.keys, k)
+	o.publish(k)
+}
+
 // Retry lets every watch that waits after a failure try again at once: the target answers again.
 func (o *Observer) Retry() {
 	o.mu.Lock()

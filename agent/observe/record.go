@@ -20,6 +20,8 @@ type record struct {
 	owned            uint64    // hash of the fields that were ours then
 	content          uint64    // hash of everything but status then
 	finished         bool      // a Job or Pod had run to its end then
+	going            bool      // it was being deleted then
+	removing         bool      // its deletion is asked for from here
 	originUID        string
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source
@@ -58,13 +60,13 @@ func (o *Observer) record(k store.Key) *record {
 
 func (rec *record) applied(r inventory.Record) {
 	if rec.uid != r.UID {
-		rec.uid, rec.revision = r.UID, 0
+		rec.uid, rec.revision, rec.going = r.UID, 0, false
 		if !r.Finished { // the last status of what has run to its end stays
 			rec.status, rec.conditions = nil, 0
 		}
 		rec.filled = nil
 	}
-	rec.originUID, rec.hash, rec.failure = r.OriginUID, r.Applied, nil
+	rec.originUID, rec.hash, rec.failure, rec.removing = r.OriginUID, r.Applied, nil, false
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
 }
 
@@ -75,6 +77,7 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
 	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
+	rec.going = live.Metadata.DeletionTimestamp != ""
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
 	rec.filled = filledIn(k, live)
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
@@ -153,7 +156,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 		return nil, 0, store.ErrGone
 	}
 	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Filled: rec.filled, Error: rec.error(), At: rec.at}
-	if rec.hash != (store.Hash{}) {
+	if rec.hash != (store.Hash{}) && !rec.going && !rec.removing {
 		report.Applied = rec.hash.String()
 	}
 	if rec.status != nil {

@@ -29,7 +29,14 @@ func (d *Delivery) arrived(target string, q question) string {
 	if !ok {
 		return "not reported yet"
 	}
-	return p.Arrived(q.demand)
+	if why := p.Arrived(q.demand); why != "" {
+		return why
+	}
+	if revision := d.doubts.of(target, q.key); revision > 0 {
+		d.cfg.Confirm(target, revision)
+		return "reported from before it was to come back, not confirmed yet"
+	}
+	return ""
 }
 
 // remaining names the first object that a target still reports, and unseen the first that one has not reported on.

@@ -98,6 +98,9 @@ func (s *step) syncTarget(w store.Write) {
 		t = &target{uid: str(meta, "uid"), feed: store.NewFeed(d.cfg.Incarnation, s.revision, d.body).In(d.cfg.Eras)}
 		t.feed.Intends(func(k store.Key) bool { return d.intends(t, k) })
 		d.targets[name] = t
+		if !s.first {
+			d.doubts.forget(name)
+		}
 	}
 	before := t.Target
 	t.epoch = d.epoch

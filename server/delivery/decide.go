@@ -239,11 +239,14 @@ func (g *group) conflict() string {
 }
 
 // Reported tells that a target has reported something new about some objects. It wakes the groups that wait for it.
-func (d *Delivery) Reported(_ string, keys []store.Key) {
+func (d *Delivery) Reported(target string, keys []store.Key) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, k := range keys {
 		o := d.find(k)
+		if d.doubts.of(target, k) > 0 && (o == nil || !d.shows(target, o)) {
+			d.doubts.drop(target, k)
+		}
 		if o == nil {
 			continue
 		}

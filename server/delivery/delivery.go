@@ -38,6 +38,9 @@ type Config struct {
 	API  API
 	// Progress tells what a target last reported of an object.
 	Progress func(target string, key store.Key) (placement.Progress, bool)
+	// Confirm asks a target to confirm its reports: Confirmed is to be called once it has durably stored what its feed had at a revision, and has told
+	// anew what it reports after that, be it much later. It must not block.
+	Confirm func(target string, revision int64)
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
 	// Event tells people. It must not block.
@@ -56,6 +59,7 @@ type Delivery struct {
 	notes  queue.Queue[store.Key]
 	marks  queue.Queue[store.Key]
 	status queue.Queue[store.Key]
+	doubts doubts
 
 	mu        sync.RWMutex
 	spaces    map[string]*space

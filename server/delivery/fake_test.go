@@ -35,18 +35,22 @@ type center struct {
 
 	reports  sync.Mutex // of progress: it is asked while a snapshot is read
 	progress map[string]map[store.Key]placement.Progress
+
+	// confirm is what a target does that is asked to confirm; by default it does at once. It is called without a lock.
+	confirm func(target string, revision int64)
 }
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, patches: map[store.Key]int{}, revision: 100,
 		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{}}
+	c.confirm = func(target string, revision int64) { c.d.Confirmed(target, revision) }
 	c.d = c.newDelivery()
 	return c
 }
 
 func (c *center) newDelivery() *Delivery {
 	return New(Config{Incarnation: store.Incarnation{1}, API: c, Progress: c.reported, Condition: c.condition, Event: c.event,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		Confirm: func(target string, revision int64) { c.confirm(target, revision) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
 // run starts the decision writer after a first snapshot; it ends with the test, or when the center is restarted.

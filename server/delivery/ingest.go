@@ -37,6 +37,9 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 		d.remark(o)
 	})
 	s.finish()
+	if first {
+		d.doubtJoined(s.revision)
+	}
 	d.wakeAll()
 }
 

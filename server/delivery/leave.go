@@ -35,6 +35,7 @@ func (s *step) leave(o *object, next *set) (kept bool) {
 	}
 	intended := next == nil && s.d.intended(o.key())
 	for _, t := range left.list() {
+		s.d.doubts.drop(t, o.key())
 		as := how
 		if how == store.RemoveDelete && s.frames(o, t) {
 			as = store.RemoveOrphan

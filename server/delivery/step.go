@@ -64,6 +64,9 @@ func (s *step) settle(o *object, changed bool) {
 		if changed || !o.on.has(t) {
 			s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation})
 		}
+		if !s.first && !o.on.has(t) && s.d.shows(t, o) {
+			s.d.doubts.add(t, o.key(), s.revision)
+		}
 	}
 	kept := s.leave(o, next)
 	if next == o.on {

@@ -57,6 +57,8 @@ type Config struct {
 	Reports func(target string) int
 	Unkept  func(target string) int
 	Forget  func(target string)
+	// Confirmed is called when a target has confirmed, see Confirm. It must not wait, and may be nil where nobody asks.
+	Confirmed func(target string, revision int64)
 	// Arrives is called for each connection that a session is to begin on. It may be nil.
 	Arrives func()
 	// Metrics is where the door registers what it counts; nil counts for nobody.
@@ -92,6 +94,7 @@ type Door struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	left     map[string]time.Time // when targets were last heard of whose session ended since the start
+	doubted  map[string]int64     // what targets are to confirm, see Confirm
 	request  *v1alpha1.AuthoritiesRequest
 
 	beats    beats
@@ -106,7 +109,7 @@ func New(cfg Config) *Door {
 		cfg.Metrics.MustRegister(meter)
 	}
 	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 }

@@ -31,11 +31,13 @@ type session struct {
 	use    *tunnel.Use
 	ended  chan struct{} // closed when nothing of the session runs any more
 	orders *tunnel.Orders
+	again  *delta.Recheck // of its reports
 	meter  *traffic.Meter
 	rivals // set before anybody else sees the session
 
 	mu       sync.Mutex
 	acked    store.Position
+	checking int64           // the revision since which its reports are compared, 0 when they are not
 	said     *tunnel.Said    // all that the agent says of itself; nil until it has said anything
 	held     *delta.Held     // what the agent would lose while it does not obey this center
 	given    string          // the acceptance that was sent
@@ -161,6 +163,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
+	s.again = &delta.Recheck{Done: func() { d.checked(s) }}
 	log := d.cfg.Log.With("target", s.target)
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
 		Admit: func(ctx context.Context, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
@@ -170,6 +173,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			if s.acknowledged(p) {
 				d.targets.touch(s.target)
 			}
+			d.check(s)
 		},
 		OnSaid: func(said tunnel.Said, dropped int) {
 			s.say(said, dropped, log)
@@ -186,7 +190,8 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			d.offer(s)
 			d.targets.touch(s.target)
 		},
-		Orders: s.orders,
+		Recheck: s.again,
+		Orders:  s.orders,
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
 			if err := d.member(id); err != nil {
 				return nil, nil, err

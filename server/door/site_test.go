@@ -57,6 +57,7 @@ type center struct {
 	tcp         bool              // sites dial over TCP
 	door        *Door
 	authorities *fakeAuthorities
+	confirmed   chan confirmation // nil for nobody
 }
 
 func newCenter(t testing.TB) *center {
@@ -92,7 +93,12 @@ func (c *center) restart() *Door {
 		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
 		Objects: func(string) int { return int(c.objects.Load()) },
 		Unkept:  func(string) int { return int(c.unkept.Load()) },
-		Log:     slog.New(slog.DiscardHandler),
+		Confirmed: func(target string, revision int64) {
+			if c.confirmed != nil {
+				c.confirmed <- confirmation{target, revision}
+			}
+		},
+		Log: slog.New(slog.DiscardHandler),
 	})
 	c.api.follow(c.door)
 	return c.door

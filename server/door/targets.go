@@ -216,6 +216,7 @@ func (d *Door) removed(name string) {
 	d.below.see(name, &v1alpha1.SyncTargetStatus{})
 	d.mu.Lock()
 	delete(d.left, name)
+	delete(d.doubted, name)
 	s := d.sessions[name]
 	d.mu.Unlock()
 	if s != nil {

@@ -93,6 +93,11 @@ type session struct {
 
 func connect(t *testing.T, feed *store.Feed, sink store.Sink, send delta.SendOptions, o pipe.Options) *session {
 	t.Helper()
+	return connectAs(t, feed, sink, send, delta.ReceiveOptions{}, o)
+}
+
+func connectAs(t *testing.T, feed *store.Feed, sink store.Sink, send delta.SendOptions, receive delta.ReceiveOptions, o pipe.Options) *session {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &session{sent: make(chan error, 1), got: make(chan error, 1), stop: cancel}
 	s.child, s.parent = pipe.New(o)
@@ -100,7 +105,7 @@ func connect(t *testing.T, feed *store.Feed, sink store.Sink, send delta.SendOpt
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { s.got <- delta.Receive(ctx, out, sink, delta.ReceiveOptions{}) }()
+	go func() { s.got <- delta.Receive(ctx, out, sink, receive) }()
 	go func() {
 		in, err := s.parent.AcceptStream(ctx)
 		if err != nil {

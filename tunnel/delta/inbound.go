@@ -11,6 +11,7 @@ import (
 type frame struct {
 	kind    wire.Type
 	payload []byte
+	own     func() error // of this side, and no frame: what the worker is to do between two
 }
 
 // inbound reads ahead of the receiver while it waits for its disk, up to a number of bytes: then the stream's own flow control holds the
@@ -41,7 +42,7 @@ func (q *inbound) fill(in *bufio.Reader, work func()) error {
 		if err != nil {
 			return fmt.Errorf("read from the sender: %w", err)
 		}
-		q.put(frame{kind, payload}, work)
+		q.put(frame{kind: kind, payload: payload}, work)
 	}
 }
 
@@ -49,6 +50,20 @@ func (q *inbound) fill(in *bufio.Reader, work func()) error {
 func (q *inbound) put(f frame, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.add(f, work)
+	for q.bytes >= q.limit && !q.failed {
+		q.moved.Wait()
+	}
+}
+
+// between has something done where a frame would be, and does not wait.
+func (q *inbound) between(do func() error, work func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(frame{own: do}, work)
+}
+
+func (q *inbound) add(f frame, work func()) {
 	if q.failed {
 		return
 	}
@@ -57,9 +72,6 @@ func (q *inbound) put(f frame, work func()) {
 	if !q.working {
 		q.working = true
 		go work()
-	}
-	for q.bytes >= q.limit && !q.failed {
-		q.moved.Wait()
 	}
 }
 
@@ -81,4 +93,5 @@ func (q *inbound) rest() {
 	for q.working {
 		q.moved.Wait()
 	}
+	q.failed = true // nothing begins any more
 }

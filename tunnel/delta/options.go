@@ -50,6 +50,8 @@ type ReceiveOptions struct {
 	// store.ErrRegressed and says what was seen. They may be nil.
 	OnAdmit func()
 	OnHold  func(error)
+	// Recheck compares the copy when it is asked to; it may be nil.
+	Recheck *Recheck
 	// RecentBytes is how many bytes of bodies that were stored lately are kept in memory: what changes again is a patch against one of them, which the copy
 	// would have to read and decompress. 0 keeps none.
 	RecentBytes int

@@ -55,7 +55,7 @@ func (r *receiver) serve(done func(error)) {
 func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &receiver{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), stream: stream, in: bufio.NewReaderSize(stream, readAhead), sink: sink,
-		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes), recent: recent{limit: o.RecentBytes}}
+		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes), recent: recent{limit: o.RecentBytes}, recheck: o.Recheck}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -72,6 +72,7 @@ func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOpti
 	if o.OnAdmit != nil {
 		o.OnAdmit()
 	}
+	o.Recheck.begin(r)
 	return r, nil
 }
 
@@ -92,6 +93,7 @@ func (r *receiver) work() {
 // finish lets go of the stream and returns the first reason for it.
 func (r *receiver) finish(err error) error {
 	r.stream.Cancel()
+	r.recheck.end(r)
 	err = because(r.ctx, err)
 	r.cancel(err)
 	r.uncut()
@@ -116,9 +118,11 @@ type receiver struct {
 	decoder *wire.Decoder
 	frames  *inbound
 
-	head    store.Position // of the sender when it started
-	root    store.Digest   // of the feed at head
-	checked bool
+	head      store.Position // of the sender when it started
+	root      store.Digest   // of the feed at head
+	checked   bool
+	comparing comparing
+	recheck   *Recheck
 
 	pending map[store.Key]store.Entry // decoded, not stored yet; nil until a patch asks
 	recent  recent
@@ -140,7 +144,9 @@ func (r *receiver) start() error {
 	if err != nil {
 		return err
 	}
-	r.head, r.root = m.Head, m.Root
+	if r.head, r.root = m.Head, m.Root; m.Compare {
+		r.comparing.phase = compared
+	}
 	err = r.admit(m)
 	if !errors.Is(err, store.ErrRegressed) {
 		return err
@@ -170,6 +176,9 @@ func (r *receiver) arrived(ctx context.Context) error {
 }
 
 func (r *receiver) frame(ctx context.Context, f frame) error {
+	if f.own != nil {
+		return f.own()
+	}
 	switch f.kind {
 	case wire.TypeBatch:
 		return r.decode(f.payload)
@@ -240,13 +249,18 @@ func (r *receiver) commit(ctx context.Context) error {
 	}
 	// gofail: var committedBeforeAck struct{}
 	ack := wire.Ack{Frames: r.count, Revision: r.batch.Through.Revision}
-	through := r.batch.Through
+	through, more := r.batch.Through, r.batch.More
 	r.recent.put(r.batch.Entries)
 	r.batch, r.pending, r.count = store.Batch{}, nil, 0
 	if err := r.counter.write(r.stream, wire.TypeAck, ack.Encode()); err != nil {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
 	// gofail: var acknowledged struct{}
+	if !more {
+		if err := r.caughtUp(); err != nil {
+			return err
+		}
+	}
 	return r.check(through)
 }
 
@@ -261,7 +275,7 @@ func (r *receiver) check(at store.Position) error {
 		return nil
 	}
 	r.log.Warn("the copy differs from the feed, it is compared", "position", at.String())
-	return r.counter.write(r.stream, wire.TypeCompare, nil)
+	return r.compare(false)
 }
 
 // Members of one part of an answer.
@@ -275,6 +289,7 @@ func (r *receiver) answer(payload []byte) error {
 	a := wire.Answer{Short: ask.Short}
 	switch ask.Level {
 	case wire.LevelOuter:
+		r.asked()
 		outer, err := r.sink.Outer()
 		if err != nil {
 			return fmt.Errorf("read digests: %w", err)
