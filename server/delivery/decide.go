@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -29,6 +28,7 @@ type plan struct {
 	undecided  bool   // what stands there says that it is no record
 	left       []string
 	regained   []string
+	untold     bool       // not all that was regained can be told now
 	first      *store.Key // what is decided about first
 	choice     placement.Choice
 	state      placement.State
@@ -76,6 +76,9 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 		return err
 	}
 	d.wakeAt(p, step.Move)
+	if p.untold {
+		return fmt.Errorf("decide %s: %w", r, errUndecided)
+	}
 	return nil
 }
 
@@ -100,7 +103,8 @@ func (d *Delivery) look(r ref) *plan {
 		return nil
 	}
 	p := &plan{ref: r, group: g, key: r.key, record: g.record, annotation: g.annotation(), undecided: g.noted.undecided, left: g.left,
-		regained: slices.Clone(g.regained)}
+		regained: d.tellable(g)}
+	p.untold = len(p.regained) < len(g.regained)
 	if !d.holder(p) {
 		return nil
 	}
@@ -151,6 +155,26 @@ func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
 		}
 	}
 	return fmt.Errorf("decide %s: %s: %w", p.ref, p.first, errUndecided)
+}
+
+// tellable are the targets of which a namespace may say now that it has not left them: no annotation of another of its objects, from before that
+// left them, names them any more. Those that do are written first: after a restart, with the last report of such a target, they would be witnesses that the
+// object is there. The caller holds the lock.
+func (d *Delivery) tellable(g *group) (out []string) {
+	for _, name := range g.regained {
+		told := true
+		g.members(func(o *object) bool {
+			if derives(o) && !o.undecided && o.note.has(name) && !d.effective(o).has(name) {
+				d.notes.Add(o.key())
+				told = false
+			}
+			return true
+		})
+		if told {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // undecidedTime is how long a namespace waits for its objects: one that cannot be written must not hold it for ever.

@@ -2,6 +2,8 @@ package delivery
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +55,68 @@ func TestAnObjectDoesNotComeBackThatIsStillReported(t *testing.T) {
 	c.restart()
 	if c.has("a", cm) || !c.has("b", cm) {
 		t.Error("the restart brought it back to a")
+	}
+}
+
+// Both have left a, and the center has not heard of that; then one of them is wished there, and not any more. That the Namespace has not left a for that one must
+// not be told before the annotation of the other one is right.
+func TestAnObjectDoesNotComeBackBecauseAnotherIsHeld(t *testing.T) {
+	synctest.Test(t, anotherIsHeld)
+}
+
+func anotherIsHeld(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	one, two := c.configMap("one"), c.configMap("two")
+	both := func(targets ...string) {
+		c.eventually(fmt.Sprint("on ", targets), func() bool {
+			for _, k := range []store.Key{one, two} {
+				for _, t := range []string{"a", "b"} {
+					if c.has(t, k) != slices.Contains(targets, t) {
+						return false
+					}
+				}
+			}
+			return true
+		})
+	}
+	both("a")
+	c.eventually("noted", func() bool { return c.annotation(one) == "a" && c.annotation(two) == "a" })
+	c.report("a", one, nil)
+	c.report("a", two, nil)
+	c.mu.Lock()
+	c.fail = func(k store.Key) error {
+		if k == two {
+			return errors.New("refused")
+		}
+		return nil
+	}
+	c.mu.Unlock()
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	both("a", "b")
+	c.report("b", one, nil)
+	c.report("b", two, nil)
+	both("b")
+	c.label(one, map[string]any{v1alpha1.LabelTarget: "a"})
+	c.eventually("wished on a", func() bool { return c.has("a", one) && !c.has("b", one) && c.annotation(one) == "a" })
+	c.gone("b", one)
+	c.change(one, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: nil}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.eventually("held on a", func() bool { return c.has("a", one) && c.has("b", one) })
+	time.Sleep(time.Minute) // all is written that can be
+	c.restart()
+	if c.has("a", two) || !c.has("b", two) {
+		t.Error("the other one is brought back to a")
+	}
+	if !c.has("a", one) {
+		t.Error("the one that was held is taken from a before it is on b")
+	}
+	c.mu.Lock()
+	c.fail = nil
+	c.mu.Unlock()
+	c.report("b", one, nil)
+	both("b")
+	if _, ever := c.d.Feed("a").Get(two); ever {
+		t.Error("the other one came back to a")
 	}
 }
 

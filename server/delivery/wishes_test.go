@@ -79,11 +79,7 @@ func (w *wishes) pick(label string, of ...string) string {
 func (w *wishes) step() {
 	k := rapid.SampledFrom(w.objects).Draw(w.rt, "object")
 	what := w.pick("step", "wish", "wish no more", "web", "move", "change", "decide", "decide", "decide", "note", "apply", "apply", "report", "report", "confirm", "restart")
-	switch what {
-	case "wish", "wish no more":
-		w.tellRemovals()
-		fallthrough
-	case "web", "move":
+	if slices.Contains([]string{"wish", "wish no more", "web", "move"}, what) {
 		w.decideAll()
 	}
 	switch what {
@@ -239,18 +235,6 @@ func (w *wishes) tellOf(target string, k store.Key) {
 		delete(w.progress[target], k)
 	}
 	w.d.Reported(target, []store.Key{k})
-}
-
-// tellRemovals lets the center hear of all that clusters have removed. After a restart an old report, beside an annotation that is not written yet, would be a
-// witness that an object is where its Namespace has not left because of another object's wish.
-func (w *wishes) tellRemovals() {
-	for _, t := range everyTarget {
-		for _, k := range w.objects {
-			if _, there := w.on[t][k]; !there {
-				w.tellOf(t, k)
-			}
-		}
-	}
 }
 
 // confirmOf makes a target confirm what it was asked for: it knows all that it is to have, has begun nothing that is not so any more, and tells all.
