@@ -3,6 +3,7 @@ module skerry.dev/skerry/testenv
 go 1.26.0
 
 require (
+	github.com/klauspost/compress v1.20.3
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v2 v2.27.7
 	golang.org/x/sys v0.47.0
