@@ -78,3 +78,34 @@ func TestARefusedDeletionIsTakenBack(t *testing.T) {
 		t.Errorf("%d changes of what was never deleted", n)
 	}
 }
+
+// A Job that has run to its end is done, also while it is being deleted on the target, and after that.
+func TestADoneJobStaysDoneWhileItGoes(t *testing.T) {
+	s := newSite(t)
+	j := job("j", nil)
+	s.desire(j)
+	s.settled()
+	<-s.observer.Ready()
+	s.api.SetStatus("batch", "jobs", "default", "j", ended("Complete"))
+	uid := metadata(s.api.Object("batch", "jobs", "default", "j"))["uid"]
+	s.api.PutAs("gc", "", "batch/v1", "Job", "default", "j", map[string]any{"metadata": map[string]any{
+		"finalizers": []any{"foregroundDeletion"}, "deletionTimestamp": "2026-11-22T10:00:00Z"}})
+	eventually(t, "it is seen to go", func() bool {
+		r, _ := s.inventory.Get(j.Key)
+		return r.Finished
+	})
+	done := func(when string) {
+		t.Helper()
+		s.settled()
+		if r := s.report(j.Key); r == nil || r.Applied != j.Hash.String() || r.Error != nil {
+			t.Errorf("%s: %+v", when, r)
+		}
+	}
+	done("while it goes")
+	s.api.Remove("batch", "jobs", "default", "j")
+	eventually(t, "it is gone", func() bool {
+		r, _ := s.inventory.Get(j.Key)
+		return r.UID != uid
+	})
+	done("when it is gone")
+}

@@ -32,10 +32,11 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	r, known := a.Inventory.Get(e.Key)
 	same := known && r.Applied == e.Hash
 	open, told := a.drifts.open(e.Key)
-	if same && r.UID != "" && told {
+	there := same && r.UID != "" && !a.going.has(e.Key, r.UID)
+	if there && told {
 		return nil // its report stays
 	}
-	if going := a.going.has(e.Key, r.UID); same && r.UID != "" && !open && !going {
+	if there && !open {
 		if wait := a.contests.undecided(e.Key); wait > 0 {
 			return &laterError{wait}
 		}
@@ -88,6 +89,7 @@ func (a *Applier) comeBack(ctx context.Context, t *task) error {
 		return err
 	}
 	a.going.end(t.Key)
+	a.drifts.close(t.Key) // it is told anew
 	return &changedError{errors.New("the object was not deleted, and is desired again")}
 }
 

@@ -77,7 +77,7 @@ func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool 
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
 	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
-	rec.going = live.Metadata.DeletionTimestamp != ""
+	rec.going = live.Metadata.DeletionTimestamp != "" && !rec.finished // what has run to its end stays done
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
 	rec.filled = filledIn(k, live)
 	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
