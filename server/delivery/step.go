@@ -60,11 +60,12 @@ func (s *step) settle(o *object, changed bool) {
 	if next == o.on && !changed {
 		return
 	}
+	joins := next != o.on && !s.first
 	for _, t := range next.list() {
 		if changed || !o.on.has(t) {
 			s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation})
 		}
-		if !s.first && !o.on.has(t) && s.d.shows(t, o) {
+		if joins && !o.on.has(t) && s.d.shows(t, o) {
 			s.d.doubts.add(t, o.key(), s.revision)
 		}
 	}
