@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // past is what a feed had at its last steps, oldest first. The zero value remembers nothing.
 type past struct {
@@ -47,6 +50,6 @@ func (p *past) add(seq int64, whole Digest) {
 
 // forget drops the steps from before a tombstone that nobody who reads on from there would be told of any more.
 func (p *past) forget(tombstone int64) {
-	n, _ := slices.BinarySearchFunc(p.steps, tombstone, func(h had, t int64) int { return int(h.seq - t) })
+	n, _ := slices.BinarySearchFunc(p.steps, tombstone, func(h had, t int64) int { return cmp.Compare(h.seq, t) })
 	p.steps = p.steps[n:]
 }

@@ -30,6 +30,18 @@ func left(t *testing.T) (*center, store.Key) {
 	return c, cm
 }
 
+// refuse has all writes of an object refused, of the zero Key none.
+func (c *center) refuse(refused store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = func(k store.Key) error {
+		if k == refused {
+			return errors.New("refused")
+		}
+		return nil
+	}
+}
+
 func TestAnObjectDoesNotComeBackWithARestart(t *testing.T) {
 	c, cm := left(t)
 	c.restart()
@@ -84,14 +96,7 @@ func anotherIsHeld(t *testing.T) {
 	c.eventually("noted", func() bool { return c.annotation(one) == "a" && c.annotation(two) == "a" })
 	c.report("a", one, nil)
 	c.report("a", two, nil)
-	c.mu.Lock()
-	c.fail = func(k store.Key) error {
-		if k == two {
-			return errors.New("refused")
-		}
-		return nil
-	}
-	c.mu.Unlock()
+	c.refuse(two)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 	both("a", "b")
 	c.report("b", one, nil)
@@ -110,9 +115,7 @@ func anotherIsHeld(t *testing.T) {
 	if !c.has("a", one) {
 		t.Error("the one that was held is taken from a before it is on b")
 	}
-	c.mu.Lock()
-	c.fail = nil
-	c.mu.Unlock()
+	c.refuse(store.Key{})
 	c.report("b", one, nil)
 	both("b")
 	if _, ever := c.d.Feed("a").Get(two); ever {
@@ -189,14 +192,7 @@ func TestANamespaceWaitsForWhatIsUndecided(t *testing.T) {
 
 func namespaceWaits(t *testing.T) {
 	c, cm := left(t)
-	c.mu.Lock()
-	c.fail = func(k store.Key) error {
-		if k == cm {
-			return errors.New("refused")
-		}
-		return nil
-	}
-	c.mu.Unlock()
+	c.refuse(cm)
 	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "a"}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
 	since := time.Now()

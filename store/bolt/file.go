@@ -64,8 +64,7 @@ type File struct {
 	closing     chan struct{}
 	closeOnce   sync.Once
 	unclean     bool
-	along       map[string]func() []byte
-	pending     func() Pending // of the inventory, may be nil
+	along       []func(*bbolt.Tx) error // what each transaction writes, too
 }
 
 // Open opens or creates the file with mode 0600, migrates an older format and checks what it holds. It returns ErrNewerFormat, ErrLocked or
@@ -76,7 +75,7 @@ func Open(path string, o Options) (*File, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	f := &File{path: path, options: o, codec: compress.Default(), keys: o.Keys, log: o.Log, readOnly: o.Inspect,
-		damaged: make(chan struct{}), closing: make(chan struct{}), along: map[string]func() []byte{}}
+		damaged: make(chan struct{}), closing: make(chan struct{})}
 	f.health.told = o.OnHealth
 	if err := guard(f.open); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, explained(err))

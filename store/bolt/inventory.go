@@ -70,7 +70,9 @@ type Pending struct {
 
 // Along has what pending tells written together with every change of the file, Commit among them: a record costs no transaction of its own while others
 // go on. Pending is called within the transaction; of one that fails nothing is written, and the next asks again. It must be called before the file is used.
-func (i *Inventory) Along(pending func() Pending) { i.file.pending = pending }
+func (i *Inventory) Along(pending func() Pending) {
+	i.file.along = append(i.file.along, func(tx *bbolt.Tx) error { return pending().write(tx) })
+}
 
 // Commit writes what is pending, in a transaction that is durable when it returns. That costs a disk sync: collect.
 func (i *Inventory) Commit() error {
@@ -80,12 +82,11 @@ func (i *Inventory) Commit() error {
 	return nil
 }
 
-func (f *File) writePending(tx *bbolt.Tx) error {
+func (p Pending) write(tx *bbolt.Tx) error {
 	bucket := tx.Bucket(bucketInventory)
-	if f.pending == nil || bucket == nil {
+	if bucket == nil {
 		return nil
 	}
-	p := f.pending()
 	for _, k := range p.Deletes {
 		if err := bucket.Delete([]byte(k.Encode())); err != nil {
 			return fmt.Errorf("write inventory: %w", err)
