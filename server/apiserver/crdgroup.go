@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"maps"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,7 +37,7 @@ func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.
 	st.CreateStrategy = crdCreate{st.CreateStrategy}
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		crdResource.Resource:             st,
-		crdResource.Resource + "/status": customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st),
+		crdResource.Resource + "/status": crdStatus{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
 	}
 	return info, nil
 }
@@ -60,4 +61,27 @@ type crdCreate struct{ rest.RESTCreateStrategy }
 func (s crdCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	obj.(*apiextensions.CustomResourceDefinition).Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{}
+}
+
+// crdStatus is the status of definitions. Upstream's strategy stores the metadata that comes with a
+// status, and the server of a space writes it from copies that trimDefinition has taken annotations off.
+type crdStatus struct {
+	*customresourcedefinition.StatusREST
+}
+
+// Update implements rest.Updater. What the center writes keeps the annotations that are stored.
+func (s crdStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	if isInner(ctx) {
+		info = rest.WrapUpdatedObjectInfo(info, keepAnnotations)
+	}
+	return s.StatusREST.Update(ctx, name, info, create, update, force, o)
+}
+
+func keepAnnotations(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
+	after, before := object(obj), object(old)
+	if after != nil && before != nil {
+		after.SetAnnotations(maps.Clone(before.GetAnnotations()))
+	}
+	return obj, nil
 }

@@ -116,7 +116,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 }
 
 // trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
-// finalizers of one. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
+// finalizers of one, and crdStatus keeps the stored annotations then. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
 // other replicas may not know it yet, which here wait until they do (crdhold.go).
 func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil
