@@ -16,6 +16,7 @@ import (
 // allocated: what a target has chosen is shown, is no wish when it is sent back, and what a user has chosen stays his.
 func allocated(t *testing.T, c *center) {
 	allocatedService(t, c)
+	replacedService(t, c)
 	allocatedClaim(t, c)
 }
 
@@ -80,6 +81,60 @@ func allocatedService(t *testing.T, c *center) {
 	for _, name := range []string{"balanced", "again", "before", "wished"} {
 		must(t, user.Delete(ctx, name, metav1.DeleteOptions{}))
 	}
+}
+
+// replacedService: who builds a Service anew and takes over some of what is there, as operators do, is
+// answered as by Kubernetes, which fills in what was allocated and is left out.
+func replacedService(t *testing.T, c *center) {
+	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
+	built := func() *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "built"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}}}
+	}
+	_, err := user.Create(ctx, built(), metav1.CreateOptions{})
+	must(t, err)
+	mark, err := json.Marshal(`{"clusterIP":"10.1.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`)
+	must(t, err)
+	_, err = own.Patch(ctx, "built", types.StrategicMergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}},"spec":{"clusterIP":"10.1.0.1",
+		"clusterIPs":["10.1.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack","healthCheckNodePort":30700,"ports":[{"port":80,"nodePort":30500}]}}`), metav1.PatchOptions{})
+	must(t, err)
+	for what, put := range map[string]func(s, is *corev1.Service){
+		"nothing":              func(*corev1.Service, *corev1.Service) {},
+		"clusterIP":            func(s, is *corev1.Service) { s.Spec.ClusterIP = is.Spec.ClusterIP },
+		"clusterIPs":           func(s, is *corev1.Service) { s.Spec.ClusterIPs = is.Spec.ClusterIPs },
+		"annotations":          func(s, is *corev1.Service) { s.Annotations = is.Annotations },
+		"both of them":         func(s, is *corev1.Service) { s.Annotations, s.Spec.ClusterIP = is.Annotations, is.Spec.ClusterIP },
+		"the port for probes":  func(s, is *corev1.Service) { s.Spec.HealthCheckNodePort = is.Spec.HealthCheckNodePort },
+		"all but clusterIPs":   func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIPs = nil },
+		"all but clusterIP":    func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIP = "" },
+		"all but node ports":   func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.Ports[0].NodePort = 0 },
+		"the ports in reverse": func(s, is *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] },
+	} {
+		is, err := user.Get(ctx, "built", metav1.GetOptions{})
+		must(t, err)
+		s := built()
+		put(s, is)
+		s.ResourceVersion = is.ResourceVersion
+		got, err := user.Update(ctx, s, metav1.UpdateOptions{})
+		if err != nil {
+			t.Errorf("with %s of what is there: %v", what, err)
+			continue
+		}
+		ports := map[string]int32{}
+		for _, p := range got.Spec.Ports {
+			ports[p.Name] = p.NodePort
+		}
+		if got.Spec.ClusterIP != "10.1.0.1" || len(got.Spec.ClusterIPs) != 2 || ports["a"] != 30500 || ports["b"] != 0 || got.Spec.HealthCheckNodePort != 30700 ||
+			got.Annotations[v1alpha1.AnnotationAllocated] == "" {
+			t.Errorf("with %s of what is there: %v %+v", what, got.Annotations, got.Spec)
+		}
+	}
+	moved := built()
+	moved.Spec.ClusterIP = "10.1.0.2"
+	if _, err := user.Update(ctx, moved, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a user changes the address by replacing: %v", err)
+	}
+	must(t, user.Delete(ctx, "built", metav1.DeleteOptions{}))
 }
 
 func allocatedClaim(t *testing.T, c *center) {

@@ -27,12 +27,14 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	}
 	services.Store.AfterDelete = nil
 	services.Store.BeginCreate = func(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
-		pairClusterIPs(obj.(*api.Service), nil)
+		pairAddresses(obj.(*api.Service))
 		return func(context.Context, bool) {}, nil
 	}
 	services.Store.BeginUpdate = func(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
-		keepAllocated(obj.(*api.Service), old.(*api.Service))
-		pairClusterIPs(obj.(*api.Service), old.(*api.Service))
+		after, before := obj.(*api.Service), old.(*api.Service)
+		pairAddresses(before)
+		keepAllocated(after, before)
+		followAddress(after, before)
 		return func(context.Context, bool) {}, nil
 	}
 	services.Store.CreateStrategy = unsettledStrategy{services.Store.CreateStrategy}
@@ -43,55 +45,6 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	m["services"] = unallocated{services}
 	m["services/status"] = serviceStatus{&status}
 	return nil
-}
-
-// pairClusterIPs keeps clusterIP and clusterIPs equal when a writer sets only one of them.
-func pairClusterIPs(after, before *api.Service) {
-	spec := &after.Spec
-	if before != nil && spec.ClusterIP == before.Spec.ClusterIP {
-		return
-	}
-	switch {
-	case spec.ClusterIP == "" && before != nil:
-		spec.ClusterIPs = nil
-	case spec.ClusterIP != "" && (len(spec.ClusterIPs) == 0 || (before != nil && len(before.Spec.ClusterIPs) > 0 &&
-		spec.ClusterIPs[0] == before.Spec.ClusterIPs[0])):
-		spec.ClusterIPs = []string{spec.ClusterIP}
-	}
-}
-
-// keepAllocated keeps what a target has allocated when a writer brings the Service as he first had it, without that, as Kubernetes does.
-func keepAllocated(after, before *api.Service) {
-	if was, is := before.Spec.Type, after.Spec.Type; was == api.ServiceTypeExternalName || is == api.ServiceTypeExternalName {
-		return
-	}
-	if after.Spec.ClusterIP == "" && len(after.Spec.ClusterIPs) == 0 {
-		after.Spec.ClusterIP, after.Spec.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
-	}
-	if apiservice.NeedsHealthCheck(before) && apiservice.NeedsHealthCheck(after) && after.Spec.HealthCheckNodePort == 0 {
-		after.Spec.HealthCheckNodePort = before.Spec.HealthCheckNodePort
-	}
-	if !atNodes(before) || !atNodes(after) {
-		return
-	}
-	known, used := map[string]int32{}, map[int32]bool{}
-	for _, p := range before.Spec.Ports {
-		known[p.Name] = p.NodePort
-	}
-	for _, p := range after.Spec.Ports {
-		used[p.NodePort] = true
-	}
-	for i := range after.Spec.Ports {
-		if p := &after.Spec.Ports[i]; p.NodePort == 0 && !used[known[p.Name]] {
-			p.NodePort = known[p.Name]
-		}
-	}
-}
-
-// atNodes tells whether a Service gets a port at every node.
-func atNodes(s *api.Service) bool {
-	balanced := s.Spec.Type == api.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
-	return balanced || s.Spec.Type == api.ServiceTypeNodePort
 }
 
 // checked is a Service as upstream checks it, which does that when everything is allocated: a port for health checks that its target has yet to choose
