@@ -20,12 +20,11 @@ func marks(t *testing.T, c *center) {
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
 		t.Errorf("the mark is not set in the same write: %v", cm.Annotations)
 	}
-	for _, value := range []string{`"rome"`, `null`} {
-		_, err := api.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":`+value+`}}}`), metav1.PatchOptions{})
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), v1alpha1.LabelTarget) {
-			t.Errorf("a user sets the mark to %s: %v", value, err)
-		}
+	_, err = api.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), v1alpha1.LabelTarget) {
+		t.Errorf("a user changes the mark: %v", err)
 	}
+	takenOff(t, c)
 	cm, err = api.Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}, Data: map[string]string{"a": "b"}}, metav1.UpdateOptions{})
 	must(t, err)
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
@@ -59,4 +58,33 @@ func marks(t *testing.T, c *center) {
 	own := clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
 	_, err = own.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
 	check(t, err)
+}
+
+// takenOff: a patch that takes off marks of the center is done, without that, whichever mark it is.
+func takenOff(t *testing.T, c *center) {
+	ctx := t.Context()
+	api, own := clients(t, c.admin("team")).CoreV1().ConfigMaps("default"), clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
+	notes := map[string]string{}
+	for _, mark := range v1alpha1.CenterMarks() {
+		notes[mark] = "{}"
+	}
+	_, err := own.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "marked", Annotations: notes}}, metav1.CreateOptions{})
+	must(t, err)
+	for kind, body := range map[types.PatchType]string{
+		types.MergePatchType:          `{"metadata":{"annotations":null},"data":{"by":"merge"}}`,
+		types.StrategicMergePatchType: `{"metadata":{"annotations":{"$patch":"replace","mine":"yes"}},"data":{"by":"strategic"}}`,
+		types.JSONPatchType:           `[{"op":"remove","path":"/metadata/annotations"},{"op":"add","path":"/data","value":{"by":"json"}}]`,
+	} {
+		cm, err := api.Patch(ctx, "marked", kind, []byte(body), metav1.PatchOptions{})
+		if err != nil || cm.Data["by"] == "" {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		for mark, was := range notes {
+			if cm.Annotations[mark] != was {
+				t.Errorf("%s takes off %s: %v", kind, mark, cm.Annotations)
+			}
+		}
+	}
+	must(t, own.Delete(ctx, "marked", metav1.DeleteOptions{}))
 }

@@ -22,8 +22,8 @@ import (
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
 // marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
-// those that get a wish of their own (see pass), keeps it on other writes, leaves out what a whole object
-// brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
+// those that get a wish of their own (see pass), and keeps it on other writes, also on those that take it off. It leaves out what a whole
+// object brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
 type marks struct{ place PlaceFunc }
 
 // Handles implements admission.Interface.
@@ -85,8 +85,8 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		is, has := annotation(obj, name)
 		switch {
 		case has == had && is == was:
-		case !has && (whole(ctx) || isAllocated(name)):
-			// A whole object written back from a file that never had the mark does not mean to take it off; nor does a patch made of such a file.
+		case !has:
+			// An object or a patch that is made of a file without the mark does not mean to take it off.
 			annotate(obj, name, was)
 		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
 			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
