@@ -113,3 +113,24 @@ func notWaitedFor(t *testing.T, d dynamic.Interface) {
 		}
 	}
 }
+
+// TestReservedGroups: definitions in groups of Kubernetes are refused with words, but for approved ones.
+func TestReservedGroups(t *testing.T) {
+	c := start(t, t.TempDir(), newAuthority(t), nil)
+	c.createSpace("one", "Retain")
+	d := dyn(t, c.admin("one")).Resource(crdsGVR)
+	for group, want := range map[string]string{
+		"metrics.k8s.io": "clusters serve metrics.k8s.io themselves", "apiextensions.k8s.io": "clusters serve apiextensions.k8s.io themselves",
+		"shop.k8s.io": "belong to Kubernetes", "apps": "should be a domain with at least one dot", "skerry.dev": "belongs to the center",
+	} {
+		def, _ := gadgets(group)
+		def.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, but mine"})
+		if _, err := d.Create(t.Context(), def, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", group, err)
+		}
+	}
+	def, _ := gadgets("gateway.networking.k8s.io")
+	def.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/1"})
+	_, err := d.Create(t.Context(), def, metav1.CreateOptions{})
+	check(t, err)
+}

@@ -32,6 +32,10 @@ func (g crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	if crd.Spec.Group == own || strings.HasSuffix(crd.Spec.Group, "."+own) {
 		return admission.NewForbidden(a, errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"))
 	}
+	old, _ := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
+	if err := checkGroup(crd, old); err != nil {
+		return admission.NewForbidden(a, err)
+	}
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter && c.WebhookClientConfig != nil {
 		const at = "spec.conversion.webhook.clientConfig."
 		switch hook := c.WebhookClientConfig; {
