@@ -43,6 +43,11 @@ func podSecurity(t *testing.T, c *center, space string) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	privileged := deep("privileged")
+	privileged.Spec.HostNetwork, privileged.Spec.Containers[0].SecurityContext = false, &corev1.SecurityContext{Privileged: ptr(true)}
+	if _, err := api.CoreV1().Pods("default").Create(ctx, privileged, dry); err != nil {
+		t.Errorf("a privileged Pod where no label says anything: %v", err)
+	}
 	_, err := api.CoreV1().Pods("default").Create(ctx, deep("before"), metav1.CreateOptions{})
 	must(t, err)
 	label := func(name, value string, dryRun ...string) error {
@@ -67,6 +72,10 @@ func podSecurity(t *testing.T, c *center, space string) {
 	})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`) {
 		t.Errorf("refused with %v", err)
+	}
+	_, err = api.CoreV1().Pods("default").Create(ctx, privileged, dry)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": privileged`) {
+		t.Errorf("a privileged Pod against the label: %v", err)
 	}
 	plain := deep("plain")
 	plain.Spec.HostNetwork = false

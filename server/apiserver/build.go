@@ -27,6 +27,7 @@ import (
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/capabilities"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
@@ -49,8 +50,13 @@ type parts struct {
 // does. Upstream does so every five minutes, and has no other way to say how often than this variable.
 func init() { cacher.ConsistencyCheckPeriod = time.Hour }
 
+// allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does: what a
+// site runs is the site's to say. Upstream keeps this for the whole process.
+func allowPrivileged() { capabilities.Setup(true, 0) }
+
 // build wires the generic API server. Nothing runs yet but the caches.
 func (s *Server) build() error {
+	allowPrivileged()
 	boot, err := newBootstrap()
 	if err != nil {
 		return err
