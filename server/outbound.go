@@ -40,5 +40,7 @@ func outboundRules(cfg Config) (*outbound.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	return outbound.New(allow, deny), nil
+	rules := outbound.New(allow, deny)
+	rules.Log = cfg.Log.With("part", "webhooks")
+	return rules, nil
 }

@@ -24,7 +24,7 @@ type callers struct{ rules *outbound.Rules }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
 func (c callers) ClientConfigFor(string) (*rest.Config, error) {
-	return &rest.Config{UserAgent: "skerry-webhooks", Timeout: callTimeout, Dial: c.rules.DialContext,
+	return &rest.Config{UserAgent: "skerry-webhooks", Timeout: callTimeout, Dial: c.rules.DialContext, WrapTransport: c.rules.Wrap,
 		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}, nil
 }
 

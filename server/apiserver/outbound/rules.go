@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
@@ -16,6 +17,8 @@ type rule struct {
 // Rules say what may be dialled. The zero value is not usable; New makes one.
 type Rules struct {
 	rules []rule // in the order of their weight where networks are equal: the later one counts
+	// Log gets, at debug level, why a webhook was not reached, which spaces are not told; nil discards.
+	Log *slog.Logger
 	// own are the addresses of this machine, which change.
 	own func() ([]net.Addr, error)
 }
@@ -65,7 +68,8 @@ func Parse(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Refused is the error for an address that is not dialled.
+// Refused is the error for an address that is not dialled. Why is not part of its words: it may tell
+// of the center's own networks.
 type Refused struct {
 	Address netip.Addr
 	Why     string
@@ -73,8 +77,8 @@ type Refused struct {
 
 // Error implements error.
 func (e *Refused) Error() string {
-	return fmt.Sprintf("the center does not connect to %s for a space (%s); serve the webhook at a public address, or ask an admin of the center to start it "+
-		"with --webhook-allow-cidr for the webhook's network", e.Address, e.Why)
+	return fmt.Sprintf("the center does not connect to %s for a space; serve the webhook at a public address, or ask an admin of the center to start it "+
+		"with --webhook-allow-cidr for the webhook's network", e.Address)
 }
 
 // Check returns *Refused for an address that is not to be dialled.
