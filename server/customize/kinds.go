@@ -18,6 +18,8 @@ var cleaners = map[string]func(map[string]any){
 	"apps/DaemonSet":         daemonSet,
 	"batch/Job":              job,
 	"batch/CronJob":          cronJob,
+
+	"apiextensions.k8s.io/CustomResourceDefinition": definition,
 }
 
 // namespace: finalizers belong to the API server that has the namespace; its name label is set by every one.
@@ -96,4 +98,12 @@ func cronJob(o map[string]any) {
 	drop(jobs, "metadata", "creationTimestamp")
 	jobSpec := own(jobs, "spec")
 	drop(own(jobSpec, "template"), "metadata", "creationTimestamp")
+}
+
+// definition: conversion by a webhook is the space's. Its URL, which the API server of a site would
+// call from inside the site, does not travel; there an object is of one version only.
+func definition(o map[string]any) {
+	if sub(sub(o, "spec"), "conversion")["strategy"] == "Webhook" {
+		own(o, "spec")["conversion"] = map[string]any{"strategy": "None"}
+	}
 }
