@@ -10,6 +10,7 @@ import (
 	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
 	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
+	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 	podtemplatestore "k8s.io/kubernetes/pkg/registry/core/podtemplate/storage"
 	rcstore "k8s.io/kubernetes/pkg/registry/core/replicationcontroller/storage"
@@ -45,7 +46,7 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 		return err
 	}
 	mirrorPods(pods)
-	m["pods"], m["pods/status"] = pods.Pod, pods.Status
+	m["pods"], m["pods/status"] = pods.Pod, newReportedStatus(pods.Pod.Store, podreg.StatusStrategy)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err

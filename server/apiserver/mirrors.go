@@ -13,7 +13,12 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	revisionstore "k8s.io/kubernetes/pkg/registry/apps/controllerrevision/storage"
+	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
+	daemonsetstore "k8s.io/kubernetes/pkg/registry/apps/daemonset/storage"
+	"k8s.io/kubernetes/pkg/registry/apps/deployment"
+	deploymentstore "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
 	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -27,12 +32,17 @@ type mirroring struct{ groupProvider }
 func (m mirroring) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info, err := m.groupProvider.NewRESTStorage(rc, og)
 	for _, storages := range info.VersionedResourcesStorageMap {
-		for _, s := range storages {
+		for name, s := range storages {
 			switch r := s.(type) {
+			case *deploymentstore.REST:
+				storages[name+"/status"] = newReportedStatus(r.Store, deployment.StatusStrategy)
+			case *daemonsetstore.REST:
+				storages[name+"/status"] = newReportedStatus(r.Store, daemonset.StatusStrategy)
 			case *replicasetstore.REST:
 				mirrorInto(r.Store)
 			case *jobstore.REST:
 				mirrorInto(r.Store)
+				storages[name+"/status"] = newReportedStatus(r.Store, job.StatusStrategy)
 			case *revisionstore.REST:
 				mirrorInto(r.Store)
 			}

@@ -14,7 +14,6 @@ import (
 	servicereg "k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
 	servicestore "k8s.io/kubernetes/pkg/registry/core/service/storage"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // addServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
@@ -39,11 +38,8 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	}
 	services.Store.CreateStrategy = unsettledStrategy{services.Store.CreateStrategy}
 	services.Store.UpdateStrategy = settledStrategy{services.Store.UpdateStrategy}
-	status := *services.Store
-	status.UpdateStrategy, status.ResetFieldsStrategy = servicereg.StatusStrategy, servicereg.StatusStrategy
-	status.BeginCreate, status.BeginUpdate = nil, nil
 	m["services"] = unallocated{services}
-	m["services/status"] = serviceStatus{&status}
+	m["services/status"] = newReportedStatus(services.Store, servicereg.StatusStrategy)
 	return nil
 }
 
@@ -88,33 +84,3 @@ type unallocated struct{ *servicestore.REST }
 
 // Destroy implements rest.Storage.
 func (u unallocated) Destroy() { u.Store.Destroy() }
-
-// serviceStatus is the status subresource. Upstream's one cannot be had without its hook after deletion.
-type serviceStatus struct{ store *registry.Store }
-
-// New implements rest.Storage.
-func (serviceStatus) New() runtime.Object { return &api.Service{} }
-
-// Destroy implements rest.Storage. The store belongs to the main resource.
-func (serviceStatus) Destroy() {}
-
-// Get implements rest.Getter.
-func (s serviceStatus) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
-	return s.store.Get(ctx, name, o)
-}
-
-// Update implements rest.Updater.
-func (s serviceStatus) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
-	update rest.ValidateObjectUpdateFunc, _ bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return s.store.Update(ctx, name, obj, create, update, false, o)
-}
-
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (s serviceStatus) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return s.store.GetResetFields()
-}
-
-// ConvertToTable implements rest.TableConvertor.
-func (s serviceStatus) ConvertToTable(ctx context.Context, obj, o runtime.Object) (*metav1.Table, error) {
-	return s.store.ConvertToTable(ctx, obj, o)
-}

@@ -74,7 +74,9 @@ func template(o map[string]any) {
 	drop(own(spec, "template"), "metadata", "creationTimestamp")
 }
 
-// job: the controller makes selector and labels of its UID, which differs on every cluster.
+// job: the API server makes selector and labels of its UID, which differs on every cluster. The Job's own
+// labels say its name as they do in the space: Kubernetes shows the labels of the template where a Job has
+// none, but a Job at a target has at least ours.
 func job(o map[string]any) {
 	template(o)
 	spec := sub(o, "spec")
@@ -82,15 +84,13 @@ func job(o map[string]any) {
 		return
 	}
 	delete(spec, "selector")
-	for _, t := range []map[string]any{sub(spec, "template"), o} {
-		drop(sub(t, "metadata"), "labels", generatedJobLabels()...)
-		drop(t, "metadata")
-	}
+	t := sub(spec, "template")
+	drop(sub(t, "metadata"), "labels", append(jobUIDLabels(), "job-name", "batch.kubernetes.io/job-name")...)
+	drop(t, "metadata")
+	drop(sub(o, "metadata"), "labels", jobUIDLabels()...)
 }
 
-func generatedJobLabels() []string {
-	return []string{"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"}
-}
+func jobUIDLabels() []string { return []string{"controller-uid", "batch.kubernetes.io/controller-uid"} }
 
 func cronJob(o map[string]any) {
 	spec := own(o, "spec")
