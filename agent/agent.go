@@ -131,6 +131,7 @@ type agent struct {
 	// conditions are what the site says of itself; parts set theirs.
 	conditions tunnel.Conditions
 	self       *self
+	known      known
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
@@ -152,6 +153,7 @@ func open(cfg Config) (*agent, error) {
 		return nil, err
 	}
 	a := &agent{Config: cfg, self: known, clients: target.NewClients(cfg.Target)}
+	a.known.at = known.target()
 	a.cache = newCacheState(&a.conditions)
 	if sites := known.sites(); len(sites) > 0 {
 		a.clients.SetSite(sites[0])
@@ -199,7 +201,10 @@ func (a *agent) wire() (err error) {
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
 		Vanished: func(k store.Key, uid string, running bool) bool { return a.applier.Vanished(k, uid, running) },
-		Rewound:  func(keys []store.Key) { a.applier.Rewound(keys) },
+		Rewound: func(keys []store.Key) {
+			a.applier.Rewound(keys)
+			a.cache.sweepAgain() // what was deleted meanwhile is there again
+		},
 	})
 	a.observer.SetForm(a.self.reads())
 	a.applier = apply.New(apply.Config{
@@ -232,6 +237,7 @@ func (a *agent) run(ctx context.Context) error {
 	books.Go(func() { a.keepClock(bookCtx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
+		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.Rest) })
 	}
 	if a.Below != nil {

@@ -88,9 +88,10 @@ func (a *agent) claim() error {
 
 // settle notes at an ordinary end that the file knows everything, so that the next start need not sweep.
 func (a *agent) settle() {
-	if !a.cache.complete.Load() {
+	if !a.cache.complete.Load() || len(a.cache.wanted) > 0 {
 		return
 	}
+	a.self.writesTo(a.known.get())
 	err := a.inventory.Flush()
 	if err == nil {
 		err = a.file.Settled()
@@ -147,23 +148,37 @@ const (
 	sweepLongest = 5 * time.Minute
 )
 
-// sweep finds what is ours on the target when the file may not know it. It goes on until all of the target was seen; swept is closed after
-// the first look.
+// sweep finds what is ours on the target when the file may not know it: after an end without a farewell, and whenever the target went back to what it was
+// before. swept is closed after the first look.
 func (a *agent) sweep(ctx context.Context) error {
 	looked := sync.OnceFunc(func() { close(a.cache.swept) })
-	if !a.file.Unclean() {
+	if a.file.Unclean() {
+		a.cache.sweepAgain()
+	} else {
 		a.cache.complete.Store(true)
 		looked()
-		return nil
 	}
 	if len(a.self.sites()) == 0 {
 		looked() // the mark to look for comes with the first session
 	}
-	select {
-	case <-a.cache.named:
-	case <-ctx.Done():
-		return nil
+	for {
+		select {
+		case <-a.cache.wanted:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-a.cache.named:
+		case <-ctx.Done():
+			return nil
+		}
+		a.sweepAll(ctx, looked)
 	}
+}
+
+// sweepAll goes on until all of the target was seen. It calls looked after the first look.
+func (a *agent) sweepAll(ctx context.Context, looked func()) {
+	a.cache.complete.Store(false)
 	for wait := sweepAgain; ; wait = min(2*wait, sweepLongest) {
 		n, err := a.sweepOnce(ctx)
 		if n > 0 {
@@ -173,7 +188,7 @@ func (a *agent) sweep(ctx context.Context) error {
 		if !errors.Is(err, sweep.ErrPartial) {
 			a.cache.complete.Store(err == nil)
 			looked()
-			return nil // ctx has ended, or the file takes nothing now and says so itself
+			return // ctx has ended, or the file takes nothing now and says so itself
 		}
 		if wait > sweepAgain {
 			looked()
@@ -182,7 +197,7 @@ func (a *agent) sweep(ctx context.Context) error {
 			a.Log.Warn("what is on the target is not fully known, still trying", "err", err)
 		}
 		if !work.Pause(ctx, wait) {
-			return nil
+			return
 		}
 	}
 }

@@ -15,6 +15,7 @@ type cacheState struct {
 	health   *cacheHealth
 	lost     bool          // the file was corrupt or gone while the site had joined
 	complete *atomic.Bool  // all of the target was seen, or need not be
+	wanted   chan struct{} // one slot: the target has to be swept
 	swept    chan struct{} // closed after the first look at the target
 	named    chan struct{} // closed once it is known what this site is
 	name     func()        // closes named
@@ -31,8 +32,17 @@ type restart struct {
 
 func newCacheState(conditions *tunnel.Conditions) cacheState {
 	named := make(chan struct{})
-	return cacheState{health: &cacheHealth{conditions: conditions}, complete: &atomic.Bool{}, swept: make(chan struct{}), named: named,
+	return cacheState{health: &cacheHealth{conditions: conditions}, complete: &atomic.Bool{},
+		wanted: make(chan struct{}, 1), swept: make(chan struct{}), named: named,
 		name: sync.OnceFunc(func() { close(named) }), reports: make(chan struct{}), again: &restart{}}
+}
+
+// sweepAgain has the target swept: it may have what the file does not know.
+func (c *cacheState) sweepAgain() {
+	select {
+	case c.wanted <- struct{}{}:
+	default:
+	}
 }
 
 // session says how the session that begins can be ended.

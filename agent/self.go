@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 )
@@ -39,6 +40,8 @@ type selfSaid struct {
 	Removed int64 `json:"removed,omitempty"`
 	// Reports is the form of reports that the parent said it reads: after a restart they are on their way before it says so again.
 	Reports int `json:"reports,omitempty"`
+	// Target is the cluster that this site writes to, and how far its history was at the last ordinary end.
+	Target target.Identity `json:"target,omitzero"`
 }
 
 // openSelf reads what is known. A file that cannot be read is like none: the parent says its part again.
@@ -111,6 +114,22 @@ func (s *self) welcomed(uid string, reads int) {
 		others := slices.DeleteFunc(slices.Clone(now.Sites), func(other string) bool { return other == uid })
 		now.Sites = append([]string{uid}, others[:min(len(others), formerSites-1)]...)
 		return true
+	})
+}
+
+// target is what is known of the cluster that this site writes to.
+func (s *self) target() target.Identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Target
+}
+
+// writesTo notes which cluster this site writes to, and how far its history is.
+func (s *self) writesTo(now target.Identity) {
+	s.change(func(known *selfSaid) bool {
+		other := known.Target != now
+		known.Target = now
+		return other
 	})
 }
 

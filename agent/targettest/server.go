@@ -48,6 +48,7 @@ type Server struct {
 	changed  chan struct{}
 	paused   chan struct{} // nil: not paused
 	waited   map[string]int
+	listed   map[string]int
 	pass     chan struct{}
 	closing  chan struct{}
 }
@@ -64,7 +65,7 @@ type Refusal struct {
 // New starts a server with the usual built-in kinds and the namespaces default and kube-system. It ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
-		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{}, pass: make(chan struct{}),
+		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{}, listed: map[string]int{}, pass: make(chan struct{}),
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},

@@ -94,6 +94,13 @@ func (s *Server) Waited(path string) int {
 	return s.waited[path]
 }
 
+// Listed is how often a path was listed.
+func (s *Server) Listed(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed[path]
+}
+
 func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
 	s.gate(r)
 	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata;") {
@@ -102,6 +109,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.listed[r.URL.Path]++
 	query := r.URL.Query()
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	selector, err := labels.Parse(query.Get("labelSelector"))
@@ -109,12 +117,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
 		return
 	}
+	only, named := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
 	var names []string
 	items := map[string]map[string]any{}
 	for at, o := range s.objects {
 		name := at.namespace + "/" + at.name
 		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
-			selector.Matches(labelsOf(o)) {
+			selector.Matches(labelsOf(o)) && (!named || only == at.name) {
 			names = append(names, name)
 			items[name] = o
 		}
