@@ -72,11 +72,6 @@ func SpaceCommand() *cli.Command {
 			return do(c.Context, c.String("kubeconfig"), name, c.App.Writer)
 		}
 	}
-	kubeconfig := func(c *cli.Context) error {
-		return named(func(ctx context.Context, kubeconfig, name string, out io.Writer) error {
-			return SpaceKubeconfig(ctx, kubeconfig, name, c.Bool("by-host"), out)
-		})(c)
-	}
 	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
 			&cli.IntFlag{Name: "default-targets", Value: 1, Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere"},
@@ -84,10 +79,9 @@ func SpaceCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})},
 		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
-		{Name: "use", Usage: "make a space the current context of the kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(UseSpace)},
-		{Name: "kubeconfig", Usage: "print a kubeconfig for a space", ArgsUsage: "NAME", Action: kubeconfig,
-			Flags: ClientFlags(&cli.BoolFlag{Name: "by-host", Usage: "by the space's own host, for clients that cannot carry a path; needs --spaces-domain at the center"})},
-		exportCommand(), importCommand(),
+		{Name: "use", Usage: "make a space the current context of your own kubeconfig, with the credentials that it has; " +
+			"for somebody else: skerry space kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(UseSpace)},
+		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
 }
 

@@ -9,9 +9,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// forSpace returns a kubeconfig with one context, named like the space, that uses the caller's own credentials. It grants nothing that
-// the caller has not got.
-func (c *center) forSpace(space string) (*clientcmdapi.Config, error) {
+// forCaller returns a kubeconfig with one context, named like the space, that uses the caller's own
+// credentials. It is for the caller's own file only: never hand it to somebody else.
+func (c *center) forCaller(space string) (*clientcmdapi.Config, error) {
 	current, ok := c.file.Contexts[c.file.CurrentContext]
 	if !ok {
 		return nil, fmt.Errorf("kubeconfig %s has no current context", c.path)
@@ -43,7 +43,7 @@ func (c *center) use(space string) error {
 			return replaceFile(c.path, merged)
 		}
 	}
-	one, err := c.forSpace(space)
+	one, err := c.forCaller(space)
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,26 @@ func (c *center) use(space string) error {
 	}
 	merged.CurrentContext = space
 	return replaceFile(c.path, merged)
+}
+
+// forToken returns a kubeconfig with one context, named like the space, that uses a user's token. It
+// has nothing of the caller's but the center's address and authorities.
+func (c *center) forToken(space, ns, user, token string) (*clientcmdapi.Config, error) {
+	current, ok := c.file.Contexts[c.file.CurrentContext]
+	if !ok || c.file.Clusters[current.Cluster] == nil {
+		return nil, fmt.Errorf("kubeconfig %s has no current context, or it names a cluster that is not there", c.path)
+	}
+	cluster := c.file.Clusters[current.Cluster].DeepCopy()
+	cluster.Server = c.spaceURL(space)
+	out := clientcmdapi.NewConfig()
+	out.Clusters[space] = cluster
+	out.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: token}
+	out.Contexts[space] = &clientcmdapi.Context{Cluster: space, AuthInfo: user, Namespace: ns}
+	out.CurrentContext = space
+	if err := clientcmdapi.FlattenConfig(out); err != nil {
+		return nil, fmt.Errorf("embed the authorities that %s names: %w", c.path, err)
+	}
+	return out, nil
 }
 
 func replaceFile(path string, config *clientcmdapi.Config) error {

@@ -150,8 +150,9 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		return nil, nil, err
 	}
 	rbac := p.roles.authorizer()
+	known := &members{p.roles, rbac}
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(onlyOwnMasters), &members{p.roles, rbac})
+		authorizer.AuthorizerFunc(onlyOwnMasters), people{known}, known)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.

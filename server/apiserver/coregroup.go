@@ -32,6 +32,9 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 		return info, err
 	}
 	m := info.VersionedResourcesStorageMap["v1"]
+	if err := limitTokens(m); err != nil {
+		return info, err
+	}
 	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addEndpoints, addVolumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err

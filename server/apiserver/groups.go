@@ -79,7 +79,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		EventTTL:                    p.eventTTL,
 		LoopbackClientConfig:        c.LoopbackClientConfig,
 		ServiceAccountIssuer:        p.tokens,
-		ServiceAccountMaxExpiration: 24 * time.Hour,
+		ServiceAccountMaxExpiration: longestPersonToken,
 		APIAudiences:                authenticator.Audiences{tokenAudience},
 	}, authz: authz}
 	return []groupProvider{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +60,21 @@ func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, pri
 	return g.GenerateToken(ctx, claims, private)
 }
 
+// issuerOf is the issuer that a token of the space has to have. The address of the center in it may be
+// another one: that of another replica, or the one that the center had when it signed. All of them
+// sign with one key, and what tells the spaces of the center apart is the rest.
+func (t *spaceTokens) issuerOf(token, space string) string {
+	var claims jwt.Claims
+	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {
+		if base, ok := strings.CutSuffix(claims.Issuer, prefix+space); ok {
+			if u, err := url.Parse(base); err == nil && u.Scheme == "https" && base == "https://"+u.Host {
+				return claims.Issuer
+			}
+		}
+	}
+	return t.issuer(space)
+}
+
 // AuthenticateToken implements authenticator.Token, for the issuer of the request's space alone.
 func (t *spaceTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	space := spaceOf(ctx)
@@ -65,8 +82,9 @@ func (t *spaceTokens) AuthenticateToken(ctx context.Context, token string) (*aut
 		return nil, false, nil
 	}
 	auds := authenticator.Audiences{tokenAudience}
-	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuer(space)}, t.keys, auds, serviceaccount.NewValidator(t))
-	return a.AuthenticateToken(ctx, token)
+	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuerOf(token, space)}, t.keys, auds, serviceaccount.NewValidator(t))
+	who, ok, err := a.AuthenticateToken(ctx, token)
+	return asPerson(who), ok, err
 }
 
 // GetServiceAccount implements serviceaccount.ServiceAccountTokenGetter.

@@ -98,7 +98,7 @@ func (s Site) ResumeAgent(parent, name, kubeconfig string, args ...string) (*Pro
 
 // SpaceKubeconfig writes a kubeconfig for a space and returns its path.
 func (s Site) SpaceKubeconfig(ctx context.Context, c *Center, space string) (string, error) {
-	out, err := s.Run(ctx, s.Skerry, "space", "kubeconfig", space, "--kubeconfig", c.Kubeconfig)
+	out, err := s.Run(ctx, s.Skerry, "space", "kubeconfig", space, "--role", "cluster-admin", "--kubeconfig", c.Kubeconfig)
 	if err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func start(ctx context.Context, t *testing.T) *site {
 	must(t, s.startAgent("--token", drive.LastLine(token)))
 	_, err = s.Run(ctx, skerry, "space", "create", "shop", "--kubeconfig", admin)
 	must(t, err)
-	out, err = s.Run(ctx, skerry, "space", "kubeconfig", "shop", "--kubeconfig", admin)
+	out, err = s.Run(ctx, skerry, "space", "kubeconfig", "shop", "--role", "cluster-admin", "--kubeconfig", admin)
 	must(t, err)
 	path := filepath.Join(s.Dir, "shop.kubeconfig")
 	must(t, os.WriteFile(path, []byte(out), 0o600))

@@ -8,10 +8,17 @@ var GroupVersion = schema.GroupVersion{Group: "skerry.dev", Version: "v1alpha1"}
 // RootSpace is the space of the platform admin: it holds Spaces, Locations and SyncTargets, and is served without prefix.
 const RootSpace = "root"
 
+// UsersNamespace is the namespace of a space whose ServiceAccounts are users of that space: a token of
+// the account alice authenticates User alice. The account of every namespace, default, is left out.
+const UsersNamespace = "kube-users"
+
 // Marks on objects, see the README of this folder.
 const (
 	// LabelTarget is the user's wish on a Namespace or an object: the name of a SyncTarget or of a Location.
 	LabelTarget = "skerry.dev/target"
+	// LabelUser stands on the account and on the bindings that `skerry space` made for a user: the
+	// user's name, or a digest of a name that is no label value.
+	LabelUser = "skerry.dev/user"
 	// AnnotationTargets tells where an object is: SyncTarget names joined by commas. Only the center writes it.
 	AnnotationTargets = "skerry.dev/targets"
 	// AnnotationOrigin stands on every delivered object: "<space>/<placement>", or "<space>/" where no Placement decided.

@@ -1,0 +1,171 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// KubeconfigOptions say for whom, and for which space, a kubeconfig is made.
+type KubeconfigOptions struct {
+	Kubeconfig string
+	Space      string
+	User       string
+	Role       string // empty means the one that the user has, else defaultRole
+	Namespace  string // the only one in which the role counts; empty means all
+	TTL        time.Duration
+	// ByHost names the space by its own host instead of by a path.
+	ByHost bool
+	// File is written with mode 0600; empty means that the kubeconfig is printed.
+	File string
+	Out  io.Writer
+}
+
+func (o KubeconfigOptions) check() error {
+	if errs := validation.IsDNS1123Subdomain(o.User); len(errs) > 0 || o.User == "default" {
+		return Usage("--user %q cannot have a kubeconfig of the space: use lower-case letters, digits, '-' and '.', and not default", o.User)
+	}
+	if o.TTL < shortestTokenLife || o.TTL > longestTokenLife {
+		return Usage("--ttl %s: between %s and %s", o.TTL, shortestTokenLife, longestTokenLife)
+	}
+	if o.Role != "" && !slices.Contains(grantable, o.Role) {
+		return Usage("--role %q: use %s", o.Role, strings.Join(grantable, ", "))
+	}
+	return nil
+}
+
+// SpaceKubeconfig makes a user of one space and writes a kubeconfig with a token of theirs. The
+// caller's own credentials are not in it.
+func SpaceKubeconfig(ctx context.Context, o KubeconfigOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := open(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := mayReplace(o.File, o.Space); err != nil {
+		return err
+	}
+	u, err := c.users(ctx, o.Space, false)
+	if err != nil {
+		return err
+	}
+	host := ""
+	if o.ByHost {
+		if host, err = c.hostURL(ctx, o.Space); err != nil {
+			return err
+		}
+	}
+	token, err := u.identity(ctx, o)
+	if err != nil {
+		return err
+	}
+	config, err := c.forToken(o.Space, o.Namespace, o.User, token.Status.Token)
+	if err != nil {
+		return err
+	}
+	if o.ByHost {
+		config.Clusters[o.Space].Server, config.Clusters[o.Space].TLSServerName = host, ""
+	}
+	return o.write(config, token.Status.ExpirationTimestamp.Time)
+}
+
+// mayReplace refuses a file that holds more than an older kubeconfig for the same space.
+func mayReplace(file, space string) error {
+	if file == "" || file == "-" {
+		return nil
+	}
+	old, err := clientcmd.LoadFromFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("-o %s: this file is no kubeconfig; name another one: %w", file, err)
+	case len(old.Contexts) > 1 || len(old.Contexts) == 1 && old.Contexts[space] == nil:
+		return fmt.Errorf("-o %s: this file has other contexts than %q; name another one", file, space)
+	}
+	return nil
+}
+
+func (o KubeconfigOptions) write(config *clientcmdapi.Config, until time.Time) error {
+	if o.File == "" || o.File == "-" {
+		data, err := clientcmd.Write(*config)
+		if err != nil {
+			return fmt.Errorf("encode kubeconfig: %w", err)
+		}
+		_, err = o.Out.Write(data)
+		return err
+	}
+	if err := replaceFile(o.File, config); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.Out, "%s is for user %s of space %s, until %s. End it before:  skerry space revoke %[3]s --user %[2]s\n",
+		o.File, o.User, o.Space, until.Local().Format(time.DateTime))
+	return err
+}
+
+// identity makes the user's account where it is missing, sees to their role, and requests a token.
+func (u *users) identity(ctx context.Context, o KubeconfigOptions) (*authenticationv1.TokenRequest, error) {
+	if err := u.account(ctx, o.User); err != nil {
+		return nil, err
+	}
+	role := o.Role
+	if role == "" {
+		all, err := u.bindings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all, func(b binding) bool { return b.names(o.User) }) {
+			role = defaultRole
+		}
+	}
+	if role != "" {
+		if err := u.grant(ctx, o.User, role, o.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	seconds := int64(o.TTL / time.Second)
+	token, err := u.api.CoreV1().ServiceAccounts(v1alpha1.UsersNamespace).CreateToken(ctx, o.User,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("request a token for %s in space %s: %w", o.User, u.space, err)
+	}
+	return token, nil
+}
+
+func (u *users) account(ctx context.Context, user string) error {
+	accounts := u.api.CoreV1().ServiceAccounts(v1alpha1.UsersNamespace)
+	_, err := accounts.Get(ctx, user, metav1.GetOptions{})
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read the account of %s in space %s: %w", user, u.space, err)
+	}
+	options := metav1.CreateOptions{FieldManager: "skerry-cli"}
+	_, err = u.api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.UsersNamespace}}, options)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the namespace of the users of space %s: %w", u.space, err)
+	}
+	_, err = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: user, Labels: map[string]string{v1alpha1.LabelUser: userLabel(user)}}}, options)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the account of %s in space %s: %w", user, u.space, err)
+	}
+	return nil
+}
