@@ -25,6 +25,7 @@ import (
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
 )
 
@@ -122,7 +123,8 @@ func daemonFlags(mode string) []cli.Flag {
 			"with commas, addresses of the same center that are tried in turn"},
 		text("proxy", "", "http://USER:PASSWORD@HOST:PORT of a proxy on the way to the parent; direct means none; empty means what HTTPS_PROXY and NO_PROXY say"),
 		text("proxy-file", "", "file that holds the value of --proxy, so that no password stands in a command line"),
-		text("token", "", "join token, needed the first time only"),
+		text("token-file", "", "file with the join token, needed the first time only; - reads it from standard input"),
+		text("token", "", "the join token itself, which everybody on this machine sees in the list of processes: prefer --token-file"),
 		text("name", "", "name of this site at its parent (default: the host's name)"),
 		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
 		&cli.IntFlag{Name: "max-delete-share", Value: 30, EnvVars: env("max-delete-share"), Usage: "percent of this site's objects that its parent may have deleted " +
@@ -273,12 +275,28 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, admin.Usage("%s", err)
 	}
+	token, err := joinToken(c)
+	if err != nil {
+		return agent.Config{}, err
+	}
 	l, err := labels(c)
 	if share := c.Int("max-delete-share"); err == nil && (share < 1 || share > 100) {
 		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
 	}
-	return agent.Config{DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: c.String("token"), Name: name,
+	return agent.Config{DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
 		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
+}
+
+// joinToken is the token of --token or --token-file, "" for none.
+func joinToken(c *cli.Context) (string, error) {
+	file := c.String("token-file")
+	if file == "" {
+		return c.String("token"), nil
+	}
+	if c.String("token") != "" {
+		return "", admin.Usage("--token and --token-file: give one of them")
+	}
+	return enroll.ReadToken(file, os.Stdin)
 }
 
 func tokenCommand() *cli.Command {

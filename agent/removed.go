@@ -11,7 +11,7 @@ import (
 )
 
 // What a person is told when the parent has removed this site.
-const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token; " +
+const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token-file; " +
 	"else stop its service and delete its data directory"
 
 // admit refuses to begin what has been let go: a site that its parent has removed does nothing before it is given a new token.
@@ -30,7 +30,7 @@ func (a *agent) over(ctx context.Context, err error) error {
 		return err
 	}
 	if a.Config.Relay {
-		a.Log.Error("the parent has removed this relay; its own sites go on. To join again start it with a new --token", "err", err)
+		a.Log.Error("the parent has removed this relay; its own sites go on. To join again start it with a new --token-file", "err", err)
 		<-ctx.Done()
 		return nil
 	}

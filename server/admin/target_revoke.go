@@ -26,6 +26,6 @@ func RevokeTarget(ctx context.Context, o TargetOptions) error {
 		return map[string]any{v1alpha1.AnnotationRevoked: strings.Join(revoked, ",")}, fmt.Sprintf(`revoked: its session ends, its key is refused from now on.
 What runs there goes on and nothing is deleted. To let the site back, with another key:
   skerry target release %s
-  skerry token create            # and start the agent there once with --token`, o.Name), nil
+  skerry token create            # and start the agent there once with --token-file`, o.Name), nil
 	})
 }

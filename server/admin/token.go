@@ -31,8 +31,9 @@ func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) err
 		return json.NewEncoder(w).Encode(map[string]string{"token": token, "parent": parent, "expiresIn": ttl.String()})
 	case "":
 		fmt.Fprintf(w, "Run this beside the workload cluster, once, within %s:\n\n"+
-			"  skerry agent --parent %s --token %s --name SITE --kubeconfig /path/to/kubeconfig\n\n"+
-			"SITE is the name that the cluster shall have here. The token joins one site and is then used up.\n",
+			"  skerry agent --parent %s --name SITE --kubeconfig /path/to/kubeconfig --token-file - <<END\n%s\nEND\n\n"+
+			"SITE is the name that the cluster shall have here. The token joins one site and is then used up. It is read from standard\n"+
+			"input, so that the list of processes does not show it; --token-file FILE reads a file, which only its owner should read.\n",
 			duration.HumanDuration(ttl), parent, token)
 	default:
 		return fmt.Errorf("unknown output format %q: use token or json", output)

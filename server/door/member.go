@@ -29,7 +29,7 @@ func (d *Door) member(id tunnel.Identity) error {
 	case isRevoked(known.object, id.Key):
 		return &tunnel.Refused{Reason: revoked, RetryAfter: retryRevoked,
 			Message: fmt.Sprintf("the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
-				"skerry target release %s; skerry token create; then start the agent here once with --token", id.Target)}
+				"skerry target release %s; skerry token create; then start the agent here once with --token-file", id.Target)}
 	case known.key != id.Key:
 		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: retryStranger,
 			Message: fmt.Sprintf("the name of SyncTarget %q was released, or another site has joined under it since; join again with a new token", id.Target)}

@@ -23,7 +23,7 @@ var (
 	ErrEnded = errors.New("the center's certificate is not valid now; check this machine's clock (timedatectl set-ntp true) and the center's")
 	// ErrRevoked is returned when the center has revoked the site's key. Another key and a new token may join, once the name is released.
 	ErrRevoked = errors.New("the center has revoked this site; to let it back, at the center: skerry target release NAME; skerry token create; " +
-		"then start the agent once with --token")
+		"then start the agent once with --token-file")
 	// ErrClock is matched by *ClockError.
 	ErrClock = errors.New("the clock is wrong")
 	// ErrName is returned when the center does not accept the site's name.
