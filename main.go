@@ -24,7 +24,6 @@ import (
 	"skerry.dev/skerry/agent"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
-	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
 )
@@ -78,7 +77,7 @@ func app() *cli.App {
 		Suggest:              true,
 		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
 		ExitErrHandler:       func(*cli.Context, error) {},
-		Commands:             []*cli.Command{centerCommand(), agentCommand(), tokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
+		Commands:             []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
 	}
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"
@@ -133,18 +132,6 @@ func daemonFlags(mode string) []cli.Flag {
 		text("log-level", "info", "debug, info, warn or error"),
 		text("log-format", "text", "text or json"),
 	}
-}
-
-func labels(c *cli.Context) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range c.StringSlice("labels") {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, admin.Usage("--labels %q: write k=v", pair)
-		}
-		out[key] = value
-	}
-	return out, nil
 }
 
 // siteName is --name, else the host's name.
@@ -279,7 +266,7 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	l, err := labels(c)
+	l, err := admin.Labels(c)
 	if share := c.Int("max-delete-share"); err == nil && (share < 1 || share > 100) {
 		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
 	}
@@ -297,62 +284,6 @@ func joinToken(c *cli.Context) (string, error) {
 		return "", admin.Usage("--token and --token-file: give one of them")
 	}
 	return enroll.ReadToken(file, os.Stdin)
-}
-
-func tokenCommand() *cli.Command {
-	create := func(c *cli.Context) error {
-		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
-		if err != nil {
-			return err
-		}
-		l, err := labels(c)
-		if err != nil {
-			return err
-		}
-		token, err := door.CreateToken(c.Context, root, door.TokenOptions{Labels: l, TTL: c.Duration("ttl")})
-		if err != nil {
-			return err
-		}
-		return admin.PrintJoin(c.App.Writer, c.String("output"), parent, token, c.Duration("ttl"))
-	}
-	list := func(c *cli.Context) error {
-		root, _, err := admin.RootConfig(c.String("kubeconfig"))
-		if err != nil {
-			return err
-		}
-		infos, err := door.ListTokens(c.Context, root)
-		if err != nil {
-			return err
-		}
-		tokens := make([]admin.Token, len(infos))
-		for i, t := range infos {
-			tokens[i] = admin.Token{ID: t.ID, Expires: t.Expires, Labels: t.Labels, UsedBy: t.UsedBy}
-		}
-		return admin.PrintTokens(c.App.Writer, c.String("output"), tokens)
-	}
-	revoke := func(c *cli.Context) error {
-		root, _, err := admin.RootConfig(c.String("kubeconfig"))
-		if err != nil {
-			return err
-		}
-		id, err := admin.OneArgument(c, "token's id (skerry token list)")
-		if err != nil {
-			return err
-		}
-		if err := door.RevokeToken(c.Context, root, id); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.App.Writer, "token %s revoked\n", id)
-		return err
-	}
-	return &cli.Command{Name: "token", Usage: "make, list and revoke join tokens", Subcommands: []*cli.Command{
-		{Name: "create", Usage: "make a token that joins one site, and print the command to run there", Action: create,
-			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
-				&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels that the site will have here"},
-				&cli.DurationFlag{Name: "ttl", Value: 24 * time.Hour, Usage: "how long it may be used"})},
-		{Name: "list", Usage: "list the tokens; secrets are not kept and cannot be shown", Action: list, Flags: admin.ClientFlags(admin.OutputFlag("json"))},
-		{Name: "revoke", Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
-	}}
 }
 
 // logger makes the process's logger and hands the libraries' own loggers over to it: klog (Kubernetes) and logrus (kine) tell only what

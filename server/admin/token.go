@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
-	"k8s.io/client-go/rest"
-
+	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/client-go/rest"
 )
 
 // RootConfig returns a client configuration for the root space of the center that the user means (see ListOptions.Kubeconfig), and the
@@ -72,4 +73,17 @@ func PrintTokens(w io.Writer, output string, tokens []Token) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", k.ID, state, orElse(k.UsedBy, "-"), k.Expires.Local().Format(time.DateTime))
 	}
 	return t.Flush()
+}
+
+// Labels are those of --labels k=v.
+func Labels(c *cli.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range c.StringSlice("labels") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, Usage("--labels %q: write k=v", pair)
+		}
+		out[key] = value
+	}
+	return out, nil
 }
