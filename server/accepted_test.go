@@ -12,6 +12,7 @@ func TestWhatIsAccepted(t *testing.T) {
 		test func(*testing.T, *center)
 	}{
 		{"a status that begins anew", statusAnew},
+		{"objects of any size", sizes},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, c) })
 	}

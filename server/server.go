@@ -164,6 +164,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Confirm:   func(target string, revision int64) { s.door.Confirm(target, revision) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
+		Refuse:    func(k store.Key, why *store.ReportError) { s.summary.Refuse(k, why) },
 		Spread:    s.memory.gc.spread,
 	})
 	s.memory.rest = func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }

@@ -11,7 +11,11 @@ import (
 )
 
 // MaxBodyBytes is the greatest size of one object's body, uncompressed (the limit of the Kubernetes API).
-const MaxBodyBytes = 1536 << 10
+// MaxObjectBytes is what users may write of that: the rest is for what rendering adds, at each tier.
+const (
+	MaxBodyBytes   = 1536 << 10
+	MaxObjectBytes = MaxBodyBytes - 64<<10
+)
 
 // Hash is the first 16 bytes of the SHA-256 over an entry's generation and body. A tombstone has the zero Hash.
 type Hash [16]byte

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -137,8 +139,13 @@ func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Obj
 	return func(int64) {}, nil
 }
 
-// withoutSpace has an error name the key that was asked for: what users read has no place in the store.
+// withoutSpace has an error name the key that was asked for: what users read has no place in the store. An object that is larger than
+// the store takes is the user's to split, not an error of the server.
 func withoutSpace(err error, key string) error {
+	if grpcstatus.Code(err) == codes.ResourceExhausted {
+		return apierrors.NewRequestEntityTooLargeError(grpcstatus.Convert(err).Message() +
+			", with its status and its managedFields: split the object, or write it by fewer field managers")
+	}
 	if known, ok := err.(*storage.StorageError); ok {
 		told := *known
 		told.Key = key

@@ -10,6 +10,7 @@ type question struct {
 	key     store.Key
 	demand  placement.Demand
 	targets []string
+	unsent  string // why the center does not send it
 }
 
 // missing returns an empty text when everything has arrived, else the first that has not, and why.
@@ -25,6 +26,9 @@ func (d *Delivery) missing(asked []question) string {
 }
 
 func (d *Delivery) arrived(target string, q question) string {
+	if q.unsent != "" {
+		return q.unsent
+	}
 	p, ok := d.cfg.Progress(target, q.key)
 	if !ok {
 		return "not reported yet"

@@ -233,7 +233,7 @@ func (d *Delivery) holder(p *plan) bool {
 // inquire notes what must be known of the members: volumes where they are, arrival where they are wanted.
 func (d *Delivery) inquire(p *plan, current *set) {
 	p.group.members(func(o *object) bool {
-		q := question{key: o.key(), demand: o.demand(), targets: current.list()}
+		q := question{key: o.key(), demand: o.demand(), targets: current.list(), unsent: d.unsent(o)}
 		if o.kind.resource == "persistentvolumeclaims" || (o.work != nil && o.work.templates) {
 			p.volumes = append(p.volumes, q)
 		}

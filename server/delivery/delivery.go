@@ -43,6 +43,8 @@ type Config struct {
 	Confirm func(target string, revision int64)
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
+	// Refuse says of a placed object that the center itself does not send it; nil takes that back. It must not block.
+	Refuse func(key store.Key, why *store.ReportError)
 	// Event tells people. It must not block.
 	Event func(e placement.Event)
 	// Spread is called right before a change is put into the feeds of so many targets. It must not block.
@@ -71,6 +73,7 @@ type Delivery struct {
 	holds     map[*object]*hold
 	givenUp   map[ref]struct{} // groups whose move was given up
 	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
+	oversize  map[*object]int  // what is not sent, and the size of its body
 	intents   intents
 	revision  int64
 	epoch     uint32
@@ -97,6 +100,7 @@ func New(cfg Config) *Delivery {
 		holds:     map[*object]*hold{},
 		givenUp:   map[ref]struct{}{},
 		finished:  map[*object]*set{},
+		oversize:  map[*object]int{},
 		intents:   intents{},
 	}
 }

@@ -32,6 +32,7 @@ type center struct {
 	fail     func(store.Key) error
 	said     map[string]placement.Condition
 	events   []placement.Event
+	refused  map[store.Key]store.ReportError
 
 	reports  sync.Mutex // of progress: it is asked while a snapshot is read
 	progress map[string]map[store.Key]placement.Progress
@@ -42,14 +43,14 @@ type center struct {
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, patches: map[store.Key]int{}, revision: 100,
-		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{}}
+		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{}, refused: map[store.Key]store.ReportError{}}
 	c.confirm = func(target string, revision int64) { c.d.Confirmed(target, revision) }
 	c.d = c.newDelivery()
 	return c
 }
 
 func (c *center) newDelivery() *Delivery {
-	return New(Config{Incarnation: store.Incarnation{1}, API: c, Progress: c.reported, Condition: c.condition, Event: c.event,
+	return New(Config{Incarnation: store.Incarnation{1}, API: c, Progress: c.reported, Condition: c.condition, Event: c.event, Refuse: c.unsent,
 		Confirm: func(target string, revision int64) { c.confirm(target, revision) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
@@ -174,6 +175,15 @@ func (c *center) condition(k store.Key, n placement.Condition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said[k.String()+" "+n.Type] = n
+}
+
+// unsent is called while a write is applied, which has the lock already, or while a body is rendered again.
+func (c *center) unsent(k store.Key, why *store.ReportError) {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	if delete(c.refused, k); why != nil {
+		c.refused[k] = *why
+	}
 }
 
 func (c *center) event(e placement.Event) {

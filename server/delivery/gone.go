@@ -15,6 +15,7 @@ func (s *step) gone(k store.Key) {
 	touched := s.disconnect(o)
 	delete(d.holds, o)
 	delete(d.finished, o)
+	d.sized(o, 0)
 	s.bulkSettle(o)
 	delete(o.ns.space.crds, o)
 	for _, dep := range touched {

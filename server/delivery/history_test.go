@@ -154,7 +154,7 @@ func workloadOf(m map[string]any, names string) map[string]any {
 // still is a catalog whose decision writer does not run.
 func still() *Delivery {
 	return New(Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-		Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {},
+		Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 

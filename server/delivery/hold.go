@@ -189,7 +189,7 @@ func (d *Delivery) letGo(_ context.Context, r ref) error {
 		if breaks {
 			targets = d.sets.minus(mh.on, to)
 		}
-		asked = append(asked, question{key: m.key(), demand: m.demand(), targets: targets.list()})
+		asked = append(asked, question{key: m.key(), demand: m.demand(), targets: targets.list(), unsent: d.unsent(m)})
 	}
 	d.mu.Unlock()
 	var why string

@@ -150,6 +150,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 		as = d.renderFor(w, now)
 	}
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	d.sized(o, len(as.body))
 	if h := d.holds[o]; h != nil && h.failed != "" && o.content != content {
 		s.retryHolds(func(other *hold) bool { return other.key == h.key })
 	}

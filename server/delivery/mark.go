@@ -75,6 +75,7 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 	}
 	changed := as.hash != o.hash
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	d.sized(o, len(as.body))
 	s := d.begin(0)
 	s.settle(o, changed)
 	s.finish()

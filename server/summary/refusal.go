@@ -59,23 +59,22 @@ func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
 // noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
 // the same as the annotation skerry.dev/refused has it.
 func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) string {
+	found := s.refusals(at, reports)
 	var lines []string
 	var news []placement.Event
 	reason := ""
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := map[string]string{}
-	for i, r := range reports {
-		if r == nil || r.Error == nil {
-			continue
+	for _, r := range found {
+		reason = r.reason
+		for _, t := range r.targets {
+			now[t] = r.line
 		}
-		line := at.Targets[i] + ": " + r.Error.Message
-		lines = append(lines, line)
-		reason = r.Error.Reason
-		now[at.Targets[i]] = line
-		if s.refused[at.Key][at.Targets[i]] != line {
+		lines = append(lines, r.line)
+		if !s.said(at.Key, r) {
 			news = append(news, placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
-				Reason: r.Error.Reason, Message: line})
+				Reason: r.reason, Message: r.line})
 		}
 	}
 	if delete(s.refused, at.Key); len(now) > 0 {
@@ -89,6 +88,35 @@ func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) st
 		return ""
 	}
 	return string(encode(store.ReportError{Reason: reason, Message: first(lines, 3)}))
+}
+
+// refusal is one line of what is refused of an object, and the targets that lack it therefore.
+type refusal struct {
+	reason, line string
+	targets      []string
+}
+
+// refusals are what targets refuse of an object, or else what the center does not send.
+func (s *Summary) refusals(at placement.Located, reports []*store.Report) (out []refusal) {
+	if why, ok := s.unsent.of(at.Key); ok {
+		return []refusal{{why.Reason, why.Message, at.Targets}}
+	}
+	for i, r := range reports {
+		if r != nil && r.Error != nil {
+			out = append(out, refusal{r.Error.Reason, at.Targets[i] + ": " + r.Error.Message, at.Targets[i : i+1]})
+		}
+	}
+	return out
+}
+
+// said reports whether people were told of a refusal already. s.mu must be held.
+func (s *Summary) said(k store.Key, r refusal) bool {
+	for _, t := range r.targets {
+		if s.refused[k][t] == r.line {
+			return true
+		}
+	}
+	return false
 }
 
 func first(lines []string, n int) string {

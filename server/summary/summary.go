@@ -57,6 +57,7 @@ type Summary struct {
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
 	marked  map[store.Key]refusalMark          // objects that say so in an annotation
 
+	unsent     unsent
 	happenings happenings
 }
 
@@ -75,6 +76,7 @@ func New(cfg Config) *Summary {
 		refused: map[store.Key]map[string]string{},
 		marked:  map[store.Key]refusalMark{},
 
+		unsent:     unsent{why: map[store.Key]store.ReportError{}},
 		happenings: newHappenings(),
 	}
 }

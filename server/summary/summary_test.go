@@ -241,3 +241,35 @@ func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {
 		t.Errorf("status %v after %d writes of the center", got, c.count())
 	}
 }
+
+func TestWhatTheCenterDoesNotSendIsSaidOnce(t *testing.T) {
+	c := newCenter(t)
+	cm := key("", "configmaps", "big")
+	c.place(cm, "v1", "ConfigMap", "a", "b")
+	c.place(web, "apps/v1", "Deployment", "a", "b")
+	why := &store.ReportError{Reason: "TooLarge", Message: "it is too large"}
+	for _, k := range []store.Key{cm, web} {
+		c.s.Refuse(k, why)
+		c.says("a", k, &store.Report{OriginUID: "uid-" + k.Name})
+	}
+	mark := func() string {
+		o, err := c.Get(t.Context(), cm, "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta, _ := o["metadata"].(map[string]any)
+		notes, _ := meta["annotations"].(map[string]any)
+		text, _ := notes[v1alpha1.AnnotationRefused].(string)
+		return text
+	}
+	c.eventually("the annotation", func() bool { return strings.Contains(mark(), "TooLarge") })
+	c.eventually("the condition", func() bool {
+		f := byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
+		return f["reason"] == "TooLarge" && f["message"] == "it is too large"
+	})
+	if a, b := c.s.Failed("a"), c.s.Failed("b"); a != 2 || b != 2 {
+		t.Errorf("counted %d and %d", a, b)
+	}
+	c.s.Refuse(cm, nil)
+	c.eventually("no annotation", func() bool { return mark() == "" })
+}
