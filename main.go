@@ -231,7 +231,7 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 func agentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
-		Flags: append(daemonFlags("agent"), text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
+		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -270,8 +270,9 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if share := c.Int("max-delete-share"); err == nil && (share < 1 || share > 100) {
 		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
 	}
-	return agent.Config{DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
-		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, err
+	allow, wrong := agent.AllowOf(c, admin.Usage)
+	return agent.Config{Allow: allow, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
+		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong)
 }
 
 // joinToken is the token of --token or --token-file, "" for none.

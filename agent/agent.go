@@ -55,6 +55,8 @@ type Config struct {
 	Intend func(store.Key)
 	// Below is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else; nil for a site.
 	Below func() (*tunnel.Below, <-chan struct{})
+	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has none: its own sites decide.
+	Allow tunnel.Allow
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
 	// 100 holds nothing.
 	MaxDeleteShare int
@@ -135,6 +137,7 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
+	permission *permission       // nil for a relay
 	scrape     *metrics.Listener // nil without MetricsListen
 }
 
@@ -197,6 +200,11 @@ func (a *agent) wire() (err error) {
 	if err != nil {
 		return err
 	}
+	if !a.Config.Relay {
+		if a.permission, err = openPermission(a); err != nil {
+			return err
+		}
+	}
 	a.observer = observe.New(observe.Config{
 		Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body,
 		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
@@ -212,6 +220,12 @@ func (a *agent) wire() (err error) {
 		Holds: a.brake.Holds, Deleting: a.deleting, Log: a.Log,
 		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
+	if a.permission != nil {
+		a.applier.Policy = a.permission.now
+		if a.permission.changed {
+			a.applier.Recheck()
+		}
+	}
 	a.figures = newFigures(a)
 	if a.MetricsListen != "" {
 		a.scrape, err = metrics.Listen(a.MetricsListen, a.Log)
@@ -293,7 +307,7 @@ func (a *agent) link() uplink.Config {
 	return uplink.Config{
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Welcomed: a.welcomed, Desired: marked{a.brake, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, Meter: a.figures.meter,
+		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
 	}
 }
 

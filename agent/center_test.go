@@ -50,13 +50,14 @@ type center struct {
 	feed     *store.Feed
 	bodies   map[store.Key]store.Entry
 	revision int64
+	with     furnished
 	held     chan delta.Held // nil: nobody asks
 	orders   *tunnel.Orders
 	shut     func() // ends the QUIC door
 }
 
 func newCenter(t testing.TB) *center {
-	c := &center{t: t, inbox: storetest.NewMemory(), bodies: map[store.Key]store.Entry{}, life: time.Hour}
+	c := &center{t: t, inbox: storetest.NewMemory(), bodies: map[store.Key]store.Entry{}, life: time.Hour, with: furnished{}}
 	c.inbox.AcceptNewIncarnation = true
 	c.key = newKey(t)
 	c.ca = c.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
@@ -251,6 +252,7 @@ func (c *center) forgetDeletions() {
 func (c *center) place(entries ...store.Entry) {
 	var changes []store.Change
 	c.mu.Lock()
+	entries = c.with.add(entries)
 	for _, e := range entries {
 		if e.Tombstone {
 			delete(c.bodies, e.Key)

@@ -31,8 +31,8 @@ func TestWhenAlreadyExists(t *testing.T) {
 		{"never from another space", `{"whenAlreadyExists":"TakeOver"}`, elsewhere, `from space "warehouse"`},
 		{"equal", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, equal, ""},
 		{"equal and more of their own", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, more, ""},
-		{"different", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, theirs, ".data.value"},
-		{"without the field", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, less, ".data"},
+		{"different", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, theirs, "that differs;"},
+		{"without the field", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, less, "that differs;"},
 		{"different where it is retained", `{"whenAlreadyExists":"TakeOverIfNoDiff","retainFields":["/data/value"]}`, theirs, ""},
 		{"equal, of another space", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, elsewhere, `from space "warehouse"`},
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 )
 
 func TestMain(m *testing.M) {
@@ -37,6 +39,29 @@ type site struct {
 	share    int  // MaxDeleteShare
 	late     bool // what is observed is begun after everything was applied
 	stop     func()
+	allow    *tunnel.Allow // what the site allows; nil for a target that holds the spaces apart itself, as a relay's does
+}
+
+// furnished are the namespaces that were desired, as a parent sends them before what is in them.
+type furnished map[store.Key]bool
+
+// add puts the Namespaces that are missing before entries.
+func (f furnished) add(entries []store.Entry) []store.Entry {
+	for _, e := range entries {
+		if e.Key.Resource == "namespaces" {
+			f[e.Key] = true
+		}
+	}
+	var missing []store.Entry
+	for _, e := range entries {
+		k := store.Key{Space: e.Key.Space, Resource: "namespaces", Name: e.Key.Namespace}
+		if k.Name == "" || f[k] || e.Tombstone {
+			continue
+		}
+		f[k] = true
+		missing = append(missing, of(k.Space, namespace(k.Name)))
+	}
+	return append(missing, entries...)
 }
 
 func newSite(t testing.TB) *site {
@@ -54,9 +79,16 @@ func (s *site) start(dir string) {
 	if os.Getenv("SKERRY_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	a, err := open(Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Log: log})
+	config := Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Log: log}
+	if s.allow != nil {
+		config.Allow = *s.allow
+	}
+	a, err := open(config)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if s.allow == nil {
+		a.applier.Policy = nil
 	}
 	s.agent = a
 	ctx, cancel := context.WithCancel(context.Background())
@@ -145,6 +177,14 @@ func liveAt(generation int64, group, plural, apiVersion, kind, namespace, name s
 		Key:  store.Key{Space: space, Group: group, Resource: plural, Namespace: namespace, Name: name},
 		Hash: store.HashBody(generation, body), Generation: generation, Body: body,
 	}
+}
+
+// of is an entry that comes from another space.
+func of(space string, e store.Entry) store.Entry {
+	e.Key.Space = space
+	e.Body = bytes.Replace(e.Body, []byte(`"skerry.dev/origin":"shop/"`), []byte(`"skerry.dev/origin":"`+space+`/"`), 1)
+	e.Hash = store.HashBody(e.Generation, e.Body)
+	return e
 }
 
 func namespace(name string) store.Entry {

@@ -36,6 +36,8 @@ type ChildConfig struct {
 	Renewal  *Renewal
 	// OnAccept carries out what an admin has confirmed; when it tells true, the session ends with ErrAgain. Nil ignores it.
 	OnAccept func(Accept) (again bool, err error)
+	// OnNarrow takes what the parent takes away of what the site allows, nil for nothing: with its welcome, and when it changes. It may be nil.
+	OnNarrow func(*Narrow)
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
 	// Probe asks the parent for a sign of life each time that something comes; nil never does.
@@ -187,6 +189,9 @@ func (c *child) read(ctx context.Context) error {
 			}
 			c.terms.Set(w.Link.up())
 			close(c.linked)
+			if !w.RenewOnly {
+				c.narrow(w.Narrow)
+			}
 			if c.OnWelcome != nil {
 				c.OnWelcome(w)
 			}
@@ -211,6 +216,12 @@ func (c *child) read(ctx context.Context) error {
 				return err
 			}
 			c.terms.Set(l.up())
+		case typeNarrow:
+			n, err := decode[*Narrow](payload)
+			if err != nil {
+				return err
+			}
+			c.narrow(n)
 		case typeAccept:
 			if err := c.accept(payload); err != nil {
 				return err

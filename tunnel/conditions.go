@@ -74,12 +74,14 @@ type Said struct {
 	Withheld *Withheld `json:"withheld,omitempty"`
 	// Below is nil for a site that is no relay.
 	Below *Below `json:"below,omitempty"`
+	// Policy is what the site allows; nil for a relay.
+	Policy *Allow `json:"policy,omitempty"`
 }
 
 // bounded returns what a parent takes of it, and how many conditions it drops.
 func (s Said) bounded() (Said, int) {
 	kept, dropped := bounded(s.Conditions)
-	return Said{kept, s.Withheld.bounded(), s.Below.bounded()}, dropped
+	return Said{kept, s.Withheld.bounded(), s.Below.bounded(), s.Policy.bounded()}, dropped
 }
 
 // Conditions is what a child says of itself: parts set it, sessions tell the parent all of it when they begin and whenever it changes.
@@ -93,6 +95,7 @@ type Conditions struct {
 	regressed error // why it is held
 	withheld  *Withheld
 	below     *Below
+	policy    *Allow
 }
 
 // Set says a condition; the last one of its type holds.
@@ -125,6 +128,16 @@ func (c *Conditions) Clear(kind string) {
 	}
 }
 
+// Permit says what the site allows.
+func (c *Conditions) Permit(a *Allow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !a.Equal(c.policy) {
+		c.policy = a
+		c.change(c.list)
+	}
+}
+
 // Get returns what is said of a type.
 func (c *Conditions) Get(kind string) (Condition, bool) {
 	c.mu.Lock()
@@ -143,7 +156,7 @@ func (c *Conditions) All() (Said, <-chan struct{}) {
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return Said{c.list, c.withheld, c.below}, c.wake
+	return Said{c.list, c.withheld, c.below, c.policy}, c.wake
 }
 
 func (c *Conditions) find(kind string) (int, bool) {

@@ -31,6 +31,7 @@ const (
 	typeAccept wire.Type = 39
 	typeBundle wire.Type = 40
 	typeLink   wire.Type = 41
+	typeNarrow wire.Type = 42
 	typeHolds  wire.Type = 44
 )
 
@@ -70,8 +71,9 @@ type Welcome struct {
 	Wake []byte `json:"wake,omitempty"`
 	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
-	// Link is filled in by ServeParent.
-	Link Link `json:"link,omitzero"`
+	// Link and Narrow are filled in by ServeParent.
+	Link   Link    `json:"link,omitzero"`
+	Narrow *Narrow `json:"narrow,omitempty"`
 }
 
 // certificate answers a request: a chain and what to trust, or why not.

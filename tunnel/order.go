@@ -127,6 +127,8 @@ func (p *parent) order() {
 		var next Order
 		if link := p.Use.Now(); link != p.told {
 			next, p.told = link, link
+		} else if narrow := p.Use.narrowed(); !narrow.Equal(p.narrowed) {
+			next, p.narrowed = narrow, narrow
 		} else if next = p.Orders.take(); next == nil {
 			return
 		}
@@ -134,5 +136,12 @@ func (p *parent) order() {
 			p.cancel(err)
 			return
 		}
+	}
+}
+
+// narrow hands on what the parent takes away.
+func (c *child) narrow(n *Narrow) {
+	if c.OnNarrow != nil {
+		c.OnNarrow(n)
 	}
 }

@@ -141,7 +141,8 @@ type parent struct {
 
 	ordering *work.Job
 	unwatch  func()
-	told     Link // how the child was told to use the link
+	told     Link    // how the child was told to use the link
+	narrowed *Narrow // what the child was told is taken away
 	hole     hole
 }
 
@@ -246,7 +247,8 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	var err error
 	p.admission, err = p.Admit(ctx, who, hello)
 	p.told = p.Use.Now()
-	p.admission.Welcome.Link = p.told
+	p.narrowed = p.Use.narrowed()
+	p.admission.Welcome.Link, p.admission.Welcome.Narrow = p.told, p.narrowed
 	return p.admission.Welcome, err
 }
 

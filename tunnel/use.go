@@ -35,8 +35,9 @@ type Use struct {
 
 	bell store.Bell
 
-	mu   sync.Mutex
-	link Link
+	mu     sync.Mutex
+	link   Link
+	narrow *Narrow
 }
 
 // NewUse returns the use of a session that begins.
@@ -56,6 +57,24 @@ func (u *Use) Set(l Link) {
 	if changed {
 		u.bell.Ring()
 	}
+}
+
+// SetNarrow changes what is taken away of what the child's site allows.
+func (u *Use) SetNarrow(n *Narrow) {
+	u.mu.Lock()
+	changed := !n.Equal(u.narrow)
+	u.narrow = n
+	u.mu.Unlock()
+	if changed {
+		u.bell.Ring()
+	}
+}
+
+// narrowed is what SetNarrow said.
+func (u *Use) narrowed() *Narrow {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.narrow
 }
 
 // Waiting is about how many bytes wait to cross, in both directions; the child's share is up to a ping's interval old.

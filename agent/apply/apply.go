@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -39,7 +40,7 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. All fields but Holds, Deleting and Took are required.
+// Config is what an Applier works with. All fields but Policy, Holds, Deleting and Took are required.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
@@ -47,6 +48,8 @@ type Config struct {
 	Reports   Reports
 	// Relay is true when the target is a center's own API: nothing runs there, so nothing is autoscaled there.
 	Relay bool
+	// Policy is what the site allows now; nil where the target has no admin whose word counts.
+	Policy func() *policy.Policy
 	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
@@ -63,6 +66,7 @@ type Applier struct {
 	drifts   drifts
 	contests contests
 	going    going
+	denials  denials
 	finished chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -90,6 +94,17 @@ func (a *Applier) Compared() <-chan struct{} { return a.unrecorded.done }
 
 // Retry tries everything again at once that waits for its time: the target answers again.
 func (a *Applier) Retry() { a.queue.kick(func(store.Key) bool { return true }) }
+
+// Recheck applies everything again: what the site allows has changed.
+func (a *Applier) Recheck() {
+	var all []store.Key
+	a.Inventory.Any(func(k store.Key, _ inventory.Record) bool {
+		all = append(all, k)
+		return false
+	})
+	a.Rewound(all)
+	a.Retry()
+}
 
 // Pending is how many keys are not yet as desired.
 func (a *Applier) Pending() int { return a.queue.len() }

@@ -42,6 +42,9 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 
 // drifted brings back what others changed, or says that they did.
 func (a *Applier) drifted(ctx context.Context, t *task) error {
+	if t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed() {
+		return a.keepDefinition(ctx, t) // another space's, or the site's: it is nobody's drift
+	}
 	if wait := a.contests.wait(t.Key); wait > 0 && t.policy.restores() {
 		return &laterError{wait}
 	}

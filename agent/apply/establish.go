@@ -37,7 +37,7 @@ func (a *Applier) established(ctx context.Context, t *task) error {
 		}
 	}
 	a.queue.kick(func(other store.Key) bool {
-		return other.Space == t.Key.Space && other.Resource+"."+other.Group == t.Key.Name
+		return other.Resource+"."+other.Group == t.Key.Name
 	})
 	return nil
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
@@ -66,6 +69,9 @@ func (a *Applier) sameView(one, other store.Key) bool {
 	return err == nil && x == y
 }
 
+// kindsAtOnce is how many kinds are listed at the same time: each list may wait 100 ms for the server's cache.
+const kindsAtOnce = 16
+
 // foreignInNamespace looks for objects that neither we nor the target's own controllers made.
 func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, namespace string) error {
 	resources, err := c.NamespacedResources(ctx)
@@ -73,22 +79,33 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, name
 		return fmt.Errorf("look for leftovers in namespace %s: %w", namespace, err)
 	}
 	left := &leftoverError{}
+	var mu sync.Mutex // held for left
+	lists, listing := errgroup.WithContext(ctx)
+	lists.SetLimit(kindsAtOnce)
 	for _, r := range resources {
 		if ownedByTarget(r) {
 			continue
 		}
-		listing := target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true}
-		_, err := c.List(ctx, listing, func(o *target.Object) error {
-			if made(r, o) {
-				return nil
+		lists.Go(func() error {
+			_, err := c.List(listing, target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true}, func(o *target.Object) error {
+				if made(r, o) {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
+				return left.enough()
+			})
+			if err != nil && !errors.Is(err, target.ErrNotServed) {
+				return fmt.Errorf("look for leftover %s in namespace %s: %w", r, namespace, err)
 			}
-			left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
-			return left.enough()
+			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, target.ErrNotServed) {
-			return fmt.Errorf("look for leftover %s in namespace %s: %w", r, namespace, err)
-		}
 	}
+	if err := lists.Wait(); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	slices.Sort(left.names)
 	return left.orNil()
 }
 
@@ -144,6 +161,8 @@ func made(r target.Resource, o *target.Object) bool {
 		return o.Metadata.Name == "default"
 	case r.Group == "" && r.Plural == "configmaps":
 		return o.Metadata.Name == "kube-root-ca.crt"
+	case r.Group == "" && r.Plural == "services":
+		return o.Metadata.Namespace == "default" && o.Metadata.Name == "kubernetes"
 	default:
 		return false
 	}

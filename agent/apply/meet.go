@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"skerry.dev/skerry/agent/target"
@@ -16,8 +15,8 @@ import (
 
 // takenError is returned when the name is taken on the target by an object that is not ours to change.
 type takenError struct {
-	space  string   // that delivered it; empty when nobody did
-	differ []string // fields, when it would have been taken over had they been equal
+	space   string // that delivered it; empty when nobody did
+	differs bool   // it would have been taken over had it been equal
 }
 
 // Error says whose the object is and how to go on.
@@ -26,9 +25,9 @@ func (t *takenError) Error() string {
 	case t.space != "":
 		return fmt.Sprintf("the target already has an object of this name that was delivered from space %q; "+
 			"delete it there, or choose another name or target", t.space)
-	case len(t.differ) > 0:
-		return "the target already has an object of this name that differs in " + strings.Join(t.differ, ", ") +
-			"; make it equal, or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
+	case t.differs:
+		return "the target already has an object of this name that differs; make it equal, " +
+			"or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
 	default:
 		return "the target already has an object of this name that was not delivered from here; remove it there, choose another name, " +
 			"or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
@@ -49,9 +48,14 @@ func (a *Applier) meet(ctx context.Context, t *task) error {
 		t.record.UID = found.Metadata.UID
 		return a.replace(ctx, t)
 	}
-	if !ours && t.Key.Class() == store.ClassNamespace {
+	switch class := t.Key.Class(); {
+	case class == store.ClassNamespace && a.sealed():
+		return a.claim(ctx, t, found)
+	case class == store.ClassNamespace && !ours:
 		a.note(t, found, false)
 		return nil
+	case class == store.ClassCRD && !ours && a.sealed() && !a.takesOverDefinition(t, found):
+		return a.meetDefinition(ctx, t, found)
 	}
 	if err := deleting(found); err != nil {
 		return err
@@ -89,11 +93,16 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if space := found.OriginSpace(); space != "" && space != t.Key.Space {
 		return &takenError{space: space}
 	}
+	if !t.policy.takesOver() && !t.policy.takesOverEqual() {
+		return &takenError{}
+	}
+	if a.sealed() {
+		if err := a.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
+			return err
+		}
+	}
 	if t.policy.takesOver() {
 		return nil
-	}
-	if !t.policy.takesOverEqual() {
-		return &takenError{}
 	}
 	body, err := a.leaving(ctx, t, found, whole)
 	if err != nil {
@@ -103,10 +112,15 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if err != nil {
 		return fmt.Errorf("compare with the object that is there: %w", err)
 	}
-	if differ := differences(bare(would), bare(whole), ""); len(differ) > 0 {
-		return &takenError{differ: differ[:min(len(differ), maxNamed)]}
+	if !reflect.DeepEqual(bare(would), bare(whole)) {
+		return &takenError{differs: true}
 	}
 	return nil
+}
+
+// takesOverDefinition reports whether a definition of the site's own is to be taken over, and may be.
+func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
+	return found.OriginSpace() == "" && t.policy.takesOver() && a.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
 }
 
 // maxNamed is how many fields a message names.
@@ -132,23 +146,6 @@ func bare(o map[string]any) map[string]any {
 		}
 	}
 	out["metadata"] = metadata
-	return out
-}
-
-// differences are the paths at which two objects differ.
-func differences(a, b map[string]any, path string) (out []string) {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		x, isMap := a[name].(map[string]any)
-		y, both := b[name].(map[string]any)
-		switch {
-		case isMap && both:
-			out = append(out, differences(x, y, path+"."+name)...)
-		case !reflect.DeepEqual(a[name], b[name]):
-			out = append(out, path+"."+name)
-		}
-	}
 	return out
 }
 

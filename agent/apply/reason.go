@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -41,6 +42,7 @@ func classify(err error) failure {
 	var fields *fieldConflict
 	var wrong *policyError
 	var awaited *deletingError
+	var site *policy.Refusal
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{base: slow, limit: slowLimit}
 	switch {
@@ -56,6 +58,13 @@ func classify(err error) failure {
 		return refusal.says("NotEmpty", err)
 	case errors.As(err, &taken):
 		return refusal.says("AlreadyExists", err)
+	case errors.As(err, &site) && site.Reason != policy.ReasonKind && site.Reason != policy.ReasonServiceAccount:
+		return refusal.says(site.Reason, err)
+	case errors.As(err, &site): // what it lacks may be on its way
+		passing.limit = slowLimit
+		return passing.says(site.Reason, err)
+	case errors.Is(err, errNoNamespace):
+		return passing.says("NamespaceMissing", err)
 	case errors.As(err, &fields):
 		return refusal.says("Conflict", err)
 	case errors.As(err, &wrong):

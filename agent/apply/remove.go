@@ -77,6 +77,8 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	switch {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
+	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.sealed():
+		return a.letGo(ctx, client, e, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
 	case how != store.RemoveOrphan && protected(e.Key):
@@ -87,6 +89,10 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 
 // carryOut deletes or releases the object of a record.
 func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, r inventory.Record, how store.Removal) error {
+	if heir, ok := a.heir(e.Key, r.UID); ok {
+		a.bequeath(heir)
+		return a.finish(ctx, e, "goes on as the definition of space "+heir.Space)
+	}
 	resource := target.Of(e.Key, r.APIVersion)
 	if gone, err := a.removeUnread(ctx, c, resource, e, r, how); gone || err != nil {
 		return err
@@ -105,6 +111,9 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 			return fmt.Errorf("release: %w", err)
 		}
 		return a.finish(ctx, e, "left on the target")
+	}
+	if live.Metadata.Annotations[target.AnnotationExisted] != "" {
+		return a.letGo(ctx, c, e, live.Metadata.UID)
 	}
 	if err := deleting(live); err != nil {
 		return err

@@ -16,10 +16,11 @@ import (
 type task struct {
 	store.Entry
 	head     target.Object
-	policy   policy
+	policy   syncPolicy
 	record   inventory.Record // the zero Record when there is none
 	client   *target.Client
 	resource target.Resource
+	existed  bool // a Namespace that was there before its space took it
 }
 
 // decode reads what an entry says.
@@ -28,7 +29,7 @@ func (t *task) decode() error {
 		return fmt.Errorf("decode desired object: %w", err)
 	}
 	t.resource = target.Of(t.Key, t.head.APIVersion)
-	p, err := policyOf(&t.head)
+	p, err := syncPolicyOf(&t.head)
 	if err != nil {
 		return &policyError{err}
 	}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -48,6 +49,10 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err == nil {
 		err = a.bring(ctx, t, same)
 	}
+	var refused *policy.Refusal
+	if e.Key.Class() == store.ClassNamespace && errors.As(err, &refused) {
+		a.denials.set(e.Key, refused)
+	}
 	if err != nil {
 		return &withOrigin{t.head.OriginUID(), err}
 	}
@@ -67,6 +72,10 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	}
 	if a.going.has(t.Key, t.record.UID) {
 		return a.comeBack(ctx, t)
+	}
+	t.existed = t.Key.Class() == store.ClassNamespace && t.record.UID != "" && !t.record.Created
+	if err := a.permit(ctx, t); err != nil {
+		return err
 	}
 	if same && t.record.UID != "" {
 		return a.drifted(ctx, t)
@@ -99,8 +108,10 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	switch {
 	case t.record.UID == "":
 		return a.create(ctx, t)
-	case t.Key.Class() == store.ClassNamespace && !t.record.Created:
+	case t.Key.Class() == store.ClassNamespace && !t.record.Created && !a.sealed():
 		return a.keepNamespace(ctx, t)
+	case t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed():
+		return a.keepDefinition(ctx, t)
 	case t.record.OriginUID != t.head.OriginUID() && runsOnce(t.Key):
 		return a.replace(ctx, t)
 	}
@@ -180,10 +191,13 @@ func (a *Applier) lose(t *task, why error) error {
 func (a *Applier) written(ctx context.Context, t *task, live *target.Object, created bool) error {
 	// gofail: var writtenBeforeRecord struct{}
 	a.note(t, live, created)
-	if t.Key.Class() == store.ClassCRD {
-		return a.established(ctx, t)
+	if t.Key.Class() != store.ClassCRD {
+		return nil
 	}
-	return nil
+	if created {
+		a.sharers(t.Key)
+	}
+	return a.established(ctx, t)
 }
 
 // note remembers and reports what the target holds now, and wakes what waited for it.
@@ -197,8 +211,12 @@ func (a *Applier) note(t *task, live *target.Object, created bool) {
 	a.Inventory.Put(t.Key, r)
 	a.drifts.close(t.Key)
 	a.Reports.Applied(t.Key, r, live)
-	if t.Key.Class() == store.ClassNamespace {
+	switch {
+	case t.Key.Class() == store.ClassNamespace:
+		a.denials.clear(t.Key)
 		a.queue.kick(func(k store.Key) bool { return k.Space == t.Key.Space && k.Namespace == t.Key.Name })
+	case t.Key.Group == "" && t.Key.Resource == "serviceaccounts":
+		a.queue.kick(func(k store.Key) bool { return k.Space == t.Key.Space && k.Namespace == t.Key.Namespace })
 	}
 }
 

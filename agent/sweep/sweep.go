@@ -129,12 +129,12 @@ func keyOf(r target.Resource, space string, o *target.Object) (store.Key, bool) 
 	return k, k.Validate() == nil
 }
 
-// record is what can be told of an object from its metadata. Only what an agent has made has its marks.
+// record is what can be told of an object from its metadata. A Namespace that was there says so.
 func record(r target.Served, o *target.Object) inventory.Record {
 	api := r.Version
 	if r.Group != "" {
 		api = r.Group + "/" + r.Version
 	}
 	return inventory.Record{UID: o.Metadata.UID, TargetGeneration: o.Metadata.Generation, ResourceVersion: o.Metadata.ResourceVersion,
-		Created: true, APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID()}
+		Created: o.Metadata.Annotations[target.AnnotationExisted] == "", APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID()}
 }

@@ -17,6 +17,8 @@ type Applying struct {
 	ResourceVersion string
 	// Yield leaves fields that belong to others to them: the answer is a conflict that names them. Otherwise they become ours.
 	Yield bool
+	// Unmarked leaves the label of the site out.
+	Unmarked bool
 }
 
 // neverGiven is a resourceVersion that no object ever has. An API server compares the one of an apply with that of the object that is
@@ -35,7 +37,11 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 	default:
 		condition["uid"] = on.UID
 	}
-	body, err := withMetadata(body, condition, c.site())
+	site := c.site()
+	if on.Unmarked {
+		site = ""
+	}
+	body, err := withMetadata(body, condition, site)
 	if err != nil {
 		return nil, false, err
 	}

@@ -18,6 +18,10 @@ const (
 	AnnotationSync = "skerry.dev/sync"
 	// AnnotationEnded stands on a Job or a Pod that has run to its end, as far as the parent knows.
 	AnnotationEnded = "skerry.dev/ended"
+	// AnnotationSpaceUID is the UID of the space that a Namespace belongs to.
+	AnnotationSpaceUID = "skerry.dev/space-uid"
+	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never deleted from here.
+	AnnotationExisted = "skerry.dev/existed"
 	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it writes, so that it can list what is its own.
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.

@@ -70,7 +70,7 @@ func New(t testing.TB) *Server {
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
 			{"", "v1", "secrets", "Secret", true}, {"", "v1", "services", "Service", true}, {"", "v1", "pods", "Pod", true}, {"", "v1", "events", "Event", true},
-			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true}, {"", "v1", "serviceaccounts", "ServiceAccount", true},
 			{"apps", "v1", "deployments", "Deployment", true}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},

@@ -51,6 +51,8 @@ type Config struct {
 	Clock *enroll.Clock
 	// OnAccept carries out what an admin has confirmed, see tunnel.ChildConfig.
 	OnAccept func(tunnel.Accept) (again bool, err error)
+	// OnNarrow takes what the parent takes away of what the site allows, see tunnel.ChildConfig.
+	OnNarrow func(*tunnel.Narrow)
 	// Conditions are what the site says of itself.
 	Conditions *tunnel.Conditions
 	// Meter counts what crosses; it may be nil.

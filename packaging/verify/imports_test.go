@@ -18,16 +18,15 @@ var layers = map[string][]string{
 
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions without I/O) and its queues, and the two that
 // the agent's halves stand on: the client of the target, and the record of what was applied there. Leaves import only leaves.
-var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customize", "server/queue", "agent/target", "agent/inventory"}
+var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customize", "server/queue", "agent/target", "agent/inventory", "agent/policy"}
 
 // banned are modules that a folder must not reach, directly or through others, and why.
-var banned = []struct{ folder, prefix, why string }{
+var banned = []ban{
 	{"store", "k8s.io/", "store is vocabulary and files; only store/kine serves Kubernetes' storage"},
 	{"tunnel", "k8s.io/", "the tunnel moves keys and bytes, it knows no kinds"},
 	{"agent", "k8s.io/apiserver", "an agent must fit a small board"},
 	{"agent", "k8s.io/kubernetes", "an agent must fit a small board"},
 	{"agent", "k8s.io/client-go/kubernetes", "generated clientsets cost megabytes; use the dynamic client"},
-	{"agent", "k8s.io/api/", "the agent handles every kind alike, without types"},
 	{"server/placement", "k8s.io/client-go", "placement is pure"},
 	{"server/customize", "k8s.io/client-go", "customize is pure"},
 	{"server/delivery", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
@@ -35,8 +34,20 @@ var banned = []struct{ folder, prefix, why string }{
 	{"server/door", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 }
 
+// notImported are modules that a folder must not import itself.
+var notImported = []ban{
+	{"agent", "k8s.io/api/", "the agent handles every kind alike, without types; agent/policy alone needs those of Pods, for upstream's checks"},
+}
+
+type ban struct{ folder, prefix, why string }
+
+// concerns reports whether a package lies in the folder of a ban.
+func (b ban) concerns(from string) bool {
+	return (from == b.folder || strings.HasPrefix(from, b.folder+"/")) && !slices.Contains(exempt, from)
+}
+
 // exempt are packages that a ban of their folder does not concern.
-var exempt = []string{"store/kine"}
+var exempt = []string{"store/kine", "agent/policy"}
 
 func TestImportRule(t *testing.T) {
 	eachPackage(t, func(t *testing.T, p pkg) {
@@ -79,14 +90,16 @@ func TestForbiddenCanFail(t *testing.T) {
 func TestBannedDependencies(t *testing.T) {
 	eachPackage(t, func(t *testing.T, p pkg) {
 		from := p.path()
-		for _, b := range banned {
-			if from != b.folder && !strings.HasPrefix(from, b.folder+"/") || slices.Contains(exempt, from) {
-				continue
-			}
-			for _, dep := range p.Deps {
-				if dep == b.prefix || strings.HasPrefix(dep, strings.TrimSuffix(b.prefix, "/")+"/") {
-					t.Errorf("%s reaches %s: %s", from, dep, b.why)
-					break
+		for _, rule := range []struct {
+			bans    []ban
+			reached []string
+		}{{banned, p.Deps}, {notImported, p.Imports}} {
+			for _, b := range rule.bans {
+				i := slices.IndexFunc(rule.reached, func(dep string) bool {
+					return dep == b.prefix || strings.HasPrefix(dep, strings.TrimSuffix(b.prefix, "/")+"/")
+				})
+				if b.concerns(from) && i >= 0 {
+					t.Errorf("%s reaches %s: %s", from, rule.reached[i], b.why)
 				}
 			}
 		}

@@ -7,14 +7,16 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 	"sigs.k8s.io/yaml"
 )
 
 // FromFile sets the flags that neither the command line nor the environment set from the YAML file of the flag "config": its keys are the
-// names of the command's other flags. A file at the flag's default path need not exist. What cannot be meant is ErrUsage and names the key:
-// an unknown key, a list for a flag that takes one value, a mapping or nothing for any flag.
+// names of the command's other flags, and of a mapping those of the flags that begin with its key. A file at the flag's default path need not exist. What cannot be meant is ErrUsage and names the key:
+// an unknown key, a list for a flag that takes one value, nothing for any flag.
 func FromFile(c *cli.Context) error {
 	path := c.String("config")
 	data, err := os.ReadFile(path)
@@ -27,7 +29,7 @@ func FromFile(c *cli.Context) error {
 	if err := yaml.UnmarshalStrict(data, &keys); err != nil {
 		return Usage("configuration %s: %s", path, err)
 	}
-	for key, value := range keys {
+	for key, value := range flat(keys, c.Command.Flags) {
 		i := slices.IndexFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == key })
 		if i < 0 || key == "config" {
 			return Usage("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key, c.Command.Name)
@@ -46,6 +48,36 @@ func FromFile(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// flat puts the keys of a mapping that is no flag behind its own: "allow: {takeOver: true}" is the flag allow-take-over.
+func flat(keys map[string]any, flags []cli.Flag) map[string]any {
+	out := map[string]any{}
+	for key, value := range keys {
+		below, ok := value.(map[string]any)
+		isGroup := slices.ContainsFunc(flags, func(f cli.Flag) bool { return strings.HasPrefix(f.Names()[0], key+"-") })
+		if !ok || !isGroup || slices.ContainsFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == key }) {
+			out[key] = value
+			continue
+		}
+		for name, v := range below {
+			out[key+"-"+kebab(name)] = v
+		}
+	}
+	return out
+}
+
+// kebab writes a camelCase key as a flag is written: loadBalancerClasses, externalIPs.
+func kebab(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		upper := unicode.IsUpper(r)
+		if upper && i > 0 && (!unicode.IsUpper(rune(name[i-1])) || i+1 < len(name) && unicode.IsLower(rune(name[i+1])) && name[i+1] != 's') {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // scalars are the texts that a key's value gives its flag.

@@ -15,7 +15,7 @@ import (
 func TestFromFile(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, args, cause string
-		listen            string
+		listen, group     string
 		advertise         []string
 	}{
 		"values":              {file: "listen: a:1\nadvertise: [x, z]\n", listen: "a:1", advertise: []string{"x", "z"}},
@@ -28,6 +28,8 @@ func TestFromFile(t *testing.T) {
 		"list for one":        {file: "listen: [a:1, b:2]\n", cause: "listen: takes one value"},
 		"mapping":             {file: "listen: {a: 1}\n", cause: "listen: takes plain text"},
 		"mapping in a list":   {file: "advertise: [{a: 1}]\n", cause: "advertise: takes plain text"},
+		"group of flags":      {file: "group: {externalIPs: [a, b], denyKinds: [c]}\n", listen: "default", group: "a b c"},
+		"unknown in a group":  {file: "group: {other: 1}\n", cause: `unknown key "group-other"`},
 		"nothing":             {file: "listen:\n", cause: "listen: has no value"},
 		"wrong type":          {file: "number: many\n", cause: "number"},
 		"twice":               {file: "listen: a\nlisten: b\n", cause: "already set"},
@@ -41,12 +43,14 @@ func TestFromFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			var listen string
-			var advertise []string
+			var advertise, group []string
 			app := &cli.App{Name: "skerry", Writer: io.Discard, ErrWriter: io.Discard, Commands: []*cli.Command{{Name: "center", Before: FromFile,
 				Flags: []cli.Flag{&cli.StringFlag{Name: "config"}, &cli.StringFlag{Name: "listen", Value: "default"},
-					&cli.StringSliceFlag{Name: "advertise"}, &cli.IntFlag{Name: "number"}},
+					&cli.StringSliceFlag{Name: "advertise"}, &cli.IntFlag{Name: "number"},
+					&cli.StringSliceFlag{Name: "group-external-ips"}, &cli.StringSliceFlag{Name: "group-deny-kinds"}},
 				Action: func(c *cli.Context) error {
 					listen, advertise = c.String("listen"), c.StringSlice("advertise")
+					group = slices.Concat(c.StringSlice("group-external-ips"), c.StringSlice("group-deny-kinds"))
 					return nil
 				}}}}
 			err := app.Run(append([]string{"skerry", "center", "--config", path}, strings.Fields(tc.args)...))
@@ -56,8 +60,8 @@ func TestFromFile(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || listen != tc.listen || !slices.Equal(advertise, tc.advertise) {
-				t.Fatalf("got %q %q %v, want %q %q", listen, advertise, err, tc.listen, tc.advertise)
+			if err != nil || listen != tc.listen || !slices.Equal(advertise, tc.advertise) || strings.Join(group, " ") != tc.group {
+				t.Fatalf("got %q %q %q %v, want %q %q %q", listen, advertise, group, err, tc.listen, tc.advertise, tc.group)
 			}
 		})
 	}

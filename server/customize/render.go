@@ -19,6 +19,8 @@ type Origin struct {
 	Placement string
 	// UID of the source object.
 	UID string
+	// SpaceUID is the UID of the space, for a Namespace.
+	SpaceUID string
 	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the object has from a parent.
 	Sync string
 }
@@ -91,6 +93,10 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID
+	delete(annotations, v1alpha1.AnnotationSpaceUID)
+	if o.SpaceUID != "" {
+		annotations[v1alpha1.AnnotationSpaceUID] = o.SpaceUID
+	}
 	if o.Sync != "" {
 		annotations[v1alpha1.AnnotationSync] = o.Sync
 	}

@@ -39,6 +39,7 @@ func (s *step) control(w store.Write) {
 func (s *step) spaceObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Name)
+	d.spaceUIDs.set(w.Key.Name, str(sub(w.Object, "metadata"), "uid"))
 	if w.Object == nil {
 		sp.known, sp.offered, sp.fallback = false, nil, placement.Wish{}
 		s.borrow(sp, nil)

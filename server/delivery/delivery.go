@@ -63,6 +63,8 @@ type Delivery struct {
 	status queue.Queue[store.Key]
 	doubts doubts
 
+	spaceUIDs *spaceUIDs
+
 	mu        sync.RWMutex
 	spaces    map[string]*space
 	kinds     map[[2]string]*kind
@@ -91,6 +93,7 @@ func New(cfg Config) *Delivery {
 		notes:     newQueue[store.Key](),
 		marks:     newQueue[store.Key](),
 		status:    newQueue[store.Key](),
+		spaceUIDs: newSpaceUIDs(),
 		spaces:    map[string]*space{},
 		kinds:     map[[2]string]*kind{},
 		kindNames: map[[2]string]*kind{},

@@ -136,7 +136,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	if now := str(meta, "uid"); now != uid {
 		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
 	}
-	b, err := customize.Render(obj, mark.origin(k.Space, uid))
+	b, err := customize.Render(obj, d.origin(k, mark, uid))
 	return b, customize.Number(meta["generation"]), err
 }
 

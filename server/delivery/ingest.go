@@ -19,12 +19,13 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 	d.epoch++
 	s := d.begin(revision)
 	s.bulk, s.first = true, first
-	leads := func(k store.Key) bool { return isControl(k) || k.Class() == store.ClassNamespace }
-	for w := range all.Objects(leads) {
-		s.take(w)
-	}
-	for w := range all.Objects(func(k store.Key) bool { return !leads(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never }) {
-		s.take(w)
+	isNamespace := func(k store.Key) bool { return k.Class() == store.ClassNamespace }
+	for _, part := range []func(store.Key) bool{isControl, isNamespace, func(k store.Key) bool {
+		return !isControl(k) && !isNamespace(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
+	}} {
+		for w := range all.Objects(part) {
+			s.take(w)
+		}
 	}
 	s.sweep()
 	d.eachObject(func(o *object) {
@@ -93,7 +94,7 @@ func (d *Delivery) render(w store.Write) rendering {
 
 func (d *Delivery) renderFor(w store.Write, m *mark) rendering {
 	meta := sub(w.Object, "metadata")
-	b, err := customize.Render(w.Object, m.origin(w.Key.Space, str(meta, "uid")))
+	b, err := customize.Render(w.Object, d.origin(w.Key, m, str(meta, "uid")))
 	if err != nil {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 		return rendering{}

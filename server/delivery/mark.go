@@ -20,6 +20,15 @@ func (m *mark) origin(space, uid string) customize.Origin {
 	return o
 }
 
+// origin is what is rendered into the body of an object.
+func (d *Delivery) origin(k store.Key, m *mark, uid string) customize.Origin {
+	o := m.origin(k.Space, uid)
+	if k.Class() == store.ClassNamespace {
+		o.SpaceUID = d.spaceUIDs.get(k.Space)
+	}
+	return o
+}
+
 // remark takes over what a Placement's policy says, as a new mark only when it says something else.
 func (b *rulebook) remark(p v1alpha1.SyncPolicy) {
 	sync := placement.SyncMark(p)

@@ -163,6 +163,9 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
+	if known, ok := d.targets.get(s.target); ok {
+		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
+	}
 	s.again = &delta.Recheck{Done: func() { d.checked(s) }}
 	log := d.cfg.Log.With("target", s.target)
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{

@@ -263,6 +263,9 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	unique(st, s, time.Now())
 	relate(st, is.said)
 	overlook(st, is.said)
+	if is.said != nil {
+		permits(st, is.said.Policy)
+	}
 	unkept(st, is.unkept)
 	st.Status.Held = is.holdsBack(st.Status.Held)
 	switch held := heldBack(st); {

@@ -203,6 +203,7 @@ func (d *Door) wrote(name string, written map[string]any) {
 			s.cancel(err)
 			return
 		}
+		s.use.SetNarrow(narrowOf(obj.Spec.Allow))
 		d.accepted(s)
 		s.stir()
 	}

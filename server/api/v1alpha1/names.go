@@ -23,6 +23,8 @@ const (
 	AnnotationTargets = "skerry.dev/targets"
 	// AnnotationOrigin stands on every delivered object: "<space>/<placement>", or "<space>/" where no Placement decided.
 	AnnotationOrigin = "skerry.dev/origin"
+	// AnnotationSpaceUID stands on every delivered Namespace: the UID of the Space that it belongs to.
+	AnnotationSpaceUID = "skerry.dev/space-uid"
 	// AnnotationOriginUID stands on every delivered object: the UID of the source object.
 	AnnotationOriginUID = "skerry.dev/origin-uid"
 	// AnnotationSync stands on delivered objects: the SyncPolicy of the Placement that decided, as JSON without what is the default.

@@ -42,6 +42,10 @@ type SyncTargetSpec struct {
 	// +kubebuilder:default=Keep
 	// +optional
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
+	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more: what the site allows stands in the agent's own
+	// configuration, and what results in status.policy.
+	// +optional
+	Allow *SyncTargetAllow `json:"allow,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.
 	// +optional
 	Link *Link `json:"link,omitempty"`
@@ -152,6 +156,9 @@ type SyncTargetStatus struct {
 	// Below is what a relay says of the sites below it, through any number of relays; the condition SubtreeHealthy says what to do.
 	// +optional
 	Below *SyncTargetBelow `json:"below,omitempty"`
+	// Policy is what spaces may do on the target's cluster, beyond the default: what its agent's configuration allows, less what spec.allow takes away.
+	// +optional
+	Policy *SyncTargetPolicy `json:"policy,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`

@@ -8,18 +8,18 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// policy is how one object is kept: what its Placement says, as it stands in the mark skerry.dev/sync of the delivered body. Values that
+// syncPolicy is how one object is kept: what its Placement says, as it stands in the mark skerry.dev/sync of the delivered body. Values that
 // this agent does not know come from a newer center, and are taken as the one that changes least.
-type policy struct {
+type syncPolicy struct {
 	WhenAlreadyExists    string   `json:"whenAlreadyExists,omitempty"`
 	WhenDrifted          string   `json:"whenDrifted,omitempty"`
 	WhenPlacementDeleted string   `json:"whenPlacementDeleted,omitempty"`
 	RetainFields         []string `json:"retainFields,omitempty"`
 }
 
-// policyOf reads the policy of a delivered object; the default where it says nothing.
-func policyOf(o *target.Object) (policy, error) {
-	p := policy{}
+// syncPolicyOf reads the policy of a delivered object; the default where it says nothing.
+func syncPolicyOf(o *target.Object) (syncPolicy, error) {
+	p := syncPolicy{}
 	text := o.Metadata.Annotations[target.AnnotationSync]
 	if text == "" {
 		return p, nil
@@ -30,10 +30,10 @@ func policyOf(o *target.Object) (policy, error) {
 	return p, nil
 }
 
-func (p policy) takesOver() bool      { return p.WhenAlreadyExists == "TakeOver" }
-func (p policy) takesOverEqual() bool { return p.WhenAlreadyExists == "TakeOverIfNoDiff" }
-func (p policy) restores() bool       { return p.WhenDrifted == "" || p.WhenDrifted == "Restore" }
-func (p policy) cleansWithPlace() bool {
+func (p syncPolicy) takesOver() bool      { return p.WhenAlreadyExists == "TakeOver" }
+func (p syncPolicy) takesOverEqual() bool { return p.WhenAlreadyExists == "TakeOverIfNoDiff" }
+func (p syncPolicy) restores() bool       { return p.WhenDrifted == "" || p.WhenDrifted == "Restore" }
+func (p syncPolicy) cleansWithPlace() bool {
 	return p.WhenPlacementDeleted == "" || p.WhenPlacementDeleted == "Clean"
 }
 
@@ -43,7 +43,7 @@ func removal(e store.Entry, was *target.Object) store.Removal {
 	if e.Removal != store.RemoveByPolicy {
 		return e.Removal
 	}
-	if p, err := policyOf(was); err != nil || !p.cleansWithPlace() {
+	if p, err := syncPolicyOf(was); err != nil || !p.cleansWithPlace() {
 		return store.RemoveOrphan
 	}
 	return store.RemoveDelete

@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/tunnel"
+)
+
+// allowLists and allowSwitches are the flags of what spaces may do, each with its field. In agent.yaml they stand under the key allow.
+var (
+	allowLists = []struct {
+		name, usage string
+		field       func(*tunnel.Allow) *[]string
+	}{
+		{"allow-namespaces", "namespaces of the cluster that spaces may use although they exist: NAMESPACE, or SPACE/NAMESPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Namespaces }},
+		{"allow-kinds", "further kinds that spaces may apply: RESOURCE.GROUP, such as priorityclasses.scheduling.k8s.io, *.cattle.io or *",
+			func(a *tunnel.Allow) *[]string { return &a.Kinds }},
+		{"allow-deny-kinds", "kinds that no space may apply: RESOURCE.GROUP", func(a *tunnel.Allow) *[]string { return &a.DenyKinds }},
+		{"allow-service-accounts", "ServiceAccounts of the cluster that workloads may name: NAMESPACE/NAME",
+			func(a *tunnel.Allow) *[]string { return &a.ServiceAccounts }},
+		{"allow-pod-security", "Pod Security level of all spaces, or SPACE=LEVEL of one: privileged, baseline (the default) or restricted",
+			func(a *tunnel.Allow) *[]string { return &a.PodSecurity }},
+		{"allow-load-balancer-classes", "values of spec.loadBalancerClass that Services may have", func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses }},
+	}
+	allowSwitches = []struct {
+		name, usage string
+		field       func(*tunnel.Allow) *bool
+	}{
+		{"allow-take-over", "let Placements take over objects that exist, but never Secrets", func(a *tunnel.Allow) *bool { return &a.TakeOver }},
+		{"allow-external-ips", "let Services have externalIPs", func(a *tunnel.Allow) *bool { return &a.ExternalIPs }},
+		{"allow-volume-names", "let claims name the volume that they want", func(a *tunnel.Allow) *bool { return &a.VolumeNames }},
+		{"allow-tokens", "let Pods and Secrets ask for tokens for the cluster's own API", func(a *tunnel.Allow) *bool { return &a.Tokens }},
+		{"allow-webhooks", "let definitions convert by a webhook at an address", func(a *tunnel.Allow) *bool { return &a.Webhooks }},
+	}
+)
+
+// AllowFlags are the flags of what spaces may do on this site's cluster beyond the default.
+func AllowFlags() (out []cli.Flag) {
+	env := func(name string) []string {
+		return []string{"SKERRY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))}
+	}
+	for _, f := range allowLists {
+		out = append(out, &cli.StringSliceFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+	}
+	for _, f := range allowSwitches {
+		out = append(out, &cli.BoolFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+	}
+	return out
+}
+
+// AllowOf reads the flags. A value that cannot be read is an error that usage makes.
+func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunnel.Allow, error) {
+	a := tunnel.Allow{}
+	for _, f := range allowLists {
+		*f.field(&a) = c.StringSlice(f.name)
+	}
+	for _, f := range allowSwitches {
+		*f.field(&a) = c.Bool(f.name)
+	}
+	if _, err := policy.Compile(a, nil); err != nil {
+		return a, usage("allow: %s", err)
+	}
+	return a, nil
+}

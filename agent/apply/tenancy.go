@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// denials are the Namespaces that the site refuses to their space, for the words of what is in them.
+type denials struct {
+	mu  sync.Mutex
+	why map[store.Key]*policy.Refusal
+}
+
+func (d *denials) set(k store.Key, why *policy.Refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.why == nil {
+		d.why = map[store.Key]*policy.Refusal{}
+	}
+	d.why[k] = why
+}
+
+func (d *denials) clear(k store.Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.why, k)
+}
+
+func (d *denials) get(k store.Key) *policy.Refusal {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.why[k]
+}
+
+// sealed reports whether this target has an admin whose word counts. A relay's spaces are apart from each other as they are.
+func (a *Applier) sealed() bool { return a.Policy != nil }
+
+// errNoNamespace is returned while the Namespace of an object is not its space's on the target yet.
+var errNoNamespace = errors.New("its Namespace is not there for this space yet")
+
+// permit returns why the site does not let an object be applied, nil when it does.
+func (a *Applier) permit(ctx context.Context, t *task) error {
+	if !a.sealed() {
+		return nil
+	}
+	p := a.Policy()
+	switch t.Key.Class() {
+	case store.ClassNamespace:
+		return a.ownNamespace(t, p)
+	case store.ClassCRD:
+		return a.permitDefinition(ctx, t, p)
+	case store.ClassOther:
+	}
+	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
+		return err
+	}
+	if t.Key.Namespace == "" {
+		return nil
+	}
+	space := namespaceKey(t.Key.Space, t.Key.Namespace)
+	if r, known := a.Inventory.Get(space); !known || r.UID == "" {
+		if why := a.denials.get(space); why != nil {
+			return why
+		}
+		return errNoNamespace
+	}
+	return p.Object(t.Key.Space, t.Key.Namespace, kindName(t.Key), t.Body, func(name string) bool {
+		r, known := a.Inventory.Get(store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name})
+		return known && r.UID != ""
+	})
+}
+
+func namespaceKey(space, name string) store.Key {
+	return store.Key{Space: space, Resource: "namespaces", Name: name}
+}
+
+func kindName(k store.Key) string {
+	if k.Group == "" {
+		return k.Resource
+	}
+	return k.Resource + "." + k.Group
+}
+
+// ownNamespace makes the body of a Namespace the one that is applied: with the site's Pod Security level, and of one that was there nothing
+// but the marks.
+func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
+	o, err := t.whole()
+	if err != nil {
+		return err
+	}
+	metadata, _ := o["metadata"].(map[string]any)
+	wished := t.head.Metadata.Labels
+	if t.existed {
+		wished = podSecurityOf(p, wished)
+		metadata = map[string]any{"name": t.Key.Name, "annotations": map[string]any{
+			target.AnnotationOrigin: t.head.Metadata.Annotations[target.AnnotationOrigin], target.AnnotationOriginUID: t.head.OriginUID(),
+			target.AnnotationSpaceUID: t.head.Metadata.Annotations[target.AnnotationSpaceUID], target.AnnotationExisted: "true",
+		}}
+		o["metadata"] = metadata
+	}
+	metadata["labels"] = p.Labels(t.Key.Space, wished)
+	t.Body, err = json.Marshal(o)
+	return err
+}
+
+// claim decides about a Namespace that is there and in no record: whose it is, and whether its space may have it.
+func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) error {
+	owner := policy.Space{Name: found.OriginSpace(), UID: found.Metadata.Annotations[target.AnnotationSpaceUID]}
+	is := policy.Existing{Name: t.Key.Name, Owner: owner}
+	if owner.Name == "" {
+		if err := a.inspect(ctx, t, &is); err != nil {
+			return err
+		}
+	}
+	want := policy.Space{Name: t.Key.Space, UID: t.head.Metadata.Annotations[target.AnnotationSpaceUID]}
+	if err := a.Policy().Namespace(want, is); err != nil {
+		return err
+	}
+	if err := deleting(found); err != nil {
+		return err
+	}
+	t.existed = owner.Name == "" || found.Metadata.Annotations[target.AnnotationExisted] != ""
+	if err := a.ownNamespace(t, a.Policy()); err != nil {
+		return err
+	}
+	live, _, err := t.put(ctx, t.Body, target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion})
+	if err != nil {
+		return err
+	}
+	if owner.Name == "" {
+		a.Log.Info("a namespace that was there is the space's from now on", "key", t.Key)
+	}
+	return a.written(ctx, t, live, !t.existed)
+}
+
+// inspect finds out whether anybody uses a namespace.
+func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) error {
+	var foreign *leftoverError
+	err := a.foreignInNamespace(ctx, t.client, t.Key.Name)
+	if err != nil && !errors.As(err, &foreign) {
+		return err
+	}
+	if foreign != nil {
+		is.Foreign = foreign.names
+	}
+	if is.Bound, err = t.client.BoundAccounts(ctx, t.Key.Name); err != nil {
+		return fmt.Errorf("look for rights of the ServiceAccounts in namespace %s: %w", t.Key.Name, err)
+	}
+	return nil
+}
+
+// letGo gives back a namespace that was there before: all that we had set on it is taken off.
+func (a *Applier) letGo(ctx context.Context, c *target.Client, e store.Entry, uid string) error {
+	if err := a.leftovers(ctx, c, e.Key); errors.Is(err, errOwnLeft) {
+		return err
+	}
+	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, e.Key.Name)
+	_, _, err := c.Apply(ctx, target.Resource{Version: "v1", Plural: "namespaces"}, "", e.Key.Name, body, target.Applying{UID: uid, Unmarked: true})
+	if err != nil && !isNotThere(err) {
+		return fmt.Errorf("give the namespace back: %w", err)
+	}
+	return a.finish(ctx, e, "given back")
+}

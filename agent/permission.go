@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/tunnel"
+)
+
+// Names in the file: what the parent takes away, and what was allowed when everything was last applied.
+const (
+	narrowName = "narrow"
+	policyName = "policy"
+)
+
+// permission is what the site allows: its own configuration, less what the parent has taken away of it. The latter is durable, so that it holds
+// when the parent is not there.
+type permission struct {
+	agent   *agent
+	current atomic.Pointer[policy.Policy]
+	changed bool // since the last run
+
+	mu     sync.Mutex // held while the parent's word is taken
+	narrow *tunnel.Narrow
+}
+
+// openPermission reads what the parent took away. A configuration that cannot be read is an error; a parent's word that cannot be is not obeyed.
+func openPermission(a *agent) (*permission, error) {
+	p := &permission{agent: a}
+	data, err := a.file.Meta(narrowName)
+	if err != nil {
+		return nil, fmt.Errorf("read what the parent does not allow: %w", err)
+	}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &p.narrow); err != nil {
+			a.Log.Warn("what the parent does not allow cannot be read; it says it again", "err", err)
+		}
+	}
+	compiled, err := policy.Compile(a.Allow, p.narrow)
+	if err != nil && p.narrow != nil {
+		a.Log.Warn("what the parent does not allow is not understood and not obeyed", "err", err)
+		compiled, err = policy.Compile(a.Allow, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configuration of what spaces may do here (allow): %w", err)
+	}
+	p.changed, err = p.set(compiled)
+	return p, err
+}
+
+// now is what the site allows.
+func (p *permission) now() *policy.Policy { return p.current.Load() }
+
+// set takes over a policy and tells whether it is another one than the last.
+func (p *permission) set(next *policy.Policy) (changed bool, err error) {
+	result := next.Result()
+	said, err := json.Marshal(result)
+	if err != nil {
+		return false, fmt.Errorf("encode what is allowed: %w", err)
+	}
+	before, err := p.agent.file.Meta(policyName)
+	if err != nil {
+		return false, fmt.Errorf("read what was allowed: %w", err)
+	}
+	p.current.Store(next)
+	p.agent.conditions.Permit(&result)
+	if bytes.Equal(before, said) {
+		return false, nil
+	}
+	if err := p.agent.file.SetMeta(policyName, said); err != nil {
+		p.agent.Log.Warn("what is allowed could not be written; everything is looked at again after a restart", "err", err)
+	}
+	return len(before) > 0, nil
+}
+
+// narrowed takes over what the parent takes away. Nothing that is applied is removed by it; what is not allowed any more is not changed
+// any more, and reported.
+func (a *agent) narrowed(n *tunnel.Narrow) {
+	p := a.permission
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n.Equal(p.narrow) {
+		return
+	}
+	next, err := policy.Compile(a.Allow, n)
+	if err != nil {
+		a.Log.Error("what the parent does not allow is not understood; what it said before holds", "err", err)
+		return
+	}
+	data, err := json.Marshal(n)
+	if err == nil {
+		err = a.file.SetMeta(narrowName, data)
+	}
+	if err != nil {
+		a.Log.Warn("what the parent does not allow could not be written; it says it again", "err", err)
+	}
+	p.narrow = n
+	if changed, err := p.set(next); err != nil {
+		a.Log.Error("what the site allows could not be compared", "err", err)
+	} else if changed {
+		a.Log.Info("the parent has changed what this site allows; everything is looked at again")
+		a.applier.Recheck()
+	}
+}

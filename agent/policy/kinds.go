@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless the site denies them.
+var workloads = map[string]bool{
+	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true, "configmaps": true, "secrets": true,
+	"persistentvolumeclaims": true, "serviceaccounts": true,
+	"deployments.apps": true, "statefulsets.apps": true, "daemonsets.apps": true, "replicasets.apps": true,
+	"jobs.batch": true, "cronjobs.batch": true,
+	"horizontalpodautoscalers.autoscaling": true, "poddisruptionbudgets.policy": true,
+	"ingresses.networking.k8s.io": true, "networkpolicies.networking.k8s.io": true,
+	"resourceclaims.resource.k8s.io": true, "resourceclaimtemplates.resource.k8s.io": true,
+}
+
+// always are the kinds that have rules of their own.
+var always = map[string]bool{"namespaces": true, "customresourcedefinitions.apiextensions.k8s.io": true}
+
+// Kind refuses a kind that the site does not allow. Defined says that its definition came from a space.
+func (p *Policy) Kind(group, resource string, defined bool) error {
+	name := kindName(group, resource)
+	switch {
+	case always[name]:
+		return nil
+	case matches(name, p.site.DenyKinds):
+		return refuse(ReasonKind, "", "", "the site denies %s (allow.denyKinds in the agent's configuration)", name)
+	case matches(name, p.parent.DenyKinds), p.parent.Kinds != nil && !matches(name, p.parent.Kinds):
+		return refuse(ReasonKind, "", "", "spec.allow of the SyncTarget does not allow %s; the center's admin can change that", name)
+	case workloads[name], defined, matches(name, p.site.Kinds):
+		return nil
+	}
+	return refuse(ReasonKind, "kinds", "["+name+"]", "%s acts on the cluster of the site, or belongs to it", name)
+}
+
+// kindName is RESOURCE.GROUP, or RESOURCE in the core group.
+func kindName(group, resource string) string {
+	if group == "" {
+		return resource
+	}
+	return resource + "." + group
+}
+
+// approval is the annotation of definitions in groups of Kubernetes that its reviewers have approved.
+const approval = "api-approved.kubernetes.io"
+
+// Definition refuses a CustomResourceDefinition by its group. Served says that the cluster serves the group by other
+// means than definitions that came from spaces.
+func (p *Policy) Definition(group string, annotations map[string]string, served bool) error {
+	if !ofKubernetes(group) {
+		return nil
+	}
+	approved := strings.HasPrefix(annotations[approval], "https://")
+	if approved && !served {
+		return nil
+	}
+	if !approved {
+		return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the definition has no annotation %s with the address of its review",
+			group, approval)
+	}
+	return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the cluster serves it itself", group)
+}
+
+// ofKubernetes reports whether the name of an API group is reserved for Kubernetes.
+func ofKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || group == "k8s.io" || group == "kubernetes.io" ||
+		strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, ".x-k8s.io") || strings.HasSuffix(group, ".kubernetes.io")
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+
+	psa "k8s.io/pod-security-admission/api"
+)
+
+// Space is who asks for a namespace: a space by its name and its UID at the parent.
+type Space struct{ Name, UID string }
+
+// Existing is what there is to know of a namespace that exists on the cluster.
+type Existing struct {
+	Name string
+	// Owner is the space that it belongs to by its marks; zero when it has none.
+	Owner Space
+	// Foreign are objects in it that Kubernetes does not make by itself, "resource/name"; some are enough.
+	Foreign []string
+	// Bound names a binding that gives rights to the namespace's ServiceAccounts, empty when there is none.
+	Bound string
+}
+
+// Namespace refuses a space the use of a namespace that exists.
+func (p *Policy) Namespace(s Space, n Existing) error {
+	switch {
+	case strings.HasPrefix(n.Name, "kube-"):
+		return refuse(ReasonNamespace, "", "", "namespaces named kube-* are the cluster's own")
+	case n.Owner == s:
+		return nil
+	case n.Owner.Name == s.Name && p.opened(s.Name, n.Name):
+		return nil
+	case n.Owner.Name == s.Name:
+		return refuse(ReasonTaken, "namespaces", "["+s.Name+"/"+n.Name+"]",
+			"namespace %q at the site belongs to an earlier space named %q, which was another one", n.Name, s.Name)
+	case n.Owner.Name != "":
+		return refuse(ReasonTaken, "", "", "namespace %q at the site belongs to space %q, and a namespace belongs to one space; "+
+			"choose another name, or place space %q elsewhere", n.Name, n.Owner.Name, s.Name)
+	case p.opened(s.Name, n.Name):
+		return nil
+	case n.Bound != "":
+		return refuse(ReasonNamespace, "namespaces", "["+n.Name+"]", "namespace %q exists at the site, and %s gives rights to its ServiceAccounts", n.Name, n.Bound)
+	case len(n.Foreign) > 0:
+		return refuse(ReasonNamespace, "namespaces", "["+n.Name+"]", "namespace %q exists at the site and is in use there", n.Name)
+	}
+	return nil
+}
+
+// opened reports whether the site has opened a namespace to a space.
+func (p *Policy) opened(space, namespace string) bool {
+	at := func(patterns []string) bool {
+		return matches(namespace, patterns) || matches(space+"/"+namespace, patterns)
+	}
+	return at(p.site.Namespaces) && (p.parent.Namespaces == nil || at(p.parent.Namespaces))
+}
+
+// Labels are the labels of a namespace with the site's Pod Security level in place of the space's wishes. A space may
+// ask for a stricter level than the site's.
+func (p *Policy) Labels(space string, wished map[string]string) map[string]string {
+	out := map[string]string{}
+	level := p.Level(space)
+	for name, value := range wished {
+		if name == psa.EnforceLevelLabel {
+			if asked, err := psa.ParseLevel(value); err == nil {
+				level = stricter(level, asked)
+			}
+		}
+		if !strings.HasPrefix(name, podSecurityPrefix) {
+			out[name] = value
+		}
+	}
+	out[psa.EnforceLevelLabel] = string(level)
+	return out
+}
+
+const podSecurityPrefix = "pod-security.kubernetes.io/"
+
+// Level is the Pod Security level of a space.
+func (p *Policy) Level(space string) psa.Level {
+	if level, ok := p.levels[space]; ok {
+		return level
+	}
+	return p.levels[""]
+}
+
+func stricter(a, b psa.Level) psa.Level {
+	if psa.CompareLevels(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// OfPodSecurity reports whether a label is one of Pod Security admission.
+func (p *Policy) OfPodSecurity(label string) bool { return strings.HasPrefix(label, podSecurityPrefix) }

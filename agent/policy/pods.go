@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	psa "k8s.io/pod-security-admission/api"
+	checks "k8s.io/pod-security-admission/policy"
+)
+
+// podSpec is what of a Pod is looked at.
+type podSpec = corev1.PodSpec
+
+// templates are where the kinds have their Pods: the path of an object with metadata and spec.
+var templates = map[string][]string{
+	"pods": {""}, "podtemplates": {"template"}, "replicationcontrollers": {"spec/template"},
+	"deployments.apps": {"spec/template"}, "statefulsets.apps": {"spec/template"}, "daemonsets.apps": {"spec/template"},
+	"replicasets.apps": {"spec/template"}, "jobs.batch": {"spec/template"}, "cronjobs.batch": {"spec/jobTemplate/spec/template"},
+}
+
+// evaluator has upstream's checks of the Pod Security Standards. It is made when the first Pod is looked at.
+var evaluator = sync.OnceValues(func() (checks.Evaluator, error) { return checks.NewEvaluator(checks.DefaultChecks(), nil) })
+
+// template checks the Pods that an object makes.
+func (p *Policy) template(space, namespace, at string, body []byte, names func(string) bool) error {
+	for _, field := range strings.FieldsFunc(at, func(r rune) bool { return r == '/' }) {
+		var level map[string]json.RawMessage
+		if json.Unmarshal(body, &level) != nil || level[field] == nil {
+			return nil
+		}
+		body = level[field]
+	}
+	var pod struct {
+		Metadata metav1.ObjectMeta
+		Spec     podSpec
+	}
+	if json.Unmarshal(body, &pod) != nil {
+		return nil
+	}
+	if err := p.checkAccount(&pod.Spec, namespace, names); err != nil {
+		return err
+	}
+	if err := p.checkTokens(&pod.Spec); err != nil {
+		return err
+	}
+	return p.checkSecurity(space, &pod.Metadata, &pod.Spec)
+}
+
+// checkSecurity holds Pods to the level of the space, in the words of the Pod Security Standards.
+func (p *Policy) checkSecurity(space string, meta *metav1.ObjectMeta, spec *podSpec) error {
+	level := p.Level(space)
+	if level == psa.LevelPrivileged {
+		return nil
+	}
+	e, err := evaluator()
+	if err != nil {
+		return err
+	}
+	result := checks.AggregateCheckResults(e.EvaluatePod(psa.LevelVersion{Level: level, Version: psa.LatestVersion()}, meta, spec))
+	if result.Allowed {
+		return nil
+	}
+	return refuse(ReasonPodSecurity, "podSecurity", "["+space+"=privileged]", "the Pods do not keep to the site's Pod Security level %q: %s",
+		level, result.ForbiddenDetail())
+}

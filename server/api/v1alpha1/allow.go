@@ -1,0 +1,82 @@
+package v1alpha1
+
+// PodSecurityLevel is a level of the Pod Security Standards.
+//
+// +kubebuilder:validation:Enum=privileged;baseline;restricted
+type PodSecurityLevel string
+
+// SyncTargetAllow takes away of what a site allows. A list that is given names all that is left of what the site allows; one that is absent takes
+// nothing away. '*' stands for any part of a name.
+type SyncTargetAllow struct {
+	// Namespaces that exist on the cluster and may be used: NAMESPACE or SPACE/NAMESPACE.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=127
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Kinds that may be applied, RESOURCE or RESOURCE.GROUP; those that every site allows are no exception.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	Kinds []string `json:"kinds,omitempty"`
+	// DenyKinds are kinds that may not be applied.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	DenyKinds []string `json:"denyKinds,omitempty"`
+	// ServiceAccounts of the cluster that workloads may name: NAMESPACE/NAME.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
+	// LoadBalancerClasses that Services may name.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	// +optional
+	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// PodSecurity is the weakest level that is left to any space.
+	// +optional
+	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
+	// TakeOver, ExternalIPs, VolumeNames, Tokens and Webhooks are taken away when they are false.
+	// +optional
+	TakeOver *bool `json:"takeOver,omitempty"`
+	// +optional
+	ExternalIPs *bool `json:"externalIPs,omitempty"`
+	// +optional
+	VolumeNames *bool `json:"volumeNames,omitempty"`
+	// +optional
+	Tokens *bool `json:"tokens,omitempty"`
+	// +optional
+	Webhooks *bool `json:"webhooks,omitempty"`
+}
+
+// SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
+type SyncTargetPolicy struct {
+	// Namespaces that exist on the cluster and may be used.
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Kinds beyond the default.
+	// +optional
+	Kinds []string `json:"kinds,omitempty"`
+	// DenyKinds are refused.
+	// +optional
+	DenyKinds []string `json:"denyKinds,omitempty"`
+	// ServiceAccounts of the cluster that workloads may name.
+	// +optional
+	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
+	// LoadBalancerClasses that Services may name.
+	// +optional
+	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// PodSecurity has the level of all spaces, and SPACE=LEVEL where one has another.
+	// +optional
+	PodSecurity []string `json:"podSecurity,omitempty"`
+	// TakeOver lets objects that exist be taken over, Secrets excepted.
+	TakeOver bool `json:"takeOver,omitempty"`
+	// ExternalIPs lets Services have externalIPs.
+	ExternalIPs bool `json:"externalIPs,omitempty"`
+	// VolumeNames lets claims name their volume.
+	VolumeNames bool `json:"volumeNames,omitempty"`
+	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
+	Tokens bool `json:"tokens,omitempty"`
+	// Webhooks lets definitions convert by a webhook at an address.
+	Webhooks bool `json:"webhooks,omitempty"`
+}

@@ -1,0 +1,85 @@
+package tunnel
+
+import (
+	"reflect"
+	"slices"
+
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+// Allow is what spaces may do on a site's cluster beyond the default of package agent/policy. The zero
+// value is the default. The site's own configuration is one, and so is what results from it.
+type Allow struct {
+	// Namespaces opens namespaces that exist on the cluster: NAMESPACE, or SPACE/NAMESPACE for one
+	// space. '*' stands for any part of a name.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Kinds are further kinds, RESOURCE or RESOURCE.GROUP: priorityclasses.scheduling.k8s.io, *.cattle.io, *.
+	Kinds []string `json:"kinds,omitempty"`
+	// DenyKinds are kinds that are refused, of the default ones, too.
+	DenyKinds []string `json:"denyKinds,omitempty"`
+	// ServiceAccounts of the cluster that workloads may name: NAMESPACE/NAME.
+	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
+	// PodSecurity are the Pod Security levels: LEVEL for all spaces, SPACE=LEVEL for one.
+	PodSecurity []string `json:"podSecurity,omitempty"`
+	// LoadBalancerClasses that Services may name.
+	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// TakeOver lets objects that exist be taken over, Secrets excepted.
+	TakeOver bool `json:"takeOver,omitempty"`
+	// ExternalIPs lets Services have externalIPs.
+	ExternalIPs bool `json:"externalIPs,omitempty"`
+	// VolumeNames lets claims name the volume that they want.
+	VolumeNames bool `json:"volumeNames,omitempty"`
+	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets hold them.
+	Tokens bool `json:"tokens,omitempty"`
+	// Webhooks lets definitions convert by a webhook at an address.
+	Webhooks bool `json:"webhooks,omitempty"`
+}
+
+// Equal reports whether two say the same.
+func (a *Allow) Equal(other *Allow) bool { return reflect.DeepEqual(a, other) }
+
+// Narrow is what a parent takes away of what a site allows. Nil leaves the site's word, and nothing in it
+// gives more than the site does.
+type Narrow struct {
+	// Namespaces, Kinds, ServiceAccounts and LoadBalancerClasses, when not nil, are the only ones. Kinds counts
+	// for the default kinds, too.
+	Namespaces          []string `json:"namespaces"`
+	Kinds               []string `json:"kinds"`
+	ServiceAccounts     []string `json:"serviceAccounts"`
+	LoadBalancerClasses []string `json:"loadBalancerClasses"`
+	// DenyKinds are refused in any case.
+	DenyKinds []string `json:"denyKinds,omitempty"`
+	// PodSecurity is the weakest level that is left; empty is the site's.
+	PodSecurity string `json:"podSecurity,omitempty"`
+	// TakeOver, ExternalIPs, VolumeNames, Tokens and Webhooks are taken away when they are false.
+	TakeOver    *bool `json:"takeOver,omitempty"`
+	ExternalIPs *bool `json:"externalIPs,omitempty"`
+	VolumeNames *bool `json:"volumeNames,omitempty"`
+	Tokens      *bool `json:"tokens,omitempty"`
+	Webhooks    *bool `json:"webhooks,omitempty"`
+}
+
+func (*Narrow) frame() wire.Type { return typeNarrow }
+
+// Equal reports whether two say the same.
+func (n *Narrow) Equal(other *Narrow) bool { return reflect.DeepEqual(n, other) }
+
+// What a parent takes of what a child says that it allows.
+const (
+	maxAllowed     = 64
+	maxAllowedText = 253
+)
+
+// bounded returns what a parent takes of it.
+func (a *Allow) bounded() *Allow {
+	if a == nil {
+		return nil
+	}
+	out := *a
+	for _, list := range []*[]string{&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses} {
+		kept := slices.Clone(*list)
+		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })
+		*list = kept[:min(len(kept), maxAllowed)]
+	}
+	return &out
+}
