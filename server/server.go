@@ -171,7 +171,9 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.inboxes.Close)
 	s.summary = summary.New(summary.Config{
-		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Log: s.cfg.Log.With("part", "summary"),
+		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner,
+		Outage: func(target string) (placement.Outage, bool) { return s.door.Outage(target) }, Placed: s.delivery.Placed,
+		Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.garbage = garbage.New(garbage.Config{API: writer, Log: s.cfg.Log.With("part", "garbage")})
 	s.furnish = furnish.New(furnish.Config{API: newWriter(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
@@ -184,7 +186,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Unkept: s.inboxes.Unkept, Forget: s.inboxes.Forget,
-		Confirmed: s.delivery.Confirmed, Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
+		Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.inboxes.crowded = s.door.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -197,7 +199,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, AuditPolicyFile: s.cfg.AuditPolicyFile, AuditLogPath: s.cfg.AuditLogPath,
-		Used:        s.furnish.Use,
+		Used: s.furnish.Use, Stale: s.stale,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: map[string]func() error{"center": s.checkReady},
@@ -283,6 +285,20 @@ func (s *Server) Run(ctx context.Context) (err error) {
 func (s *Server) reported(target string, keys []store.Key) {
 	s.summary.Reported(target, keys)
 	s.delivery.Reported(target, keys)
+}
+
+// stale says to who reads an object why what is shown of it is old; it is empty where it is not. At a replica that stands by nobody knows.
+func (s *Server) stale(k store.Key) string {
+	targets := []string(nil)
+	if at, ok := s.delivery.Located(k); ok {
+		targets = at.Targets
+	} else if target, ok := s.summary.MirrorOf(k); ok {
+		targets = []string{target}
+	}
+	if of := placement.OutagesOf(targets, s.door.Outage); !of.None() {
+		return of.Message()
+	}
+	return ""
 }
 
 // Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves

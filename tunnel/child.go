@@ -187,7 +187,7 @@ func (c *child) read(ctx context.Context) error {
 				c.TakeOver()
 				close(c.turn)
 			}
-			c.terms.Set(w.Link.up())
+			c.use(w.Link)
 			close(c.linked)
 			if !w.RenewOnly {
 				c.narrow(w.Narrow)
@@ -215,7 +215,7 @@ func (c *child) read(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			c.terms.Set(l.up())
+			c.use(l)
 		case typeNarrow:
 			n, err := decode[*Narrow](payload)
 			if err != nil {
@@ -322,4 +322,12 @@ func (c *child) report(ctx context.Context) error {
 	o.OnStalled = c.hole.suspect
 	o.Log, o.Meter, o.Purpose = c.Log, c.Meter, traffic.OfReport
 	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
+}
+
+// use takes over how the link is to be used.
+func (c *child) use(l Link) {
+	c.terms.Set(l.up())
+	if k, ok := c.conn.(keeper); ok {
+		k.KeepAlive(KeepAliveOf(l.Class))
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"skerry.dev/skerry/tunnel/delta"
 )
 
 // ALPN is the protocol name of the tunnel on QUIC and on TLS.
@@ -16,12 +18,20 @@ const ALPN = "skerry/1"
 
 // How long a child hears nothing of its parent before it asks for a sign of life.
 const (
-	// KeepAlive is that of a link that was in use lately: a child finds another way within ten seconds when one dies.
-	KeepAlive = 7 * time.Second
-	// IdleKeepAlive is that of any link, by its transport. It is less than what NAT tables and load balancers forget an idle connection
-	// after: 30 s of UDP is common.
+	// KeepAlive is that of a link of the classes lan and wan, and of any link that was in use lately: either side notices within ten seconds when a way dies.
+	KeepAlive = 6 * time.Second
+	// IdleKeepAlive is that of a metered link, and of any before the parent has said its class. It is less than what NAT tables and load balancers forget an
+	// idle connection after: 30 s of UDP is common.
 	IdleKeepAlive = 25 * time.Second
 )
+
+// KeepAliveOf is how long a child hears nothing over a link of a class before it asks for a sign of life.
+func KeepAliveOf(class delta.Class) time.Duration {
+	if class == delta.Metered {
+		return IdleKeepAlive
+	}
+	return KeepAlive
+}
 
 // Idle is how long nothing may come over a connection until it counts as dead, on both sides and over any transport.
 const Idle = 70 * time.Second
@@ -72,6 +82,9 @@ type Conn interface {
 
 // pinger is a Conn that can ask the other side for a sign of life. Others are written to: their transport acknowledges that.
 type pinger interface{ Ping() error }
+
+// keeper is a Conn that asks for signs of life by itself, after it has heard nothing for as long as KeepAlive says.
+type keeper interface{ KeepAlive(every time.Duration) }
 
 // Stats are byte counts of a Conn: payload of UDP datagrams for QUIC.
 type Stats struct {

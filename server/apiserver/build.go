@@ -93,7 +93,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, log: s.config.Log}
+	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"skerry.dev/skerry/store"
 )
 
 // dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
@@ -18,6 +21,7 @@ type dispatch struct {
 	profiles http.Handler
 	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
+	stale    func(key store.Key) string
 	log      *slog.Logger
 }
 
@@ -29,6 +33,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			return
 		}
 		d.furnish(r)
+		d.warnStale(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
 			r = r.WithContext(withApply(r.Context()))
 		}
@@ -80,6 +85,21 @@ func (d *dispatch) furnish(r *http.Request) {
 	}
 	if err := d.used(r.Context(), spaceOf(r.Context())); err != nil && r.Context().Err() == nil {
 		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", spaceOf(r.Context()), "err", err)
+	}
+}
+
+// warnStale warns who reads an object by its name when what is shown of it is old.
+func (d *dispatch) warnStale(r *http.Request) {
+	info, ok := apirequest.RequestInfoFrom(r.Context())
+	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || isInner(r.Context()) {
+		return
+	}
+	k := store.Key{Space: spaceOf(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
+	if info.Resource == "namespaces" {
+		k.Namespace = "" // which a request's information has, too
+	}
+	if text := d.stale(k); text != "" {
+		warning.AddWarning(r.Context(), "", text)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -48,6 +49,9 @@ type Config struct {
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
 	// made (package furnish); nil makes none.
 	Used func(ctx context.Context, space string) error
+	// Stale says why what is shown of an object is old, from memory; it is empty where it is not. Who reads such an object by its name is warned. Nil warns
+	// nobody.
+	Stale func(key store.Key) string
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
 	Seats int
 	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.

@@ -90,6 +90,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationUndecided)
 	delete(annotations, v1alpha1.AnnotationLeft)
 	delete(annotations, v1alpha1.AnnotationRefused)
+	delete(annotations, v1alpha1.AnnotationUnreachable)
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID

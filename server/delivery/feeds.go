@@ -43,6 +43,18 @@ func (d *Delivery) EachFeed() iter.Seq[*store.Feed] {
 	}
 }
 
+// Placed lists what is placed on a target.
+func (d *Delivery) Placed(name string) (keys []store.Key) {
+	f := d.Feed(name)
+	if f == nil {
+		return nil
+	}
+	for _, e := range f.All() {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
 // Count is how many objects are placed on a target.
 func (d *Delivery) Count(name string) int {
 	if f := d.Feed(name); f != nil {

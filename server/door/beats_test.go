@@ -34,7 +34,7 @@ func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets
 	}
 	api.follow(door)
 	for _, name := range targets {
-		s := &session{target: name, conn: standingConn{target: name}, acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
+		s := &session{target: name, conn: standingConn{target: name}, heard: time.Now(), acked: feed.Head(), use: tunnel.NewUse(tunnel.Link{})}
 		s.watches(feed)
 		door.sessions[name] = s
 	}
@@ -118,7 +118,7 @@ func TestHeartbeatsLeaveTime(t *testing.T) {
 		for name, s := range door.current() {
 			door.leave(s, left)
 			time.Sleep(5 * glance)
-			if seen := api.status(t, name).LastSeen; seen == nil || !seen.Time.Equal(left.Truncate(time.Minute)) {
+			if seen := api.status(t, name).LastSeen; seen == nil || !seen.Time.Equal(left.Truncate(time.Second)) {
 				t.Errorf("%s was last seen %s, it left at %s", name, seen, left)
 			}
 			break

@@ -95,7 +95,7 @@ func troubles(name string, status *v1alpha1.SyncTargetStatus) (out tunnel.Below)
 }
 
 // overlook puts what a relay says of the sites below it into its status. While it has said nothing, what it said in an earlier session stays.
-func overlook(st *v1alpha1.SyncTarget, said *tunnel.Said) {
+func overlook(st *v1alpha1.SyncTarget, said *tunnel.Said, objects int) {
 	if said == nil {
 		return
 	}
@@ -111,6 +111,10 @@ func overlook(st *v1alpha1.SyncTarget, said *tunnel.Said) {
 		told.Targets, told.Connected = &targets, &connected
 		if absent := away(told, r); absent != "" {
 			reason, why = cmp.Or(reason, "SitesDisconnected"), append(why, absent)
+		}
+		if targets == 0 && objects > 0 {
+			reason, why = "NoSites", append(why, "objects are placed on this relay, and it has no sites: was its data lost? See what it holds with "+
+				"skerry status at the relay; a site comes back there with skerry token create and skerry agent join")
 		}
 	}
 	if below.Troubled > 0 || below.Reach != nil {

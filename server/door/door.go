@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,6 +60,8 @@ type Config struct {
 	Forget  func(target string)
 	// Confirmed is called when a target has confirmed, see Confirm. It must not wait, and may be nil where nobody asks.
 	Confirmed func(target string, revision int64)
+	// Outage is called when reports of a target begin to be old, and when they are current again; Door.Outage tells which. It must not wait, and may be nil.
+	Outage func(target string)
 	// Arrives is called for each connection that a session is to begin on. It may be nil.
 	Arrives func()
 	// Metrics is where the door registers what it counts; nil counts for nobody.
@@ -90,6 +93,8 @@ type Door struct {
 	shared   *delta.Shared
 	roll     *roll
 	gate     *bucket
+	outages  *outages
+	waited   atomic.Bool // this center has waited for the targets that were connected before it started
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -109,7 +114,7 @@ func New(cfg Config) *Door {
 		cfg.Metrics.MustRegister(meter)
 	}
 	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), outages: newOutages(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 }

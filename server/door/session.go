@@ -43,8 +43,9 @@ type session struct {
 	given    string          // the acceptance that was sent
 	holds    *tunnel.Holding // the credentials that the agent has; nil when it does not say
 	offered  offer
-	due      int64 // what the agent should have acknowledged by now
-	head     int64 // the feed's head at the last glance
+	heard    time.Time // when it was noticed the last time that something had come
+	due      int64     // what the agent should have acknowledged by now
+	head     int64     // the feed's head at the last glance
 	shown    standing
 	counted  tunnel.Stats // the bytes that usage has, and what they were for
 	purposes [traffic.Transport + 1]int64
@@ -52,8 +53,10 @@ type session struct {
 	// there were.
 	written time.Time
 	looks   uint
-	stirs   atomic.Bool // something has happened to it, so that it is looked at in the next glance
-	unwatch func()      // ends the watch of feed
+	// received is how many bytes had come then. It is of the goroutine of keepStatus, too.
+	received uint64
+	stirs    atomic.Bool // something has happened to it, so that it is looked at in the next glance
+	unwatch  func()      // ends the watch of feed
 }
 
 // watches has the session looked at whenever its feed changes, from now on.
@@ -161,7 +164,7 @@ const maxOrders = 8
 // serve begins the session of a connection, and calls done when nothing of it runs any more.
 func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
 	if known, ok := d.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/work"
 )
 
@@ -48,13 +50,12 @@ func (d *Door) keepStatus(ctx context.Context) {
 	defer absent.Stop()
 	look := time.NewTicker(glance)
 	defer look.Stop()
-	waited := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-absent.C:
-			waited = true
+			d.waited.Store(true)
 			d.targets.touch(d.targets.names()...)
 		case <-look.C:
 			d.look()
@@ -62,7 +63,7 @@ func (d *Door) keepStatus(ctx context.Context) {
 			if !work.Pause(ctx, settle) {
 				return
 			}
-			if !d.keepAll(ctx, d.targets.take(), waited, look.C) {
+			if !d.keepAll(ctx, d.targets.take(), look.C) {
 				return
 			}
 		}
@@ -71,10 +72,10 @@ func (d *Door) keepStatus(ctx context.Context) {
 
 // keepAll brings the statuses of targets up to date. When there are many, sites are coming back all at once, and a status takes several times the work of letting
 // a site in: so that it does not slow that down, and what changes meanwhile is written with the rest, there is a pause after each. It tells whether ctx still goes on.
-func (d *Door) keepAll(ctx context.Context, names []string, waited bool, look <-chan time.Time) bool {
+func (d *Door) keepAll(ctx context.Context, names []string, look <-chan time.Time) bool {
 	for _, name := range names {
 		began := time.Now()
-		d.keep(ctx, name, waited)
+		d.keep(ctx, name)
 		if len(names) > crowd && !work.Pause(ctx, min(crowdPause*time.Since(began), longestPause)) {
 			return false
 		}
@@ -88,8 +89,8 @@ func (d *Door) keepAll(ctx context.Context, names []string, waited bool, look <-
 }
 
 // keep brings one status up to date. What fails is left for the next look.
-func (d *Door) keep(ctx context.Context, name string, waited bool) {
-	err := d.writeStatus(ctx, name, waited)
+func (d *Door) keep(ctx context.Context, name string) {
+	err := d.writeStatus(ctx, name)
 	if err == nil {
 		err = d.keepFinalizer(ctx, name)
 	}
@@ -122,7 +123,10 @@ func (d *Door) look() {
 		}
 		s.stir()
 	}
-	d.beat(time.Now())
+	now := time.Now()
+	d.listen(now)
+	d.assess(now)
+	d.beat(now)
 	d.below.tick(time.Now())
 	d.touchOldest(stepped, steps)
 	d.targets.retry()
@@ -158,7 +162,7 @@ func (d *Door) current() map[string]*session {
 }
 
 // writeStatus brings the status of a SyncTarget up to date. Before the center has waited for its targets, an absent one is left as it is.
-func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error {
+func (d *Door) writeStatus(ctx context.Context, name string) error {
 	known, ok := d.targets.get(name)
 	if !ok {
 		return nil
@@ -174,6 +178,7 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	switch {
 	case s != nil:
 		pulse = present(st, s, d.stands(s), d.account(s, began))
+		d.quiet(st)
 	case isRevoked(known.object, known.key):
 		absent(st)
 		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets no session and no certificate; "+
@@ -181,9 +186,9 @@ func (d *Door) writeStatus(ctx context.Context, name string, waited bool) error 
 	default:
 		heard, left := d.disconnected(name)
 		if left {
-			seen(st, heard)
+			lastSeen(st, heard)
 		}
-		if left || waited || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
+		if left || d.waited.Load() || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
 			absent(st)
 		}
 	}
@@ -233,14 +238,33 @@ func (d *Door) disconnected(name string) (heard time.Time, left bool) {
 	return heard, left
 }
 
-// seen says when the target was last heard of, and tells whether that is news.
+// seen says to the minute when a connected target was heard, and reports whether that is news. A time that lies in the future, because a clock was set
+// back, is replaced.
 func seen(st *v1alpha1.SyncTarget, at time.Time) bool {
 	minute := metav1.NewTime(at.Truncate(time.Minute))
-	if last := st.Status.LastSeen; last != nil && !last.Before(&minute) {
+	if last := st.Status.LastSeen; last != nil && !last.Before(&minute) && !last.After(time.Now()) {
 		return false
 	}
 	st.Status.LastSeen = &minute
 	return true
+}
+
+// lastSeen says to the second when a target was last heard of that is not heard now.
+func lastSeen(st *v1alpha1.SyncTarget, at time.Time) {
+	if second := metav1.NewTime(at.Truncate(time.Second)); !second.Equal(st.Status.LastSeen) {
+		st.Status.LastSeen = &second
+	}
+}
+
+// quiet says of a connected target that its agent is not heard: the session ends after tunnel.Idle.
+func (d *Door) quiet(st *v1alpha1.SyncTarget) {
+	o, out := d.Outage(st.Name)
+	if !out || o.Reason != placement.OutageSilent {
+		return
+	}
+	lastSeen(st, o.Since)
+	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent, fmt.Sprintf("nothing has been heard of the agent since %s; "+
+		"without a sign of life the session ends after %s", o.Since.UTC().Format(time.RFC3339), tunnel.Idle))
 }
 
 // present says what there is to say of a connected target, but for what changes all the time: that is what pulse adds, where the status is written anyway.
@@ -262,7 +286,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
 	unique(st, s, time.Now())
 	relate(st, is.said)
-	overlook(st, is.said)
+	overlook(st, is.said, is.objects)
 	if is.said != nil {
 		permits(st, is.said.Policy)
 	}
@@ -279,7 +303,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	s.show(is)
 	return func() {
 		applied()
-		if seen(st, time.Now()) {
+		if seen(st, s.lastHeard()) {
 			status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
 		}
 	}

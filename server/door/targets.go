@@ -166,6 +166,7 @@ func (d *Door) Reset(_ int64, all store.Listing) {
 		}
 	}
 	d.asked(request)
+	d.assess(time.Now())
 	d.below.tick(time.Now())
 }
 
@@ -220,6 +221,7 @@ func (d *Door) removed(name string) {
 	delete(d.doubted, name)
 	s := d.sessions[name]
 	d.mu.Unlock()
+	d.assessOne(name, time.Now())
 	if s != nil {
 		s.cancel(tunnel.ErrRemoved)
 	}

@@ -3,6 +3,7 @@ package summary
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 
 	"skerry.dev/skerry/server/placement"
@@ -62,10 +63,15 @@ func mergeAll(k store.Key, reports []*store.Report) (map[string]any, error) {
 	return merged, nil
 }
 
-// add puts our conditions behind those of the targets.
+// add puts our conditions behind those of the targets. One that a relay says of itself, too, is replaced by ours.
 func add(list any, extra []condition) []any {
 	old, _ := list.([]any)
-	out := append([]any(nil), old...)
+	var out []any
+	for _, c := range old {
+		if m, _ := c.(map[string]any); !slices.ContainsFunc(extra, func(e condition) bool { return m["type"] == e.Type }) {
+			out = append(out, c)
+		}
+	}
 	for _, c := range extra {
 		out = append(out, c.json())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,12 +34,14 @@ type center struct {
 	reports  map[string]map[store.Key]store.Entry
 	placed   map[store.Key]placement.Located
 	desired  map[store.Key][]byte
+	outages  map[string]placement.Outage
 }
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
-		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}}
-	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}}
+	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner,
+		Outage: c.outage, Placed: c.placedOn, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
@@ -81,6 +84,35 @@ func (c *center) owner(space, namespace, group, kind, name string) (placement.Lo
 		}
 	}
 	return placement.Located{}, false
+}
+
+func (c *center) outage(target string) (placement.Outage, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.outages[target]
+	return o, ok
+}
+
+func (c *center) placedOn(target string) (keys []store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, l := range c.placed {
+		if slices.Contains(l.Targets, target) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// falls has a target fall silent, or come back.
+func (c *center) falls(target string, silent bool) {
+	c.mu.Lock()
+	delete(c.outages, target)
+	if silent {
+		c.outages[target] = placement.Outage{Since: time.Now().Truncate(time.Second), Reason: placement.OutageSilent}
+	}
+	c.mu.Unlock()
+	c.s.Outage(target)
 }
 
 // place stores an object that is on some targets.

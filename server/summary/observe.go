@@ -49,6 +49,8 @@ func (s *Summary) Apply(w store.Write) {
 		delete(s.refused, w.Key)
 		delete(s.extra, w.Key)
 		delete(s.marked, w.Key)
+		delete(s.untold, w.Key)
+		delete(s.worded, w.Key)
 		s.unmirror(w.Key)
 		s.wakeOwned(w.Key, "gone")
 		s.mu.Unlock()
@@ -95,7 +97,7 @@ func (s *Summary) see(w store.Write) {
 	}
 	now := statusOf(w.Object)
 	echo := w.Revision == n.revision && now == n.now
-	n.now, n.revision = now, w.Revision
+	n.now, n.revision, n.outage = now, w.Revision, saysUnreachable(w.Object)
 	n.seeFilled(w.Key, w.Object, echo)
 	s.shown[w.Key] = n
 	if !echo {
@@ -109,6 +111,8 @@ func (s *Summary) forget(k store.Key) {
 	defer s.mu.Unlock()
 	delete(s.refused, k)
 	delete(s.extra, k)
+	delete(s.untold, k)
+	delete(s.worded, k)
 }
 
 func noteOf(obj map[string]any) string {

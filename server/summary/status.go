@@ -22,6 +22,7 @@ type shown struct {
 	filled          uint64 // the filledSum of what it shows of that
 	revision        int64
 	theirs          bool // see theirStatus
+	outage          bool // it has the condition skerry.dev/Reachable
 }
 
 // is tells whether the object shows a status already.
@@ -56,7 +57,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if !ok {
 		s.pacing.forget(k)
 		s.forget(k)
-		return s.markRefused(ctx, k, "")
+		return s.markAs(ctx, k, mark{})
 	}
 	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
 		s.queue.AddAfter(k, rest)
@@ -77,11 +78,11 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	refusal := s.noteRefusals(at, reports)
+	says := mark{refused: s.noteRefusals(at, reports), unreachable: s.noteOutages(at)}
 	if takesConditions(k) && !theirs {
-		refusal = "" // a condition says it
+		says = mark{} // conditions say it
 	}
-	if err := s.markRefused(ctx, k, refusal); err != nil {
+	if err := s.markAs(ctx, k, says); err != nil {
 		return err
 	}
 	if theirs || at.Class != placement.Placed {
@@ -151,7 +152,7 @@ func (s *Summary) show(ctx context.Context, at placement.Located, subresource st
 	got, revision := statusOf(obj), revisionOf(obj)
 	s.learn(k, func(n *shown) {
 		if n.asked, n.got = want, got; revision >= n.revision {
-			n.now, n.revision = got, revision
+			n.now, n.revision, n.outage = got, revision, saysUnreachable(obj)
 		}
 		n.seeFilled(k, obj, true)
 	})

@@ -36,7 +36,10 @@ type Config struct {
 	// Located tells where an object is, and Owner the same for one that an owner reference names.
 	Located func(key store.Key) (placement.Located, bool)
 	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
-	Log     *slog.Logger
+	// Outage tells why the reports of a target are old; it is false while they are current. Placed lists what is placed on a target.
+	Outage func(target string) (placement.Outage, bool)
+	Placed func(target string) []store.Key
+	Log    *slog.Logger
 }
 
 // Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one goroutine at a time, everything else may
@@ -55,10 +58,14 @@ type Summary struct {
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
-	marked  map[store.Key]refusalMark          // objects that say so in an annotation
+	marked  map[store.Key]marked               // objects that say something in an annotation
+
+	untold map[store.Key]struct{}  // objects whose turn has come to say an outage
+	worded map[store.Key]time.Time // when the message of an outage was last changed
 
 	unsent     unsent
 	happenings happenings
+	outages    *outages
 }
 
 // New returns a Summary that does nothing before Run.
@@ -74,10 +81,13 @@ func New(cfg Config) *Summary {
 		owners:  map[store.Key]*owner{},
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
-		marked:  map[store.Key]refusalMark{},
+		marked:  map[store.Key]marked{},
+		untold:  map[store.Key]struct{}{},
+		worded:  map[store.Key]time.Time{},
 
 		unsent:     unsent{why: map[store.Key]store.ReportError{}},
 		happenings: newHappenings(),
+		outages:    newOutages(),
 	}
 }
 
@@ -95,6 +105,7 @@ func (s *Summary) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { s.events.run(ctx) })
+	running.Go(func() { s.tellOutages(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()

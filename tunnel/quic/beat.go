@@ -6,8 +6,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"skerry.dev/skerry/tunnel"
 )
 
 const (
@@ -17,11 +15,11 @@ const (
 	// answered before the agent gives the connection up.
 	answerTime = 600 * time.Millisecond
 	// mostDoublings is how often the number of signs of life doubles that go within QUIC before another is tried beside it, where such ones are not answered: up to 63,
-	// which is half an hour.
+	// which is half an hour over a metered link and six minutes over others.
 	mostDoublings = 6
 )
 
-// beat keeps a child's connection alive. When nothing has come for tunnel.IdleKeepAlive it asks for a sign of life beside QUIC; where that is not answered,
+// beat keeps a child's connection alive. When nothing has come for what tunnel.KeepAliveOf its class says it asks for a sign of life beside QUIC; where that is not answered,
 // because the parent has begun anew, is an older one, or something on the way passes only QUIC, it has the child send something within the connection.
 type beat struct {
 	wake    func(datagram []byte)
@@ -86,7 +84,7 @@ func (b *beat) run(c *conn) {
 			c.expire()
 			return
 		}
-		if quiet := tunnel.IdleKeepAlive - lookEvery; now.Sub(silence.heard) < quiet || now.Sub(asked) < quiet {
+		if quiet := c.keepAlive() - lookEvery; now.Sub(silence.heard) < quiet || now.Sub(asked) < quiet {
 			continue
 		}
 		asked = now

@@ -1,11 +1,13 @@
 package quic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
+	"time"
 
 	quicgo "github.com/quic-go/quic-go"
 
@@ -23,6 +25,7 @@ type conn struct {
 	peer   tunnel.Identity
 	secret secret
 	asks   chan struct{} // of a child's
+	every  atomic.Int64  // how many nanoseconds nothing comes before a child asks for a sign of life; 0 is tunnel.IdleKeepAlive
 	silent atomic.Bool   // it was ended because nothing came
 
 	// bytes of signs of life
@@ -65,6 +68,14 @@ func (c *conn) Stats() tunnel.Stats {
 // Asks tells when something must cross within the connection, because what crosses beside it was not answered, or shows that this side has moved. It is nil
 // at a parent. See tunnel.ServeChild.
 func (c *conn) Asks() <-chan struct{} { return c.asks }
+
+// KeepAlive has a child ask for a sign of life when it has heard nothing for so long.
+func (c *conn) KeepAlive(every time.Duration) { c.every.Store(int64(every)) }
+
+// keepAlive is how long that is.
+func (c *conn) keepAlive() time.Duration {
+	return cmp.Or(time.Duration(c.every.Load()), tunnel.IdleKeepAlive)
+}
 
 // ask has something cross within the connection.
 func (c *conn) ask() {

@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
@@ -29,6 +30,7 @@ type world struct {
 	doors   *quic.Listener
 	sockets []*simnet.SimConn // of the sites
 	served  sync.WaitGroup
+	class   delta.Class // of the links; one that is seldom heard tells the transport's own traffic from signs of life
 
 	simnet.PerfectRouter
 	mu     sync.Mutex
@@ -46,7 +48,7 @@ func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now)) // quic-go knows no time before its process began
 		ctx, cancel := context.WithCancel(t.Context())
-		w := &world{t: t, ctx: ctx, center: tunneltest.NewCenter(t), at: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
+		w := &world{class: delta.Metered, t: t, ctx: ctx, center: tunneltest.NewCenter(t), at: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
 			moved: map[string]*net.UDPAddr{}, behind: map[string]*net.UDPAddr{}}
 		network, link := &simnet.Simnet{Router: w}, simnet.NodeBiDiLinkSettings{Latency: time.Millisecond}
 		w.packet = network.NewEndpoint(w.at, link)
@@ -149,7 +151,7 @@ func (w *world) serve(child, parent tunnel.Conn) *link {
 	w.served.Go(func() {
 		l.left <- tunnel.ServeParent(w.ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 			return tunnel.Admission{Feed: l.desired.Feed, Inbox: storetest.NewMemory()}, nil
-		}})
+		}, Use: tunnel.NewUse(tunnel.Link{Class: w.class})})
 	})
 	return l
 }

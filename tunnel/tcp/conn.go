@@ -24,7 +24,7 @@ const (
 // backlog is how many times the streams that a child may have open wait to be accepted: those that came and went count, too.
 const backlog = 4
 
-// Times of a connection. A child asks whether its parent is still there when it has heard nothing for tunnel.IdleKeepAlive; a connection
+// Times of a connection. A child asks whether its parent is still there when it has heard nothing for as long as KeepAlive says; a connection
 // on which nothing comes for tunnel.Idle is dead, and so is one that takes nothing for writeTime.
 const (
 	writeTime  = 60 * time.Second
@@ -62,13 +62,14 @@ type conn struct {
 	heard    time.Time
 	pinged   time.Time
 	rtt      time.Duration
+	every    time.Duration // see KeepAlive
 	alive    *time.Timer
 }
 
 // newConn takes over a connection whose handshake is done.
 func newConn(t *tls.Conn, meter *Meter, peer tunnel.Identity, child bool, rtt time.Duration) *conn {
 	c := &conn{tls: t, meter: meter, peer: peer, child: child, done: make(chan struct{}), streams: map[uint32]*stream{}, room: make(chan struct{}),
-		credit: connectionWindow, window: connectionWindow, debts: map[uint32]int{}, heard: time.Now(), rtt: rtt}
+		credit: connectionWindow, window: connectionWindow, debts: map[uint32]int{}, heard: time.Now(), rtt: rtt, every: tunnel.IdleKeepAlive}
 	c.next, c.peers, c.accept = 2, 1, make(chan *stream, backlog*maxStreams)
 	if child {
 		c.next, c.peers, c.accept = 1, 2, make(chan *stream, maxStreamsOfParent)

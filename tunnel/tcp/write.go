@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"time"
-
-	"skerry.dev/skerry/tunnel"
 )
 
 // write sends one frame as one record.
@@ -82,6 +80,16 @@ func (c *conn) pay() {
 	}
 }
 
+// KeepAlive has a child ask for a sign of life when it has heard nothing for so long.
+func (c *conn) KeepAlive(every time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.every = every
+	if c.alive != nil && c.err == nil {
+		c.alive.Reset(every)
+	}
+}
+
 // keepAlive asks for a sign of life when there was none for a while, and comes back.
 func (c *conn) keepAlive() {
 	c.mu.Lock()
@@ -89,9 +97,9 @@ func (c *conn) keepAlive() {
 		c.mu.Unlock()
 		return
 	}
-	left := tunnel.IdleKeepAlive - time.Since(c.heard)
-	ask := left <= 0 && time.Since(c.pinged) >= tunnel.IdleKeepAlive
-	c.alive.Reset(max(left, tunnel.IdleKeepAlive/8))
+	left := c.every - time.Since(c.heard)
+	ask := left <= 0 && time.Since(c.pinged) >= c.every
+	c.alive.Reset(max(left, c.every/8))
 	c.mu.Unlock()
 	if ask {
 		_ = c.Ping()

@@ -51,6 +51,9 @@ const (
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it: reason and message as JSON. Only the center
 	// writes it; a relay's agent reports it to the parent.
 	AnnotationRefused = "skerry.dev/refused"
+	// AnnotationUnreachable stands on an object of a kind without conditions while one of its targets is not heard of, or its cluster does not answer:
+	// since when, as RFC 3339. Only the center writes it.
+	AnnotationUnreachable = "skerry.dev/unreachable-since"
 	// AnnotationAllocated stands on a Service or a claim: which of its fields hold what its target has chosen, an Allocated as JSON. What else they hold
 	// is the user's wish.
 	AnnotationAllocated = "skerry.dev/allocated"
@@ -76,7 +79,7 @@ const (
 // CenterMarks are the annotations that say what a center has decided about an object, and what became of it. Only it writes them, and another center
 // decides anew.
 func CenterMarks() []string {
-	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationUndecided, AnnotationLeft, AnnotationRefused, AnnotationAllocated, AnnotationNodePorts}
+	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationUndecided, AnnotationLeft, AnnotationRefused, AnnotationUnreachable, AnnotationAllocated, AnnotationNodePorts}
 }
 
 // Condition types that the center writes.
@@ -87,6 +90,8 @@ const (
 	ConditionDetaching   = "Detaching"
 	ConditionConnected   = "Connected"
 	ConditionSynced      = "Synced"
+	// ReasonSilent is the reason of Connected while the session is open and nothing is heard.
+	ReasonSilent = "Silent"
 	// ConditionUnique is False while two agents with the identity of a SyncTarget take turns.
 	ConditionUnique = "Unique"
 	// ConditionWithinBudget says whether the link of a SyncTarget has bytes left today.
@@ -109,4 +114,6 @@ const (
 	ConditionObjectSynced    = "skerry.dev/Synced"
 	ConditionObjectMoving    = "skerry.dev/Moving"
 	ConditionObjectScheduled = "skerry.dev/Scheduled"
+	// ConditionObjectReachable is False while a target of the object is not heard of, or its cluster does not answer: the status is old then, not wrong.
+	ConditionObjectReachable = "skerry.dev/Reachable"
 )
