@@ -81,6 +81,7 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 unit: ## unit tests of the packages that link Kubernetes, and of testenv
 	SKERRY_ISOLATION=thorough go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)
 	cd testenv && go test -p $(JOBS) ./...
+	cd testenv/wec && go test -p $(JOBS) ./inorder
 
 # The race detector needs cgo, and cgo a C compiler.
 .PHONY: c-compiler

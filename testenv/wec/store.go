@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k3s-io/kine/pkg/drivers"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/endpoint"
 	_ "modernc.org/sqlite" // the driver of makeOldTable, and kine's
+
+	"skerry.dev/skerry/testenv/wec/inorder"
 )
 
 // listenStore opens the store and serves it as etcd on the socket. The values
@@ -21,6 +24,7 @@ func listenStore(ctx context.Context, cfg *serverConfig) error {
 			return fmt.Errorf("prepare %s: %w", path, err)
 		}
 	}
+	inOrder()
 	_, err := endpoint.Listen(ctx, endpoint.Config{
 		Listener:            "unix://" + cfg.StoreSocket,
 		Endpoint:            cfg.Store,
@@ -37,6 +41,15 @@ func listenStore(ctx context.Context, cfg *serverConfig) error {
 		},
 	})
 	return err
+}
+
+// inOrder has kine's drivers make backends whose watches can be trusted.
+func inOrder() {
+	for _, scheme := range []string{"memory", "sqlite"} {
+		if driver, ok := drivers.Get(scheme); ok {
+			drivers.Register(scheme, inorder.Wrap(driver))
+		}
+	}
 }
 
 // makeOldTable makes the table that a kine of long ago had, with one row that
