@@ -140,8 +140,8 @@ func TestAVolumeIsNotLeftBehind(t *testing.T) {
 	if c.has("b", pvc) || c.annotation(nsKey("app")) != "a" {
 		t.Error("it moved all the same")
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.reports.Lock()
+	defer c.reports.Unlock()
 	if len(c.events) != 1 || !c.events[0].Warning {
 		t.Errorf("events: %+v", c.events)
 	}

@@ -186,9 +186,10 @@ func (c *center) unsent(k store.Key, why *store.ReportError) {
 	}
 }
 
+// event is called with and without the lock, as unsent is.
 func (c *center) event(e placement.Event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.reports.Lock()
+	defer c.reports.Unlock()
 	c.events = append(c.events, e)
 }
 

@@ -122,6 +122,7 @@ func (s *step) take(w store.Write) {
 // object takes an object that exists. Without a body it has not been rendered yet.
 func (s *step) object(w store.Write, k *kind, as rendering) {
 	d, r := s.d, readObject(w.Key, w.Object)
+	s.tellNoEffect(w, r)
 	if r.excluded {
 		s.gone(w.Key)
 		return

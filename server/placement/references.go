@@ -24,16 +24,28 @@ func HasClaimTemplates(obj map[string]any) bool {
 	return len(list) > 0
 }
 
+// podPaths are the kinds that run pods, and the fields below spec where the pods' spec is.
+var podPaths = map[string][]string{
+	"/pods":                   {},
+	"/replicationcontrollers": {"template", "spec"},
+	"apps/deployments":        {"template", "spec"},
+	"apps/statefulsets":       {"template", "spec"},
+	"apps/daemonsets":         {"template", "spec"},
+	"apps/replicasets":        {"template", "spec"},
+	"batch/jobs":              {"template", "spec"},
+	"batch/cronjobs":          {"jobTemplate", "spec", "template", "spec"},
+}
+
+// podSpec is the spec of a workload's pods, nil for other kinds.
 func podSpec(k store.Key, spec map[string]any) map[string]any {
-	switch k.Group + "/" + k.Resource {
-	case "/pods":
-		return spec
-	case "apps/deployments", "apps/statefulsets", "apps/daemonsets", "apps/replicasets", "batch/jobs", "/replicationcontrollers":
-		return child(child(spec, "template"), "spec")
-	case "batch/cronjobs":
-		return child(child(child(child(spec, "jobTemplate"), "spec"), "template"), "spec")
+	path, runs := podPaths[k.Group+"/"+k.Resource]
+	if !runs {
+		return nil
 	}
-	return nil
+	for _, field := range path {
+		spec = child(spec, field)
+	}
+	return spec
 }
 
 type refs struct {

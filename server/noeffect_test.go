@@ -1,0 +1,42 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// doesNothing: who applies what will do nothing is warned, and told what to do instead.
+func doesNothing(t *testing.T, c *center) {
+	ctx, told := t.Context(), &warnings{}
+	user := func(space string) *kubernetes.Clientset {
+		config := c.admin(space)
+		config.WarningHandlerWithContext = told
+		return clients(t, config)
+	}
+	warned := func(what, text string, err error) {
+		t.Helper()
+		if got := told.take(); err != nil || !strings.Contains(got, text) || (text == "") != (got == "") {
+			t.Errorf("%s: warned %q, %v", what, got, err)
+		}
+	}
+	d := deployment("i")
+	d.Name = "nothing"
+	_, err := user("team").AppsV1().Deployments("kube-system").Create(ctx, d, metav1.CreateOptions{})
+	warned("a workload in kube-system", "use a namespace of another name", err)
+	_, err = user("team").AppsV1().Deployments("default").Create(ctx, d, metav1.CreateOptions{})
+	warned("a workload", "", err)
+	_, err = user("root").AppsV1().Deployments("default").Create(ctx, d, metav1.CreateOptions{})
+	warned("a workload in root", "skerry space create", err)
+	_, err = clients(t, c.api.Loopback("root")).AppsV1().Deployments("kube-system").Create(ctx, d, metav1.CreateOptions{})
+	check(t, err)
+	b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "op"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "op", Namespace: "default"}}}
+	_, err = user("team").RbacV1().RoleBindings("default").Create(ctx, b, metav1.CreateOptions{})
+	warned("rights of a ServiceAccount", "the site's admin must grant them", err)
+	_, err = user("team").CoreV1().ConfigMaps("kube-system").Create(ctx, configMap("nothing", nil), metav1.CreateOptions{})
+	warned("a ConfigMap in kube-system", "", err)
+}

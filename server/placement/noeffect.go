@@ -1,0 +1,84 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// The reasons of what is accepted and does nothing.
+const (
+	// NeverPlaced objects are stored in their space and act nowhere.
+	NeverPlaced = "NeverPlaced"
+	// OnlyInSpace objects act in their space, where their user may well mean the sites.
+	OnlyInSpace = "OnlyInSpace"
+)
+
+// NoEffect tells people that an object is accepted and does not do what its like does in a cluster, and what
+// to do instead. Both texts are empty for all other objects.
+func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
+	if _, mirrored := child(child(obj, "metadata"), "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
+		return "", ""
+	}
+	if k.Group == "rbac.authorization.k8s.io" {
+		return noRights(k, obj)
+	}
+	namespace := k.Namespace
+	if k.Class() == store.ClassNamespace {
+		namespace = k.Name
+	}
+	switch {
+	case k.Space == v1alpha1.RootSpace && runsPods(k):
+		return NeverPlaced, "the root space places nothing: this is stored and runs nowhere; " +
+			"apply it in a space of its own (skerry space create NAME)"
+	case k.Space == v1alpha1.RootSpace:
+		return "", ""
+	case k.Resource == "secrets" && k.Group == "" && obj["type"] == "kubernetes.io/service-account-token":
+		return OnlyInSpace, "a token of this space's API is not sent to sites: " +
+			"pods use the token that their site gives them"
+	case strings.HasPrefix(namespace, "kube-") && acts(k):
+		return NeverPlaced, fmt.Sprintf("namespaces named kube-* are never placed: what is in %s is stored "+
+			"in the space and runs nowhere; use a namespace of another name", namespace)
+	}
+	return "", ""
+}
+
+// acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often only
+// notes of a tool that works in the space.
+func acts(k store.Key) bool {
+	if k.Group == "" && (k.Resource == "configmaps" || k.Resource == "secrets") {
+		return false
+	}
+	c := ClassOf(k.Group, k.Resource)
+	return c == Placed || k.Class() == store.ClassNamespace && !systemNamespace(k.Name)
+}
+
+// systemNamespace reports whether every space has this namespace.
+func systemNamespace(name string) bool {
+	return name == "kube-system" || name == "kube-public" || name == "kube-node-lease"
+}
+
+func runsPods(k store.Key) bool {
+	_, runs := podPaths[k.Group+"/"+k.Resource]
+	return runs
+}
+
+// noRights is NoEffect of RBAC: bindings of ServiceAccounts, whose pods talk to the API of their site.
+func noRights(k store.Key, obj map[string]any) (reason, message string) {
+	if k.Space == v1alpha1.RootSpace || k.Resource != "rolebindings" && k.Resource != "clusterrolebindings" {
+		return "", ""
+	}
+	account := ""
+	each(obj, "subjects", func(s map[string]any) {
+		if text(s, "kind") == "ServiceAccount" && account == "" && !strings.HasPrefix(text(s, "namespace"), "kube-") {
+			account = text(s, "namespace") + "/" + text(s, "name")
+		}
+	})
+	if account == "" {
+		return "", ""
+	}
+	return OnlyInSpace, fmt.Sprintf("ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
+		"site that they run on, where the site's admin must grant them", account)
+}

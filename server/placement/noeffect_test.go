@@ -1,0 +1,46 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+
+	"skerry.dev/skerry/store"
+)
+
+func TestNoEffect(t *testing.T) {
+	binding := func(kind, namespace string) map[string]any {
+		return map[string]any{"subjects": []any{map[string]any{"kind": kind, "namespace": namespace, "name": "op"}}}
+	}
+	const rbac = "rbac.authorization.k8s.io"
+	for _, c := range []struct {
+		key    store.Key
+		object map[string]any
+		reason string
+		says   string
+	}{
+		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-system", Name: "x"}, nil, NeverPlaced, "kube-system"},
+		{store.Key{Space: "shop", Group: "helm.cattle.io", Resource: "helmcharts", Namespace: "kube-system", Name: "x"}, nil, NeverPlaced, "another name"},
+		{store.Key{Space: "shop", Resource: "namespaces", Name: "kube-flannel"}, nil, NeverPlaced, "kube-flannel"},
+		{store.Key{Space: "shop", Resource: "namespaces", Name: "kube-system"}, nil, "", ""},
+		{store.Key{Space: "shop", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "shop", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "root", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, NeverPlaced, "skerry space create"},
+		{store.Key{Space: "root", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "shop", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "app/op"},
+		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "site's admin"},
+		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("User", ""), "", ""},
+		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "kube-system"), "", ""},
+		{store.Key{Space: "root", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), "", ""},
+		{store.Key{Space: "shop", Group: rbac, Resource: "roles", Namespace: "app", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "kubernetes.io/service-account-token"}, OnlyInSpace, "token"},
+		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "Opaque"}, "", ""},
+		{store.Key{Space: "shop", Resource: "pods", Namespace: "kube-system", Name: "x"},
+			map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}}}, "", ""},
+	} {
+		reason, message := NoEffect(c.key, c.object)
+		if reason != c.reason || !strings.Contains(message, c.says) || (message == "") != (c.reason == "") {
+			t.Errorf("%s: %q %q", c.key, reason, message)
+		}
+	}
+}
