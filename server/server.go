@@ -186,7 +186,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Unkept: s.inboxes.Unkept, Forget: s.inboxes.Forget,
-		Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
+		Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld, Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.inboxes.crowded = s.door.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -90,8 +90,8 @@ type Entry struct {
 	// Found is true for a key of a receiver's copy whose object was found on the target while its value is not known: it was lost. Hash
 	// is then like no other, so that a comparison asks the sender, and there is no Body.
 	Found bool
-	// Intended is true in a tombstone whose object is not lost: it goes on on another target, or its site is being emptied by its admin. How
-	// many of those come at once does not matter.
+	// Intended is true in a tombstone that is no mistake: its object goes on on another target, a user asked for its deletion by its name, or its
+	// site is being emptied by its admin. How many of those come at once does not matter.
 	Intended bool
 	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
 	// tombstones on their way; the tombstone in a receiver's copy may still have the value that it removed.

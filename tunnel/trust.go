@@ -1,9 +1,12 @@
 package tunnel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"skerry.dev/skerry/store"
 )
 
 // Withheld is what a child's brake holds back: deletions that are too many to be no mistake.
@@ -15,11 +18,21 @@ type Withheld struct {
 	UpTo int64 `json:"upTo"`
 	// First are the first of the objects, at most 10, as text.
 	First []string `json:"first,omitempty"`
+	// In are the namespaces in which most of them are, at most 10.
+	In []WithheldIn `json:"in,omitempty"`
+}
+
+// WithheldIn is how many deletions are held in one namespace of a space; what is in no namespace is counted under the empty one.
+type WithheldIn struct {
+	Space     string `json:"space"`
+	Namespace string `json:"namespace,omitempty"`
+	Deletions int    `json:"deletions"`
 }
 
 // What a parent takes of Withheld.
 const (
 	maxWithheldFirst = 10
+	maxWithheldIn    = 10
 	maxWithheldName  = 512
 )
 
@@ -33,6 +46,13 @@ func (w *Withheld) bounded() *Withheld {
 	for i, name := range out.First {
 		out.First[i] = strings.ToValidUTF8(name[:min(len(name), maxWithheldName)], "")
 	}
+	out.In = nil
+	for _, in := range w.In[:min(len(w.In), maxWithheldIn)] {
+		k := store.Key{Space: in.Space, Resource: "namespaces", Name: cmp.Or(in.Namespace, "default")}
+		if k.Validate() == nil && in.Deletions > 0 {
+			out.In = append(out.In, in)
+		}
+	}
 	return &out
 }
 
@@ -40,7 +60,7 @@ func (w *Withheld) equal(o *Withheld) bool {
 	if w == nil || o == nil {
 		return w == o
 	}
-	return w.Deletions == o.Deletions && w.Objects == o.Objects && w.UpTo == o.UpTo && slices.Equal(w.First, o.First)
+	return w.Deletions == o.Deletions && w.Objects == o.Objects && w.UpTo == o.UpTo && slices.Equal(w.First, o.First) && slices.Equal(w.In, o.In)
 }
 
 // Reasons of CenterTrusted=False.

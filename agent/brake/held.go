@@ -1,6 +1,7 @@
 package brake
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -52,12 +53,30 @@ func (b *Brake) say() {
 		b.cfg.Say(nil)
 		return
 	}
-	w := &tunnel.Withheld{Deletions: len(b.held), Objects: b.is.Objects}
+	w := &tunnel.Withheld{Deletions: len(b.held), Objects: max(b.is.Objects, b.Copy.Len()+len(b.held))}
+	in := map[tunnel.WithheldIn]int{}
 	for k, revision := range b.held {
+		in[tunnel.WithheldIn{Space: k.Space, Namespace: namespaceOf(k)}]++
 		w.UpTo = max(w.UpTo, revision)
 		w.First = append(w.First, k.String())
 	}
 	slices.SortFunc(w.First, strings.Compare)
 	w.First = slices.Clip(w.First[:min(len(w.First), named)])
+	for where, n := range in {
+		where.Deletions = n
+		w.In = append(w.In, where)
+	}
+	slices.SortFunc(w.In, func(x, y tunnel.WithheldIn) int {
+		return cmp.Or(cmp.Compare(y.Deletions, x.Deletions), strings.Compare(x.Space, y.Space), strings.Compare(x.Namespace, y.Namespace))
+	})
+	w.In = slices.Clip(w.In[:min(len(w.In), named)])
 	b.cfg.Say(w)
+}
+
+// namespaceOf is where people look for an object: a Namespace is counted in itself.
+func namespaceOf(k store.Key) string {
+	if k.Class() == store.ClassNamespace {
+		return k.Name
+	}
+	return k.Namespace
 }

@@ -157,7 +157,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
 	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, p.quotas)
+		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
 	return g, factory, nil
 }
 

@@ -29,6 +29,8 @@ func (s *step) control(w store.Write) {
 		s.syncTarget(w)
 	case "locations":
 		s.location(w)
+	case "deletions":
+		s.deletion(w)
 	case "placements":
 		if w.Key.Space != v1alpha1.RootSpace {
 			s.placementObject(w)

@@ -77,6 +77,7 @@ type Delivery struct {
 	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
 	oversize  map[*object]int  // what is not sent, and the size of its body
 	intents   intents
+	asked     askedFor
 	revision  int64
 	epoch     uint32
 }
@@ -105,6 +106,7 @@ func New(cfg Config) *Delivery {
 		finished:  map[*object]*set{},
 		oversize:  map[*object]int{},
 		intents:   intents{},
+		asked:     askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
 	}
 }
 

@@ -19,6 +19,8 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 	d.epoch++
 	s := d.begin(revision)
 	s.bulk, s.first = true, first
+	clear(d.asked.uids)
+	clear(d.asked.keys)
 	isNamespace := func(k store.Key) bool { return k.Class() == store.ClassNamespace }
 	for _, part := range []func(store.Key) bool{isControl, isNamespace, func(k store.Key) bool {
 		return !isControl(k) && !isNamespace(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
@@ -134,6 +136,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 		n = d.namespaceOf(d.spaceOf(w.Key.Space), w.Key.Namespace)
 		o = d.place(n, k, w.Key.Name)
 	}
+	d.asked.outlived(w.Key, r.uid)
 	labelled := !o.present || o.labels != r.labels
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
 	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)

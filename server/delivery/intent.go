@@ -39,10 +39,72 @@ func (d *Delivery) intended(k store.Key) bool {
 	return ok && time.Since(at) <= intentTime
 }
 
-// intends tells whether a target that is told to delete an object need not ask: the object is placed elsewhere, or the target is being emptied.
+// askedFor are deletions that users asked for by name, as the kube API recorded them: the UID of each object. A record ends by itself. The catalog's
+// lock is held.
+type askedFor struct {
+	uids map[store.Key]string
+	keys map[string]store.Key // the other way round, by the record's name
+}
+
+// deletion takes a record of a deletion that was asked for, or its end.
+func (s *step) deletion(w store.Write) {
+	a := &s.d.asked
+	if w.Object == nil {
+		if k, ok := a.keys[w.Key.Name]; ok {
+			delete(a.keys, w.Key.Name)
+			if a.uids[k] == w.Key.Name {
+				delete(a.uids, k)
+			}
+		}
+		return
+	}
+	var record struct {
+		Key store.Key `json:"key"`
+	}
+	if !s.d.decode(w, &record) || len(a.uids) >= maxIntents {
+		return
+	}
+	a.uids[record.Key], a.keys[w.Key.Name] = w.Key.Name, record.Key
+}
+
+// outlived drops the record of an object whose name another one has by now.
+func (a *askedFor) outlived(k store.Key, uid string) {
+	if was, ok := a.uids[k]; ok && was != uid {
+		delete(a.uids, k)
+		delete(a.keys, was)
+	}
+}
+
+// wasAsked reports whether a user has asked for the deletion of just this object, or of its Namespace.
+func (d *Delivery) wasAsked(o *object) bool {
+	if o.uid != "" && d.asked.uids[o.key()] == o.uid {
+		return true
+	}
+	n := o.ns.self
+	return n != nil && n.leaving && d.asked.uids[n.key()] == n.uid
+}
+
+// wasAskedKey is wasAsked for what the catalog does not have any more.
+func (d *Delivery) wasAskedKey(k store.Key) bool {
+	if _, ok := d.asked.uids[k]; ok {
+		return true
+	}
+	space := d.spaces[k.Space]
+	if k.Namespace == "" || space != nil && space.namespaces[k.Namespace] != nil && space.namespaces[k.Namespace].self != nil {
+		return false
+	}
+	_, ok := d.asked.uids[namespaceKey(k.Space, k.Namespace)]
+	return ok
+}
+
+// intends reports whether a target that is told to delete an object need not ask: the object is placed elsewhere, somebody asked for its deletion, or the
+// target is being emptied.
 func (d *Delivery) intends(t *target, k store.Key) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	o := d.find(k)
-	return t.emptied || o != nil && o.on.len() > 0
+	if o != nil && o.present {
+		return t.emptied || o.on.len() > 0 || o.leaving && d.wasAsked(o)
+	}
+	return t.emptied || o != nil && o.on.len() > 0 || d.wasAskedKey(k)
 }

@@ -58,3 +58,51 @@ func TestRemovedTargetIsEmptied(t *testing.T) {
 	}
 	c.eventually("the decision is revised", func() bool { return c.annotation(nsKey("app")) == "" })
 }
+
+// deletionAsked records that a user asked for the deletion of an object by its name, as the kube API does before the deletion.
+func (c *center) deletionAsked(k store.Key) {
+	c.mu.Lock()
+	uid := c.objects[k]["metadata"].(map[string]any)["uid"].(string)
+	c.mu.Unlock()
+	c.put(rootKey("deletions", uid), obj("skerry.dev/v1alpha1", "Deletion", meta(uid), "key", map[string]any{
+		"Space": k.Space, "Group": k.Group, "Resource": k.Resource, "Namespace": k.Namespace, "Name": k.Name}))
+}
+
+// What a user deletes by its name, or with a Namespace that he deletes by its name, is no mistake; what goes otherwise may be one. A restart forgets none of it,
+// and the word is for the very object that was named.
+func TestWhatIsDeletedByNameIsIntended(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	c.namespace("whole", map[string]any{v1alpha1.LabelTarget: "a"})
+	named, lost, inside := c.configMap("named"), c.configMap("lost"), key("", "configmaps", "inside")
+	inside.Namespace = "whole"
+	c.put(inside, obj("v1", "ConfigMap", map[string]any{"name": "inside", "namespace": "whole"}))
+	c.eventually("on a", func() bool { return c.has("a", named) && c.has("a", lost) && c.has("a", inside) })
+	c.deletionAsked(named)
+	c.put(named, nil)
+	c.put(lost, nil)
+	c.deletionAsked(nsKey("whole"))
+	c.change(nsKey("whole"), map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"})
+	c.put(inside, nil)
+	c.put(nsKey("whole"), nil)
+	want := map[store.Key]bool{named: true, inside: true, nsKey("whole"): true, lost: false}
+	for k, intended := range want {
+		if got := c.intended("a", k); got != intended {
+			t.Errorf("%s: intended %t, want %t", k, got, intended)
+		}
+	}
+	c.restart()
+	c.reset()
+	for k, intended := range want {
+		if got := c.d.Feed("a").Intended(k); got != intended {
+			t.Errorf("%s after a restart: intended %t, want %t", k, got, intended)
+		}
+	}
+	again := named
+	c.put(again, obj("v1", "ConfigMap", map[string]any{"name": "named", "namespace": "app", "uid": "another"}))
+	c.eventually("on a again", func() bool { return c.has("a", again) })
+	c.put(again, nil)
+	if c.intended("a", again) {
+		t.Error("an object that was made anew counts as named")
+	}
+}

@@ -33,7 +33,7 @@ func (s *step) leave(o *object, next *set) (kept bool) {
 		how, kept = store.RemoveOrphan, true
 		s.keep(o, left)
 	}
-	intended := next == nil && s.d.intended(o.key())
+	intended := next == nil && (s.d.intended(o.key()) || s.d.wasAsked(o))
 	for _, t := range left.list() {
 		s.d.doubts.drop(t, o.key())
 		as := how

@@ -20,6 +20,7 @@ func (s *session) say(said tunnel.Said, dropped int, log *slog.Logger) {
 	if dropped > 0 {
 		log.Warn("the target says of itself what it may not say; that is dropped", "conditions", dropped)
 	}
+	s.tellHeld(before, said.Withheld)
 	for _, c := range said.Conditions {
 		if c.Status == tunnel.False && (before == nil || !slices.Contains(before.Conditions, c)) {
 			log.Warn("the target reports a problem", "condition", c.Type, "reason", c.Reason, "message", c.Message)
@@ -45,7 +46,7 @@ func relate(st *v1alpha1.SyncTarget, said *tunnel.Said) {
 
 // heldBack returns the condition for which the target does not do what is placed on it, nil when there is none.
 func heldBack(st *v1alpha1.SyncTarget) *metav1.Condition {
-	for _, kind := range []string{v1alpha1.ConditionCenterTrusted, v1alpha1.ConditionTargetReachable} {
+	for _, kind := range []string{tunnel.CenterTrusted, tunnel.StoreHealthy, tunnel.TargetReachable} {
 		if c := apimeta.FindStatusCondition(st.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			return c
 		}

@@ -62,6 +62,8 @@ type Config struct {
 	Confirmed func(target string, revision int64)
 	// Outage is called when reports of a target begin to be old, and when they are current again; Door.Outage tells which. It must not wait, and may be nil.
 	Outage func(target string)
+	// Held is called when a target says that it holds deletions of a namespace, and when it is another number. It must not wait, and may be nil.
+	Held func(target string, in tunnel.WithheldIn)
 	// Arrives is called for each connection that a session is to begin on. It may be nil.
 	Arrives func()
 	// Metrics is where the door registers what it counts; nil counts for nobody.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -16,6 +17,18 @@ func (s *session) lose(h delta.Held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = &h
+}
+
+// tellHeld tells the spaces how many of their deletions the agent holds, when that is news.
+func (s *session) tellHeld(before *tunnel.Said, now *tunnel.Withheld) {
+	if s.onHeld == nil || now == nil {
+		return
+	}
+	for _, in := range now.In {
+		if before == nil || before.Withheld == nil || !slices.Contains(before.Withheld.In, in) {
+			s.onHeld(s.target, in)
+		}
+	}
 }
 
 // holdsBack is what the status says of what the agent holds; before is what it said. It stays while the agent's word is not complete: at the

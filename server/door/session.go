@@ -33,6 +33,7 @@ type session struct {
 	orders *tunnel.Orders
 	again  *delta.Recheck // of its reports
 	meter  *traffic.Meter
+	onHeld func(target string, in tunnel.WithheldIn)
 	rivals // set before anybody else sees the session
 
 	mu       sync.Mutex
@@ -166,6 +167,7 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		orders: tunnel.NewOrders(maxOrders), use: tunnel.NewUse(d.link(conn.Peer().Target, time.Now()))}
+	s.onHeld = d.cfg.Held
 	if known, ok := d.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
 	}
