@@ -18,8 +18,7 @@ const (
 	unreachableAfter = 5 * time.Second
 )
 
-// followTarget tells the parent while the target cannot be reached, and goes on at once with what waited when it can be again. It asks only while the
-// target does not answer.
+// followTarget tells the parent while the target cannot be reached, and goes on at once with what waited when it can be again.
 func (a *agent) followTarget(ctx context.Context) error {
 	for {
 		select {
@@ -52,7 +51,7 @@ func (a *agent) untilReached(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
-			a.probe(ctx)
+			a.identifyOnce(ctx)
 		case <-a.clients.Reach.Changed():
 		}
 		timer.Stop()
@@ -66,15 +65,4 @@ func (a *agent) untilReached(ctx context.Context) {
 	}
 	a.observer.Retry()
 	a.applier.Retry()
-}
-
-// probe asks the target something small. How it went is noted by the client.
-func (a *agent) probe(ctx context.Context) {
-	client, err := a.clients.For(target.RootSpace)
-	if err == nil {
-		_, err = client.Version(ctx)
-	}
-	if err != nil {
-		a.Log.Debug("the target does not answer", "err", err)
-	}
 }

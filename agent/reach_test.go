@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -46,5 +47,58 @@ func TestTargetThatDoesNotAnswer(t *testing.T) {
 	}
 	if _, ok := s.conditions.Get(tunnel.TargetReachable); ok {
 		t.Error("a short silence is told")
+	}
+}
+
+// What answers and does not serve the agent is not reachable, and the words say what is wrong with it.
+func TestTargetThatAnswersAndDoesNotServe(t *testing.T) {
+	for want, answer := range map[string]targettest.Refusal{
+		"Unauthorized":  {Code: 401, Reason: "Unauthorized", Message: "who are you?"},
+		"Forbidden":     {Code: 403, Reason: "Forbidden", Message: "namespaces is forbidden"},
+		"Overloaded":    {Code: 429, Reason: "TooManyRequests", Message: "too many requests"},
+		"InternalError": {Code: 500, Reason: "InternalError", Message: "etcdserver: no leader"},
+		"NotKubernetes": {Code: 200, Message: "<html>Welcome to the hotel</html>"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.desire(configMap("default", "a", "1"))
+			s.settled()
+			<-s.observer.Ready()
+			s.api.Instead(&answer)
+			began := time.Now()
+			said := func() bool { c, ok := s.conditions.Get(tunnel.TargetReachable); return ok && c.Reason == want }
+			eventually(t, "it is said", said)
+			if took := time.Since(began); took > identifyEvery+unreachableAfter+5*time.Second {
+				t.Errorf("it is said after %v", took)
+			}
+			for range 3 { // an answer to something else does not take it back
+				s.desire(configMap("default", "b", time.Now().String()))
+				time.Sleep(100 * time.Millisecond)
+				if !said() {
+					t.Fatal("it is taken back while nothing is served")
+				}
+			}
+			s.api.Instead(nil)
+			eventually(t, "it is taken back", func() bool { _, ok := s.conditions.Get(tunnel.TargetReachable); return !ok })
+			s.settled()
+		})
+	}
+}
+
+// A target that refuses one object, because a quota or a webhook there does, answers.
+func TestTargetThatRefusesAnObjectAnswers(t *testing.T) {
+	s := newSite(t)
+	s.api.Refuse(func(_, _, name string) *targettest.Refusal {
+		if name != "a" {
+			return nil
+		}
+		return &targettest.Refusal{Code: 403, Reason: "Forbidden", Message: "exceeded quota"}
+	})
+	s.desire(configMap("default", "a", "1"), configMap("default", "b", "1"))
+	eventually(t, "the other is there", func() bool { return s.exists(configMap("default", "b", "1")) })
+	time.Sleep(unreachableAfter + time.Second)
+	if c, ok := s.conditions.Get(tunnel.TargetReachable); ok {
+		t.Errorf("%+v", c)
 	}
 }

@@ -100,6 +100,7 @@ func (s *site) start(dir string) {
 	}
 	parts.Go(func() { ignore(a.observer.Run(ctx)) })
 	parts.Go(func() { ignore(a.followTarget(ctx)) })
+	parts.Go(func() { ignore(a.identify(ctx)) })
 	books, closeBooks := context.WithCancel(context.Background())
 	var ledger sync.WaitGroup
 	ledger.Go(func() { ignore(a.inventory.Run(books)) })

@@ -163,12 +163,13 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
+	began := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {
-		c.reach.sent(0, err)
+		c.reach.sent(began, 0, err)
 		return nil, fmt.Errorf("reach the target: %w", err)
 	}
-	c.reach.sent(resp.StatusCode, nil)
+	c.reach.sent(began, resp.StatusCode, nil)
 	return resp, nil
 }
 

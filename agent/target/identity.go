@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Identity is which cluster a target is, and how far its history has got.
@@ -16,8 +17,15 @@ type Identity struct {
 // errNoSystem is returned when the target has no Namespace kube-system.
 var errNoSystem = errors.New("the target has no Namespace kube-system")
 
-// Identify asks the target which cluster it is, in one small request.
+// Identify asks the target which cluster it is, in one small request. What it is answered counts for Reach.
 func (c *Client) Identify(ctx context.Context) (Identity, error) {
+	began := time.Now()
+	id, err := c.identify(ctx)
+	c.reach.identified(began, err)
+	return id, err
+}
+
+func (c *Client) identify(ctx context.Context) (Identity, error) {
 	l := Listing{Resource: Resource{Version: "v1", Plural: "namespaces"}, FieldSelector: "metadata.name=kube-system", MetadataOnly: true}
 	page, err := c.page(ctx, l, "", 1)
 	if err != nil {

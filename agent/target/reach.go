@@ -3,61 +3,135 @@ package target
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"syscall"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Reach follows whether the target answers: every request of every Client of an Access tells it. An answer that is a refusal is an answer, but
-// one that does not know who asks is not.
+// Reach follows whether the target answers. Every request of every Client of an Access tells it whether there was an answer: a refusal is one, but
+// an answer that does not know who asks is not. Identify, which asks for what the agent may always see, also tells what a refusal of that means.
 type Reach struct {
 	mu      sync.Mutex
-	since   time.Time // when it began not to answer; zero while it does
-	err     error
+	silent  failing       // no request is answered
+	refused failing       // Identify is refused
 	changed chan struct{} // one slot
 }
 
-// errUnknown is what a Reach says of a target that does not accept the agent's credentials.
-var errUnknown = errors.New("it does not accept the agent's credentials")
+// failing is since when and why something fails; zero while it does not.
+type failing struct {
+	since time.Time
+	err   error
+}
+
+// note takes over the outcome of a request that began at a time.
+func (f *failing) note(began time.Time, err error) {
+	switch {
+	case err == nil:
+		*f = failing{}
+	case f.since.IsZero():
+		*f = failing{began, err}
+	default:
+		f.err = err
+	}
+}
+
+// Answers that count as none.
+var (
+	errUnknown    = errors.New("it does not accept the agent's credentials")
+	errForbidden  = errors.New("it forbids the agent to see its namespaces")
+	errOverloaded = errors.New("it refuses requests because it is overloaded")
+	errBroken     = errors.New("it answers with errors of its own")
+	errNoAPI      = errors.New("what answers there is no Kubernetes API")
+)
 
 func newReach() *Reach { return &Reach{changed: make(chan struct{}, 1)} }
 
 // Failing returns since when and why the target does not answer; false when it does.
-func (r *Reach) Failing() (since time.Time, why error, failing bool) {
+func (r *Reach) Failing() (since time.Time, why error, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.since, r.err, !r.since.IsZero()
+	f := r.now()
+	return f.since, f.err, !f.since.IsZero()
+}
+
+// now is what fails at this moment. r.mu is held.
+func (r *Reach) now() failing {
+	if r.silent.since.IsZero() {
+		return r.refused
+	}
+	return r.silent
 }
 
 // Changed receives when the target begins or ceases to answer.
 func (r *Reach) Changed() <-chan struct{} { return r.changed }
 
-// sent notes how a request went: the error of sending it, or the code of the answer.
-func (r *Reach) sent(code int, err error) {
+// sent notes how a request went that began at a time: the error of sending it, or the code of the answer.
+func (r *Reach) sent(began time.Time, code int, err error) {
 	if r == nil || errors.Is(err, context.Canceled) {
 		return
 	}
 	if code == http.StatusUnauthorized {
 		err = errUnknown
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if failing := !r.since.IsZero(); failing == (err != nil) {
-		if failing {
-			r.err = err
-		}
+	r.change(func() { r.silent.note(began, err) })
+}
+
+// identified notes what Identify was answered; transport errors are noted by sent.
+func (r *Reach) identified(began time.Time, err error) {
+	if r == nil {
 		return
 	}
-	r.err, r.since = err, time.Time{}
-	if err != nil {
-		r.since = time.Now()
+	if err = judge(err); err == nil || !errors.Is(err, errUnjudged) {
+		r.change(func() { r.refused.note(began, err) })
+	}
+}
+
+func (r *Reach) change(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.now().since.IsZero()
+	if do(); before == r.now().since.IsZero() {
+		return
 	}
 	select {
 	case r.changed <- struct{}{}:
 	default:
+	}
+}
+
+// errUnjudged is returned by judge for what is no answer at all.
+var errUnjudged = errors.New("no answer")
+
+// judge tells what an answer to Identify means.
+func judge(err error) error {
+	var status *apierrors.StatusError
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNotServed), errors.Is(err, errNoSystem), errors.As(err, &syntax):
+		return fmt.Errorf("%w: %w", errNoAPI, err)
+	case !errors.As(err, &status):
+		return errUnjudged
+	}
+	switch code := status.ErrStatus.Code; {
+	case code == http.StatusForbidden:
+		return fmt.Errorf("%w: %w", errForbidden, err)
+	case code == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %w", errOverloaded, err)
+	case code >= http.StatusInternalServerError:
+		return fmt.Errorf("%w: %w", errBroken, err)
+	case code == http.StatusUnauthorized:
+		return errUnjudged // known from sent
+	default:
+		return fmt.Errorf("%w: %w", errNoAPI, err)
 	}
 }
 
@@ -71,6 +145,14 @@ func Unreachable(err error) (reason, advice string) {
 	switch {
 	case errors.Is(err, errUnknown):
 		return "Unauthorized", "give the agent a kubeconfig whose credentials the cluster accepts"
+	case errors.Is(err, errForbidden):
+		return "Forbidden", "the rights of the agent were taken: bind its user or ServiceAccount to its ClusterRole again"
+	case errors.Is(err, errOverloaded):
+		return "Overloaded", "see what else asks so much of the cluster's API server"
+	case errors.Is(err, errBroken):
+		return "InternalError", "look at the log of the cluster's API server and at its etcd"
+	case errors.Is(err, errNoAPI):
+		return "NotKubernetes", "look at the server's address in the kubeconfig, and at what proxy is in between"
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
 		return "CertificateInvalid", "the cluster's certificate, its names or this machine's clock are not what the kubeconfig expects"
 	case errors.As(err, &dns):

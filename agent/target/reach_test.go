@@ -21,30 +21,30 @@ func TestReach(t *testing.T) {
 			return false
 		}
 	}
-	r.sent(200, nil)
-	r.sent(403, nil)
-	r.sent(500, nil)
-	r.sent(0, context.Canceled)
+	r.sent(time.Now(), 200, nil)
+	r.sent(time.Now(), 403, nil)
+	r.sent(time.Now(), 500, nil)
+	r.sent(time.Now(), 0, context.Canceled)
 	if _, _, failing := r.Failing(); failing || told() {
 		t.Error("an answer counts as none")
 	}
 	began := time.Now()
-	r.sent(0, errors.New("first"))
+	r.sent(time.Now(), 0, errors.New("first"))
 	since, _, failing := r.Failing()
 	if !failing || since.Before(began) || !told() {
 		t.Errorf("failing %v since %v", failing, since)
 	}
-	r.sent(401, nil)
+	r.sent(time.Now(), 401, nil)
 	again, why, _ := r.Failing()
 	if reason, _ := Unreachable(why); again != since || reason != "Unauthorized" || told() {
 		t.Errorf("%v since %v instead of %v", why, again, since)
 	}
-	r.sent(404, nil)
+	r.sent(time.Now(), 404, nil)
 	if _, _, failing := r.Failing(); failing || !told() {
 		t.Error("it is not taken back by an answer")
 	}
 	var none *Reach
-	none.sent(0, errors.New("nobody asks"))
+	none.sent(time.Now(), 0, errors.New("nobody asks"))
 }
 
 func TestUnreachable(t *testing.T) {

@@ -45,6 +45,7 @@ type Server struct {
 	refuse   func(method, plural, name string) *Refusal
 	before   func(method, plural, name string)
 	down     bool
+	instead  *Refusal
 	changed  chan struct{}
 	paused   chan struct{} // nil: not paused
 	waited   map[string]int
@@ -117,6 +118,14 @@ func (s *Server) Down(on bool) {
 	}
 }
 
+// Instead makes the API answer every request with one and the same answer: a Status, or without a reason the message as a page. Nil ends that.
+func (s *Server) Instead(r *Refusal) {
+	s.mu.Lock()
+	s.instead = r
+	s.mu.Unlock()
+	s.CutWatches()
+}
+
 // Writes returns the writes so far that came over HTTP.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
@@ -145,10 +154,19 @@ func (s *Server) Reads() int {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	down := s.down
+	down, instead := s.down, s.instead
 	s.mu.Unlock()
-	if down {
+	switch {
+	case down:
 		panic(http.ErrAbortHandler)
+	case instead != nil && instead.Reason == "":
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(instead.Code)
+		w.Write([]byte(instead.Message)) //nolint:errcheck // the client may be gone
+		return
+	case instead != nil:
+		refusal(w, instead.Code, instead.Reason, instead.Message, nil)
+		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

@@ -93,6 +93,10 @@ func TestStatusOfASession(t *testing.T) {
 	within(t, "its end", func() bool {
 		return says(status(), v1alpha1.ConditionSynced, "True") && apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionTargetReachable) == nil
 	})
+	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskRefuses", Message: "no space left"})
+	within(t, "a site that cannot store is not synced, and it is said why", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskRefuses") })
+	l.says.Clear(tunnel.StoreHealthy)
+	within(t, "it is synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
 	l.stop()
 	within(t, "disconnected", func() bool {
 		return says(status(), v1alpha1.ConditionConnected, "False") && says(status(), v1alpha1.ConditionSynced, "Unknown")
