@@ -38,7 +38,8 @@ type plan struct {
 	conflict   string
 	status     map[string]any // of a Placement
 	problem    string
-	nowhere    bool // nothing says where to
+	refused    string // of what is wanted somewhere, and why
+	nowhere    bool   // nothing says where to
 	patience   time.Duration
 }
 
@@ -82,13 +83,14 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 	return nil
 }
 
-// askReady finds, for each wanted target, the first object that has not arrived there.
+// askReady finds, for each wanted target, the object that people should know of: the first that is refused,
+// else the first that has not arrived.
 func (d *Delivery) askReady(p *plan) {
 	for _, t := range p.state.Wanted {
-		for _, q := range p.asked {
-			if why := d.arrived(t, q); why != "" {
-				p.state.NotReady[t] = q.key.Resource + "/" + q.key.Name + " " + why
-				break
+		if why, refused := d.first(t, p.asked); why != "" {
+			p.state.NotReady[t] = why
+			if refused {
+				p.refused = p.state.NotReady[t]
 			}
 		}
 	}

@@ -207,16 +207,13 @@ func (d *Delivery) letGo(_ context.Context, r ref) error {
 	case why == "" && breaks && !broken:
 		d.breakOff(together, h.key)
 	case why == "":
-		for _, m := range together {
-			if mh := d.holds[m]; mh != nil && mh.key == h.key {
-				mh.releasing = true
-				d.notes.Add(m.key())
-			}
-		}
+		d.releaseHolds(together, h.key)
 	case late > 0:
 		d.groups.AddAfter(r, late)
 	default:
-		notices = d.giveUp(together, h.key, why)
+		back, rest := d.withdrawn(together, h.key)
+		d.releaseHolds(back, h.key)
+		notices = append(notices, d.giveUp(rest, h.key, why)...)
 	}
 	d.mu.Unlock()
 	d.say(notices...)

@@ -17,6 +17,35 @@ func (d *Delivery) breakOff(together []*object, key holdKey) {
 	}
 }
 
+// releaseHolds ends holds: the objects are let go of where nothing wants them any more. d.mu must be held.
+func (d *Delivery) releaseHolds(together []*object, key holdKey) {
+	for _, m := range together {
+		if h := d.holds[m]; h != nil && h.key == key {
+			h.releasing = true
+			d.notes.Add(m.key())
+		}
+	}
+}
+
+// withdrawn splits held objects: back are those whose move was taken back. They joined a target, and who
+// decides now wants them only where they were before. They need not stay in both places when their time is
+// over: the target that they have been on longest has not got worse by the move. d.mu must be held.
+func (d *Delivery) withdrawn(together []*object, key holdKey) (back, rest []*object) {
+	for _, m := range together {
+		h := d.holds[m]
+		if h == nil || h.key != key {
+			continue
+		}
+		to := m.source.record
+		if h.on.len() > 0 && to.has(h.on.names[0]) && d.sets.minus(to, h.on) == nil {
+			back = append(back, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return back, rest
+}
+
 // giveUp leaves held objects where they were, and returns what is to be said of that. The caller holds the lock.
 func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices []notice) {
 	d.changeHolds(together, key, func(h *hold) { h.failed, h.broken = why, false })

@@ -245,3 +245,46 @@ func TestTheTimeOfASuspendedMoveStands(t *testing.T) {
 		}
 	})
 }
+
+func TestAMoveNamesWhatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		web, one, two := c.deployment("web", nil, ""), c.configMap("one"), c.configMap("two")
+		c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", two) })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", two) })
+		for _, k := range []store.Key{web, two} { // "one" comes before them, and is not reported yet
+			c.report("b", k, func(p *placement.Progress) {
+				p.Refused = &store.ReportError{Reason: "Forbidden", Message: "the site does not allow " + k.Name}
+			})
+		}
+		synctest.Wait()
+		const words = "configmaps/two Forbidden: the site does not allow two (and 1 more are refused)"
+		if status, _, message := c.namespaceMoving(); status != "True" || !strings.Contains(message, words) {
+			t.Errorf("the Namespace says %q %q", status, message)
+		}
+		told := func(reason string) (n int) {
+			c.reports.Lock()
+			defer c.reports.Unlock()
+			for _, e := range c.events {
+				if e.Reason == reason && e.Warning && strings.Contains(e.Message, words) {
+					n++
+				}
+			}
+			return n
+		}
+		if told("MoveHeldUp") != 1 {
+			t.Errorf("%d Events", told("MoveHeldUp"))
+		}
+		c.report("b", one, nil)
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		if status, reason, message := c.namespaceMoving(); status != "False" || reason != "ReadyTimeout" || !strings.Contains(message, words) {
+			t.Errorf("given up, the Namespace says %q %q %q", status, reason, message)
+		}
+		if c.has("b", web) || told("MoveHeldUp") != 1 || told("MoveGivenUp") != 1 {
+			t.Errorf("on b: %v, Events: %d and %d", c.has("b", web), told("MoveHeldUp"), told("MoveGivenUp"))
+		}
+	})
+}

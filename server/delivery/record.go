@@ -178,6 +178,8 @@ func (d *Delivery) tell(p *plan, step placement.Step, changed bool) {
 		e.Warning, e.Reason = true, string(step.Phase)
 	case step.Phase == placement.GivenUp:
 		e.Warning, e.Reason = true, "MoveGivenUp"
+	case step.Phase == placement.Waiting && p.refused != "":
+		e.Warning, e.Reason = true, "MoveHeldUp"
 	case changed && (step.Phase == placement.Starting || step.Phase == placement.Breaking):
 		e.Reason = "Moving"
 	case step.Phase == placement.Finishing && step.Message != "":

@@ -124,6 +124,17 @@ func (s State) remains(but []string) (target, what string) {
 	return "", ""
 }
 
+// joined reports whether a move has added targets beside those that the group came from, and could take
+// them off again without leaving a volume behind.
+func (s State) joined(current []string) bool {
+	if s.Move == nil || s.Move.GaveUp != "" || s.BreakFirst {
+		return false
+	}
+	from := without(s.Move.From, s.Gone)
+	fresh := without(current, from)
+	return len(from) > 0 && len(fresh) > 0 && len(without(from, current)) == 0 && stranded(s, current, fresh) == ""
+}
+
 // paused is the record of a move whose time does not run.
 func (s State) paused() *Move {
 	if s.Move == nil || s.Move.Since.IsZero() {

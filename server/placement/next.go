@@ -107,6 +107,9 @@ func Next(s State) Step {
 			return Step{Phase: Staying, Move: s.Move}
 		}
 		return Step{Decision: from, Phase: Staying}
+	case len(s.Wanted) == 0 && s.joined(current): // in the middle of a move that nobody wishes any more
+		from := without(s.Move.From, s.Gone)
+		return Step{Decision: from, Phase: Finishing, Message: "back on " + Join(from)}
 	case len(s.Wanted) == 0:
 		return Step{Decision: current, Phase: Staying, Move: s.Move}
 	case s.Empty, len(current) == 0 && s.Move == nil:
