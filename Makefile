@@ -187,6 +187,12 @@ install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
+ORDER ?= 1h
+
+.PHONY: stress
+stress: ## try the order of the store's events and reads for ORDER (default 1h), with LOAD=n busy processes beside it; also on PostgreSQL where that is installed
+	SKERRY_ORDER=$(ORDER) SKERRY_ORDER_LOAD=$(LOAD) go test -count=1 -timeout 0 -v -run 'TestOrder' ./store/kine
+
 SOAK ?= 2h
 
 .PHONY: soak

@@ -197,7 +197,8 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 		if err := backend.Start(run); err != nil {
 			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)
 		}
-		b := &sharedBackend{Backend: backend, db: s.shared.db, feed: newFeed(c.Progress), turns: make(chan struct{}, s.shared.writers)}
+		b := &sharedBackend{db: s.shared.db, feed: newFeed(c.Progress), turns: make(chan struct{}, s.shared.writers)}
+		b.Backend = ofOneRevision{backend, b.CurrentRevision}
 		events, err := b.all(run)
 		if err != nil {
 			return fmt.Errorf("read the datastore at %s: %w", u.Host, err)

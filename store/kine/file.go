@@ -69,7 +69,7 @@ func openFile(ctx, run context.Context, drivers *sync.WaitGroup, c Config) (f *f
 		SQLLog: sqllog.New(f.dialect, 0, 0, config.CompactTimeout, config.CompactMinRetain, config.CompactBatchSize, config.PollBatchSize),
 		note:   f.marks.note, feed: newFeed(c.Progress), turn: turn,
 	}
-	f.backend = &fileBackend{logstructured.New(f.log), f.log}
+	f.backend = &fileBackend{ofOneRevision{logstructured.New(f.log), f.log.CurrentRevision}, f.log}
 	err = f.backend.Start(run)
 	var newest int64
 	if err == nil { // the log knows it from now on, and never has to ask the database, which knows of a write before watches do
