@@ -126,7 +126,8 @@ func (f *file) close() {
 	})
 }
 
-// fileBackend is kine's backend of a file. kine takes every write that fails for a conflict; here a failure is one.
+// fileBackend is kine's backend of a file. kine takes every write that fails for a conflict, and every read that breaks off for a whole one; here a failure
+// is one.
 type fileBackend struct {
 	server.Backend
 	log *groupLog
@@ -150,7 +151,25 @@ func (b *fileBackend) Delete(ctx context.Context, key string, old int64) (int64,
 	return revision, kv, deleted, err
 }
 
-// failure is why a write is not known to be done, other than that it was refused.
+func (b *fileBackend) List(ctx context.Context, key, end string, limit, revision int64, keysOnly bool) (int64, []*server.KeyValue, error) {
+	ctx, failed := withFailure(ctx)
+	at, found, err := b.Backend.List(ctx, key, end, limit, revision, keysOnly)
+	if failed.err != nil {
+		return 0, nil, failed.err
+	}
+	return at, found, err
+}
+
+func (b *fileBackend) Get(ctx context.Context, key string, revision int64, keysOnly bool) (int64, *server.KeyValue, error) {
+	ctx, failed := withFailure(ctx)
+	at, found, err := b.Backend.Get(ctx, key, revision, keysOnly)
+	if failed.err != nil {
+		return 0, nil, failed.err
+	}
+	return at, found, err
+}
+
+// failure is why a write is not known to be done, other than that it was refused, or why a read broke off.
 type failure struct{ err error }
 
 type failureKey struct{}
@@ -160,7 +179,7 @@ func withFailure(ctx context.Context) (context.Context, *failure) {
 	return context.WithValue(ctx, failureKey{}, f), f
 }
 
-// told returns an error of a write, and notes it where the context's caller asked for it.
+// told returns an error of a request, and notes it where the context's caller asked for it.
 func told(ctx context.Context, err error) error {
 	if f, ok := ctx.Value(failureKey{}).(*failure); ok && err != nil && err != server.ErrKeyExists {
 		f.err = err

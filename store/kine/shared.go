@@ -94,31 +94,3 @@ func (b *sharedBackend) publish(run context.Context, events <-chan []*server.Eve
 		}
 	}
 }
-
-// past reads what was written to a range of keys after a revision, at least up to now.
-func (b *sharedBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	from := after
-	if from > 0 { // 0 is all there is
-		from++
-	}
-	result := b.Backend.Watch(ctx, key, end, from)
-	cancel() // it has been read, and no more is wanted
-	if result.CompactRevision != 0 {
-		return 0, nil, &compactedError{result.CurrentRevision, result.CompactRevision}
-	}
-	var past server.Events
-	for found := range result.Events {
-		past = append(past, found...)
-	}
-	select {
-	case err := <-result.Errorc:
-		return 0, nil, err
-	default:
-	}
-	if len(past) > 0 {
-		after = past[len(past)-1].KV.ModRevision
-	}
-	return after, past, nil
-}

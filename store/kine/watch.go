@@ -27,8 +27,11 @@ func (*compactedError) Error() string { return server.ErrCompacted.Error() }
 func (b *fileBackend) published() *feed { return b.log.feed }
 
 func (b *fileBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
+	ctx, failed := withFailure(ctx)
 	newest, past, err := b.log.After(ctx, key, end, after, 0)
 	switch {
+	case failed.err != nil:
+		return 0, nil, failed.err
 	case errors.Is(err, server.ErrCompacted):
 		compact, err := b.log.CompactRevision(ctx)
 		if err != nil {
