@@ -34,6 +34,8 @@ func (b *sharedBackend) Create(ctx context.Context, key string, value []byte, le
 		return 0, err
 	}
 	defer end()
+	ctx, done := patient(ctx)
+	defer done()
 	return b.Backend.Create(ctx, key, value, lease)
 }
 
@@ -43,6 +45,8 @@ func (b *sharedBackend) Update(ctx context.Context, key string, value []byte, ol
 		return 0, nil, false, err
 	}
 	defer end()
+	ctx, done := patient(ctx)
+	defer done()
 	return b.Backend.Update(ctx, key, value, old, lease)
 }
 
@@ -52,10 +56,14 @@ func (b *sharedBackend) Delete(ctx context.Context, key string, old int64) (int6
 		return 0, nil, false, err
 	}
 	defer end()
+	ctx, done := patient(ctx)
+	defer done()
 	return b.Backend.Delete(ctx, key, old)
 }
 
 func (b *sharedBackend) CurrentRevision(ctx context.Context) (revision int64, err error) {
+	ctx, done := patient(ctx)
+	defer done()
 	err = b.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
 	return revision, err
 }

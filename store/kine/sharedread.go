@@ -13,6 +13,8 @@ var errBrokeOff = errors.New("the datastore's answer broke off; ask again")
 
 // List counts what a list has to have.
 func (b *sharedBackend) List(ctx context.Context, key, end string, limit, revision int64, keysOnly bool) (int64, []*server.KeyValue, error) {
+	ctx, done := patient(ctx)
+	defer done()
 	at, found, err := b.Backend.List(ctx, key, end, limit, revision, keysOnly)
 	if err != nil || len(found) == 0 || end == "" {
 		return at, found, err
@@ -33,8 +35,24 @@ func (b *sharedBackend) List(ctx context.Context, key, end string, limit, revisi
 	return at, found, nil
 }
 
+// Get reads one key, which cannot break off.
+func (b *sharedBackend) Get(ctx context.Context, key string, revision int64, keysOnly bool) (int64, *server.KeyValue, error) {
+	ctx, done := patient(ctx)
+	defer done()
+	return b.Backend.Get(ctx, key, revision, keysOnly)
+}
+
+// Count counts keys.
+func (b *sharedBackend) Count(ctx context.Context, key, end string, revision int64) (int64, int64, error) {
+	ctx, done := patient(ctx)
+	defer done()
+	return b.Backend.Count(ctx, key, end, revision)
+}
+
 // past reads what was written to a range of keys after a revision, at least up to now.
 func (b *sharedBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
+	ctx, done := patient(ctx)
+	defer done()
 	newest, err := b.CurrentRevision(ctx)
 	if err != nil {
 		return 0, nil, err
