@@ -271,7 +271,7 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
 	}
 	allow, wrong := agent.AllowOf(c, admin.Usage)
-	return agent.Config{Allow: allow, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
+	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
 		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong)
 }
 

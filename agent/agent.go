@@ -57,6 +57,8 @@ type Config struct {
 	Below func() (*tunnel.Below, <-chan struct{})
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has none: its own sites decide.
 	Allow tunnel.Allow
+	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the cluster's RBAC has the last word.
+	Impersonate bool
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
 	// 100 holds nothing.
 	MaxDeleteShare int
@@ -221,7 +223,7 @@ func (a *agent) wire() (err error) {
 		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
 	if a.permission != nil {
-		a.applier.Policy = a.permission.now
+		a.applier.Policy, a.applier.Impersonate = a.permission.now, a.Impersonate
 		if a.permission.changed {
 			a.applier.Recheck()
 		}

@@ -50,6 +50,8 @@ type Config struct {
 	Relay bool
 	// Policy is what the site allows now; nil where the target has no admin whose word counts.
 	Policy func() *policy.Policy
+	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at the target.
+	Impersonate bool
 	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
@@ -67,6 +69,7 @@ type Applier struct {
 	contests contests
 	going    going
 	denials  denials
+	accounts accounts
 	finished chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record

@@ -155,7 +155,7 @@ func ownedByTarget(r target.Resource) bool {
 // made tells whether the target itself made the object: it has an owner, or every namespace has one.
 func made(r target.Resource, o *target.Object) bool {
 	switch {
-	case len(o.Metadata.OwnerReferences) > 0:
+	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o):
 		return true
 	case r.Group == "" && r.Plural == "serviceaccounts":
 		return o.Metadata.Name == "default"

@@ -75,6 +75,11 @@ func classify(err error) failure {
 		return passing.says("NamespaceMissing", err)
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		return passing.says("NamespaceTerminating", err)
+	case accountRefused(err):
+		passing.patience, passing.limit = 6, slowLimit
+		f := passing.says("Forbidden", err)
+		f.report.Message += "; the site's admin gives spaces rights by the ClusterRole " + target.SpaceRole
+		return f
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return refusal.says("QuotaExceeded", err)
 	case apierrors.IsForbidden(err):

@@ -173,7 +173,7 @@ func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resou
 	}
 	a.going.begin(e.Key, d.UID)
 	// gofail: var beforeTargetDelete struct{}
-	gone, err = c.Delete(ctx, res, e.Key.Namespace, e.Key.Name, d)
+	gone, err = a.writer(c, e.Key).Delete(ctx, res, e.Key.Namespace, e.Key.Name, d)
 	// gofail: var deletedBeforeRecord struct{}
 	return gone, err
 }

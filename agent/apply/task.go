@@ -18,7 +18,8 @@ type task struct {
 	head     target.Object
 	policy   syncPolicy
 	record   inventory.Record // the zero Record when there is none
-	client   *target.Client
+	client   *target.Client   // reads
+	writer   *target.Client   // writes, for the space or for the agent itself
 	resource target.Resource
 	existed  bool // a Namespace that was there before its space took it
 }
@@ -45,7 +46,7 @@ func (p *policyError) Unwrap() error { return p.error }
 // put applies a body. Every write of an object but its deletion and its release goes through here.
 func (t *task) put(ctx context.Context, body []byte, on target.Applying) (live *target.Object, made bool, err error) {
 	// gofail: var beforeTargetWrite struct{}
-	return t.client.Apply(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, on)
+	return t.writer.Apply(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, on)
 }
 
 // whole is the desired object in full. It is the caller's.

@@ -161,6 +161,9 @@ func (a *Applier) letGo(ctx context.Context, c *target.Client, e store.Entry, ui
 	if err := a.leftovers(ctx, c, e.Key); errors.Is(err, errOwnLeft) {
 		return err
 	}
+	if err := c.Unbind(ctx, e.Key.Name); err != nil {
+		return err
+	}
 	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, e.Key.Name)
 	_, _, err := c.Apply(ctx, target.Resource{Version: "v1", Plural: "namespaces"}, "", e.Key.Name, body, target.Applying{UID: uid, Unmarked: true})
 	if err != nil && !isNotThere(err) {

@@ -70,6 +70,7 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	if t.client, err = a.Clients.For(t.Key.Space); err != nil {
 		return err
 	}
+	t.writer = a.writer(t.client, t.Key)
 	if a.going.has(t.Key, t.record.UID) {
 		return a.comeBack(ctx, t)
 	}
@@ -190,6 +191,9 @@ func (a *Applier) lose(t *task, why error) error {
 // written records what the target answered to a write.
 func (a *Applier) written(ctx context.Context, t *task, live *target.Object, created bool) error {
 	// gofail: var writtenBeforeRecord struct{}
+	if err := a.admit(ctx, t, created); err != nil {
+		return err
+	}
 	a.note(t, live, created)
 	if t.Key.Class() != store.ClassCRD {
 		return nil
@@ -241,7 +245,7 @@ func runsOnce(k store.Key) bool {
 // replace removes the object of a source that was deleted and made anew while its tombstone was overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
 	a.going.begin(t.Key, t.record.UID)
-	_, err := t.client.Delete(ctx, t.resource, t.Key.Namespace, t.Key.Name, target.Deletion{UID: t.record.UID})
+	_, err := t.writer.Delete(ctx, t.resource, t.Key.Namespace, t.Key.Name, target.Deletion{UID: t.record.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the earlier object of this name: %w", err)
 	}

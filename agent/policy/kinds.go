@@ -36,6 +36,19 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 	return refuse(ReasonKind, "kinds", "["+name+"]", "%s acts on the cluster of the site, or belongs to it", name)
 }
 
+// Workload reports whether a kind of Kubernetes travels by default.
+func Workload(group, resource string) bool { return workloads[kindName(group, resource)] }
+
+// Workloads are those kinds by API group.
+func Workloads() map[string][]string {
+	out := map[string][]string{}
+	for _, name := range sortedKeys(workloads) {
+		resource, group, _ := strings.Cut(name, ".")
+		out[group] = append(out[group], resource)
+	}
+	return out
+}
+
 // kindName is RESOURCE.GROUP, or RESOURCE in the core group.
 func kindName(group, resource string) string {
 	if group == "" {

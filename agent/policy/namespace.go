@@ -23,8 +23,8 @@ type Existing struct {
 // Namespace refuses a space the use of a namespace that exists.
 func (p *Policy) Namespace(s Space, n Existing) error {
 	switch {
-	case strings.HasPrefix(n.Name, "kube-"):
-		return refuse(ReasonNamespace, "", "", "namespaces named kube-* are the cluster's own")
+	case strings.HasPrefix(n.Name, "kube-"), strings.HasPrefix(n.Name, "skerry-"):
+		return refuse(ReasonNamespace, "", "", "namespaces named kube-* and skerry-* are the cluster's own, and the agent's")
 	case n.Owner == s:
 		return nil
 	case n.Owner.Name == s.Name && p.opened(s.Name, n.Name):

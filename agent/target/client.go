@@ -45,6 +45,7 @@ type Client struct {
 	http  *http.Client
 	reach *Reach        // nil where nobody wants to know
 	site  func() string // for LabelSite
+	user  string        // that requests are made for; empty is the agent itself
 }
 
 func newClient(v View, now func() time.Time) (*Client, error) {
@@ -162,6 +163,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	req.Header.Set("Accept", accept)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
+	}
+	if c.user != "" {
+		req.Header.Set("Impersonate-User", c.user)
 	}
 	began := time.Now()
 	resp, err := c.http.Do(req)

@@ -106,7 +106,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, at ref, next map
 	if s.owned[at] = owned; changed {
 		s.store(at, next)
 	}
-	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: changed})
+	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: changed, User: r.Header.Get("Impersonate-User")})
 	answer(w, code, s.objects[at])
 }
 

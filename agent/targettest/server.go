@@ -26,6 +26,8 @@ type Write struct {
 	Changed bool
 	// Policy is the propagation policy of a deletion.
 	Policy string
+	// User is who the request was made for, empty for the agent itself.
+	User string
 }
 
 // Server is the fake API.
@@ -76,6 +78,7 @@ func New(t testing.TB) *Server {
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
+			{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
 		},
 	}

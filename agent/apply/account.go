@@ -1,0 +1,121 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// accounts are the identities by which spaces write in their namespaces. They exist where the target has RBAC.
+type accounts struct {
+	mu    sync.Mutex // held while roles are made or changed
+	roles bool       // they exist
+	none  bool       // the target has no RBAC
+}
+
+// writer returns the client that writes an object: the space's own account for what is in its namespaces, the agent for Namespaces,
+// definitions, what is cluster-scoped, and kinds that the site has opened.
+func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
+	if !a.Impersonate || !a.sealed() || k.Namespace == "" || a.accounts.absent() {
+		return c
+	}
+	if !policy.Workload(k.Group, k.Resource) && !a.defined(k) {
+		return c
+	}
+	return c.As(k.Space)
+}
+
+func (x *accounts) absent() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.none
+}
+
+// admit gives spaces the rights that go with a Namespace or a definition that was just written. It comes before that is recorded, so that a crash
+// repeats it; what the site's admin takes away later stays away.
+func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
+	switch class := t.Key.Class(); {
+	case !a.Impersonate, !a.sealed(), class == store.ClassOther, t.record.UID != "":
+		return nil
+	case class == store.ClassCRD && created:
+		return a.admitDefinitions(ctx, t.client, t.Key)
+	case class == store.ClassCRD:
+		return nil
+	}
+	if err := a.ensureRoles(ctx, t.client); err != nil || a.accounts.absent() {
+		return err
+	}
+	if err := t.client.EnsureAccount(ctx, t.Key.Space); err != nil {
+		return fmt.Errorf("make the account of space %s: %w", t.Key.Space, err)
+	}
+	return t.client.Bind(ctx, t.Key.Space, t.Key.Name)
+}
+
+func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
+	a.accounts.mu.Lock()
+	defer a.accounts.mu.Unlock()
+	if a.accounts.roles || a.accounts.none {
+		return nil
+	}
+	var rules []target.Rule
+	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
+		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
+	}
+	err := c.EnsureRoles(ctx, rules)
+	if errors.Is(err, target.ErrNotServed) {
+		a.accounts.none = true
+		a.Log.Warn("the target has no RBAC; what spaces have there is written with the agent's own rights")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.accounts.roles = true
+	return nil
+}
+
+// admitDefinitions gives the accounts of spaces the right to custom resources of the definitions that came from spaces, and of the next one.
+func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next store.Key) error {
+	if err := a.ensureRoles(ctx, c); err != nil || a.accounts.absent() {
+		return err
+	}
+	a.accounts.mu.Lock()
+	defer a.accounts.mu.Unlock()
+	names := map[string]bool{next.Name: true}
+	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
+		if k.Class() == store.ClassCRD && r.Created && r.UID != "" {
+			names[k.Name] = true
+		}
+		return false
+	})
+	groups := map[string][]string{}
+	for name := range names {
+		plural, group, _ := strings.Cut(name, ".")
+		groups[group] = append(groups[group], plural)
+	}
+	var rules []target.Rule
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		slices.Sort(groups[group])
+		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: groups[group]})
+	}
+	if err := c.SetDefinitions(ctx, rules); err != nil {
+		return fmt.Errorf("give spaces rights to their definitions: %w", err)
+	}
+	return nil
+}
+
+// accountRefused reports whether the target's RBAC refused the account of a space. A binding counts some moments after it was made.
+func accountRefused(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `User "system:serviceaccount:`+target.SpacesNamespace+":")
+}

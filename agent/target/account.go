@@ -1,0 +1,147 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// What of RBAC an agent keeps at its target. Every space has the ServiceAccount of its name in SpacesNamespace, and what is written for a space in a
+// namespace is written as that account: its rights are the cluster's to give and to take.
+const (
+	// SpacesNamespace holds the ServiceAccounts of spaces. It is a namespace of its own because the right to impersonate can be
+	// bounded to the ServiceAccounts of one.
+	SpacesNamespace = "skerry-spaces"
+	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the RoleBinding there. The site's
+	// admin may change it; it is made when it is missing.
+	SpaceRole = "skerry-space"
+	// DefinitionsRole is the ClusterRole for custom resources of definitions that came from spaces. The agent keeps its rules.
+	DefinitionsRole = "skerry-space-definitions"
+)
+
+// rbac are the resources of Kubernetes' RBAC.
+func rbac(plural string) Resource {
+	return Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: plural}
+}
+
+var serviceAccounts = Resource{Version: "v1", Plural: "serviceaccounts"}
+
+// Rule gives all rights to some resources of an API group.
+type Rule struct {
+	APIGroups []string `json:"apiGroups"`
+	Resources []string `json:"resources"`
+	Verbs     []string `json:"verbs"`
+}
+
+// verbs are what an agent does for a space: apply, and delete.
+var verbs = []string{"get", "create", "patch", "update", "delete"}
+
+// As returns a client that writes as the account of a space. Reads and watches of its lists stay the agent's own.
+func (c *Client) As(space string) *Client {
+	as := *c
+	as.user = "system:serviceaccount:" + SpacesNamespace + ":" + space
+	return &as
+}
+
+// EnsureRoles makes the namespace of the accounts and the roles of spaces. It returns ErrNotServed where the target has no RBAC.
+func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
+	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
+	if apierrors.IsNotFound(err) {
+		err = c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+			"metadata": map[string]any{"name": SpaceRole}, "rules": withVerbs(workloads)})
+	}
+	if err != nil {
+		return fmt.Errorf("make the ClusterRole of spaces: %w", err)
+	}
+	if err := c.make(ctx, Resource{Version: "v1", Plural: "namespaces"}, "", map[string]any{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": SpacesNamespace}}); err != nil {
+		return fmt.Errorf("make the namespace of the spaces' accounts: %w", err)
+	}
+	return c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": DefinitionsRole}, "rules": withVerbs(nil)})
+}
+
+// EnsureAccount makes the account of a space.
+func (c *Client) EnsureAccount(ctx context.Context, space string) error {
+	off := false
+	return c.make(ctx, serviceAccounts, SpacesNamespace, map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
+		"metadata": map[string]any{"name": space, "namespace": SpacesNamespace}, "automountServiceAccountToken": off})
+}
+
+// Bind gives the account of a space its roles in a namespace.
+func (c *Client) Bind(ctx context.Context, space, namespace string) error {
+	for _, role := range []string{SpaceRole, DefinitionsRole} {
+		err := c.make(ctx, rbac("rolebindings"), namespace, map[string]any{
+			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": role, "namespace": namespace},
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": SpacesNamespace, "name": space}},
+		})
+		if err != nil {
+			return fmt.Errorf("bind %s in namespace %s to space %s: %w", role, namespace, space, err)
+		}
+	}
+	return nil
+}
+
+// Unbind takes the roles of spaces away in a namespace.
+func (c *Client) Unbind(ctx context.Context, namespace string) error {
+	for _, role := range []string{SpaceRole, DefinitionsRole} {
+		live, err := c.Get(ctx, rbac("rolebindings"), namespace, role, false)
+		if err == nil {
+			_, err = c.Delete(ctx, rbac("rolebindings"), namespace, role, Deletion{UID: live.Metadata.UID})
+		}
+		if err != nil && !apierrors.IsNotFound(err) && !errors.Is(err, ErrNotServed) {
+			return fmt.Errorf("take %s away in namespace %s: %w", role, namespace, err)
+		}
+	}
+	return nil
+}
+
+// SetDefinitions makes the rules of DefinitionsRole exactly these.
+func (c *Client) SetDefinitions(ctx context.Context, rules []Rule) error {
+	live, err := c.Get(ctx, rbac("clusterroles"), "", DefinitionsRole, false)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": DefinitionsRole}, "rules": withVerbs(rules)})
+	if err != nil {
+		return fmt.Errorf("encode the role of definitions: %w", err)
+	}
+	_, _, err = c.Apply(ctx, rbac("clusterroles"), "", DefinitionsRole, body, Applying{UID: live.Metadata.UID, Unmarked: true})
+	return err
+}
+
+// withVerbs fills in what an agent does. An empty list is [], which takes all rules away.
+func withVerbs(rules []Rule) []Rule {
+	out := slices.Clone(rules)
+	for i := range out {
+		out[i].Verbs = verbs
+	}
+	if out == nil {
+		out = []Rule{}
+	}
+	return out
+}
+
+// make creates an object; one that exists stays as it is.
+func (c *Client) make(ctx context.Context, r Resource, namespace string, o map[string]any) error {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", r, err)
+	}
+	name, _ := o["metadata"].(map[string]any)["name"].(string)
+	if _, _, err = c.Apply(ctx, r, namespace, name, body, Applying{Unmarked: true}); apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in the namespaces of spaces.
+func IsSpaceAccess(r Resource, o *Object) bool {
+	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" && (o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
+}
