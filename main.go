@@ -246,7 +246,7 @@ func agentCommand() *cli.Command {
 			}
 			return agent.Run(c.Context, cfg)
 		},
-		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage)},
+		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand()},
 	}
 }
 

@@ -92,7 +92,10 @@ func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next s
 	}
 	a.accounts.mu.Lock()
 	defer a.accounts.mu.Unlock()
-	names := map[string]bool{next.Name: true}
+	names := map[string]bool{}
+	if next.Name != "" {
+		names[next.Name] = true
+	}
 	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
 		if k.Class() == store.ClassCRD && r.Created && r.UID != "" {
 			names[k.Name] = true
@@ -109,7 +112,7 @@ func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next s
 		slices.Sort(groups[group])
 		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: groups[group]})
 	}
-	if err := c.SetDefinitions(ctx, rules); err != nil {
+	if err := c.AddDefinitions(ctx, rules); err != nil {
 		return fmt.Errorf("give spaces rights to their definitions: %w", err)
 	}
 	return nil

@@ -107,7 +107,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	case err != nil:
 		return err
 	case how == store.RemoveOrphan:
-		if _, err := c.Release(ctx, resource, live); err != nil {
+		if _, err := a.writer(c, e.Key).Release(ctx, resource, live); err != nil {
 			return fmt.Errorf("release: %w", err)
 		}
 		return a.finish(ctx, e, "left on the target")
@@ -204,6 +204,9 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.drifts.close(e.Key)
 	a.contests.end(e.Key)
 	a.Reports.Removed(e.Key)
+	if e.Key.Class() != store.ClassOther { // another space may wait for the name
+		a.queue.kick(func(k store.Key) bool { return k.Class() == e.Key.Class() && k.Name == e.Key.Name })
+	}
 	select {
 	case a.finished <- e:
 	case <-ctx.Done():

@@ -49,6 +49,9 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err == nil {
 		err = a.bring(ctx, t, same)
 	}
+	if accountRefused(err) && a.defined(e.Key) {
+		err = errors.Join(err, a.admitDefinitions(ctx, t.client, store.Key{}))
+	}
 	var refused *policy.Refusal
 	if e.Key.Class() == store.ClassNamespace && errors.As(err, &refused) {
 		a.denials.set(e.Key, refused)

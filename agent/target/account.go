@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,18 +102,39 @@ func (c *Client) Unbind(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// SetDefinitions makes the rules of DefinitionsRole exactly these.
-func (c *Client) SetDefinitions(ctx context.Context, rules []Rule) error {
-	live, err := c.Get(ctx, rbac("clusterroles"), "", DefinitionsRole, false)
-	if err != nil {
+// AddDefinitions adds to the rules of DefinitionsRole what it lacks of these, each of one group. Rules of definitions that are gone stay: they
+// give rights to nothing, and another agent at the same cluster may need them.
+func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
+	var role struct {
+		Metadata Metadata
+		Rules    []Rule
+	}
+	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").path("", DefinitionsRole), nil, "", nil, &role); err != nil {
 		return err
 	}
+	all, changed := role.Rules, false
+	for _, rule := range withVerbs(rules) {
+		i := slices.IndexFunc(all, func(have Rule) bool { return slices.Equal(have.APIGroups, rule.APIGroups) })
+		if i < 0 {
+			all, changed = append(all, rule), true
+			continue
+		}
+		for _, resource := range rule.Resources {
+			if !slices.Contains(all[i].Resources, resource) {
+				all[i].Resources, changed = append(all[i].Resources, resource), true
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
 	body, err := json.Marshal(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-		"metadata": map[string]any{"name": DefinitionsRole}, "rules": withVerbs(rules)})
+		"metadata": map[string]any{"name": DefinitionsRole}, "rules": all})
 	if err != nil {
 		return fmt.Errorf("encode the role of definitions: %w", err)
 	}
-	_, _, err = c.Apply(ctx, rbac("clusterroles"), "", DefinitionsRole, body, Applying{UID: live.Metadata.UID, Unmarked: true})
+	_, _, err = c.Apply(ctx, rbac("clusterroles"), "", DefinitionsRole, body,
+		Applying{UID: role.Metadata.UID, ResourceVersion: role.Metadata.ResourceVersion, Unmarked: true})
 	return err
 }
 
