@@ -211,3 +211,14 @@ func TestParentNarrowsWhatTheSiteAllows(t *testing.T) {
 	s.narrowed(nil)
 	eventually(t, "it is given back", func() bool { r := s.report(c.Key); return r != nil && r.Error == nil && r.Applied == c.Hash.String() })
 }
+
+func TestWorkloadSaysWhichClassItLacks(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{})
+	class := live("scheduling.k8s.io", "priorityclasses", "scheduling.k8s.io/v1", "PriorityClass", "", "important", nil)
+	d := live("apps", "deployments", "apps/v1", "Deployment", "app", "web", map[string]any{"spec": map[string]any{"template": map[string]any{
+		"spec": map[string]any{"priorityClassName": "important", "containers": []any{}}}}})
+	s.desire(spaceNamespace("shop", "u1", "app"), class, d)
+	if m := s.reported(d, "KindNotAllowed"); !strings.Contains(m, `priorityclasses "important"`) || !strings.Contains(m, "kinds: [priorityclasses.scheduling.k8s.io]") {
+		t.Errorf("message %q", m)
+	}
+}

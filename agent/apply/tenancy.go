@@ -71,10 +71,14 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		}
 		return errNoNamespace
 	}
-	return p.Object(t.Key.Space, t.Key.Namespace, kindName(t.Key), t.Body, func(name string) bool {
+	err := p.Object(t.Key.Space, t.Key.Namespace, kindName(t.Key), t.Body, func(name string) bool {
 		r, known := a.Inventory.Get(store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name})
 		return known && r.UID != ""
 	})
+	if err == nil {
+		err = a.lacksClass(ctx, t, p)
+	}
+	return err
 }
 
 func namespaceKey(space, name string) store.Key {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,18 +25,11 @@ var evaluator = sync.OnceValues(func() (checks.Evaluator, error) { return checks
 
 // template checks the Pods that an object makes.
 func (p *Policy) template(space, namespace, at string, body []byte, names func(string) bool) error {
-	for _, field := range strings.FieldsFunc(at, func(r rune) bool { return r == '/' }) {
-		var level map[string]json.RawMessage
-		if json.Unmarshal(body, &level) != nil || level[field] == nil {
-			return nil
-		}
-		body = level[field]
-	}
 	var pod struct {
 		Metadata metav1.ObjectMeta
 		Spec     podSpec
 	}
-	if json.Unmarshal(body, &pod) != nil {
+	if below := field(body, at); below == nil || json.Unmarshal(below, &pod) != nil {
 		return nil
 	}
 	if err := p.checkAccount(&pod.Spec, namespace, names); err != nil {

@@ -1,0 +1,34 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// lacksClass refuses an object that names a class which its space brings, the site refuses, and the cluster does not have: without it no Pod
+// would start, and only a controller's event would say why.
+func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) error {
+	for _, class := range policy.Classes(kindName(t.Key), t.Body) {
+		refused := p.Kind(class.Group, class.Resource, false)
+		if refused == nil {
+			continue
+		}
+		k := store.Key{Space: t.Key.Space, Group: class.Group, Resource: class.Resource, Name: class.Name}
+		if e, ok, err := a.Desired.Get(k); err != nil || !ok || e.Tombstone {
+			continue // the cluster's, or nobody's: then the cluster says so
+		}
+		found, err := a.find(ctx, t.client, target.Resource{Group: class.Group, Version: class.Version, Plural: class.Resource}, k, true)
+		if err != nil && !isNotServed(err) {
+			return err
+		}
+		if found == nil {
+			return &policy.Refusal{Reason: policy.ReasonKind, Message: fmt.Sprintf("it names %s %q, which the space brings and the site refuses: %s",
+				class.Resource, class.Name, refused)}
+		}
+	}
+	return nil
+}
