@@ -164,7 +164,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Confirm:   func(target string, revision int64) { s.door.Confirm(target, revision) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
-		Refuse:    func(k store.Key, why *store.ReportError) { s.summary.Refuse(k, why) },
+		Refuse:    s.refuse,
+		Moved:     func(target string) { s.door.Recount(target) },
 		Spread:    s.memory.gc.spread,
 	})
 	s.memory.rest = func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }
@@ -186,7 +187,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Unkept: s.inboxes.Unkept, Forget: s.inboxes.Forget,
-		Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld, Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
+		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld,
+		Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.inboxes.crowded = s.door.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -285,6 +287,17 @@ func (s *Server) Run(ctx context.Context) (err error) {
 func (s *Server) reported(target string, keys []store.Key) {
 	s.summary.Reported(target, keys)
 	s.delivery.Reported(target, keys)
+	s.door.Recount(target)
+}
+
+// refuse says of a placed object that the center does not send it, nil that it does.
+func (s *Server) refuse(k store.Key, why *store.ReportError) {
+	s.summary.Refuse(k, why)
+	if at, ok := s.delivery.Located(k); ok {
+		for _, t := range at.Targets {
+			s.door.Recount(t)
+		}
+	}
 }
 
 // stale says to who reads an object why what is shown of it is old; it is empty where it is not. At a replica that stands by nobody knows.

@@ -6,8 +6,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -26,75 +29,82 @@ func Status(ctx context.Context, o ListOptions) error {
 		fmt.Fprintln(o.Out, "No site has joined yet. Make a token with: skerry token create")
 		return nil
 	}
+	now := time.Now()
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tBELOW\tOBJECTS\tLAST-SEEN\tVERSION\tTRANSPORT")
+	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tBELOW\tDESIRED\tAPPLIED\tREFUSED\tLAST-SEEN\tVERSION\tTRANSPORT")
 	if wide {
 		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
 	}
 	fmt.Fprintln(w)
-	var problems []string
-	for _, t := range list {
-		connected, why := condition(t.Object, v1alpha1.ConditionConnected)
-		synced, behind := condition(t.Object, v1alpha1.ConditionSynced)
-		kind := "cluster"
-		if relay, _, _ := unstructured.NestedBool(t.Object, "status", "relay"); relay {
-			kind = "relay"
+	var found problems
+	for i := range list {
+		var t v1alpha1.SyncTarget
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list[i].Object, &t); err != nil {
+			return fmt.Errorf("read site %s: %w", list[i].GetName(), err)
 		}
-		objects, _, _ := unstructured.NestedInt64(t.Object, "status", "objects")
-		transport, _, _ := unstructured.NestedString(t.Object, "status", "transport")
-		if connected != "True" {
-			transport = ""
-		}
-		version, _, _ := unstructured.NestedString(t.Object, "status", "kubernetesVersion")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", t.GetName(), orElse(connected, "Unknown"), orElse(synced, "Unknown"),
-			kind, below(t.Object, connected == "True"), objects, lastSeen(t.Object), version, transport)
+		fmt.Fprint(w, columns(&t, list[i].Object, now))
 		if wide {
-			fmt.Fprint(w, linkColumns(t.Object, time.Now()))
+			fmt.Fprint(w, linkColumns(list[i].Object, now))
 		}
 		fmt.Fprintln(w)
-		held, err := heldOf(&t)
-		if err != nil {
-			return err
-		}
-		if connected != "True" {
-			problems = append(problems, fmt.Sprintf("%s is not connected: %s", t.GetName(), orElse(why, "its agent has not dialled yet")))
-		}
-		switch {
-		case held != nil:
-			problems = append(problems, fmt.Sprintf("%s holds (%s): %s; see what accepting would do: skerry target accept %s --dry-run",
-				held.Name, held.Reason, held.Message, held.Name))
-		case connected == "True" && synced == "False":
-			problems = append(problems, fmt.Sprintf("%s is not synced: %s", t.GetName(), behind))
-		}
-		if healthy, why := condition(t.Object, v1alpha1.ConditionSubtreeHealthy); healthy == "False" {
-			problems = append(problems, fmt.Sprintf("%s is a relay with trouble below: %s", t.GetName(), why))
-		}
-		if unique, why := condition(t.Object, v1alpha1.ConditionUnique); unique == "False" {
-			problems = append(problems, fmt.Sprintf("%s is there twice: %s", t.GetName(), why))
-		}
-		if kept, why := condition(t.Object, v1alpha1.ConditionReportsKept); kept == "False" {
-			problems = append(problems, fmt.Sprintf("%s reports too much: %s", t.GetName(), why))
-		}
-		if within, why := condition(t.Object, v1alpha1.ConditionWithinBudget); within == "False" {
-			problems = append(problems, fmt.Sprintf("%s has used up its link's budget: %s", t.GetName(), why))
-		}
+		found.of(&t, now)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, p := range problems {
+	for _, p := range found.lines {
 		fmt.Fprintln(o.Out, p)
 	}
 	return nil
 }
 
-func lastSeen(obj map[string]any) string {
-	text, _, _ := unstructured.NestedString(obj, "status", "lastSeen")
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return "never"
+// columns are the columns of a target but for those of its link.
+func columns(t *v1alpha1.SyncTarget, obj map[string]any, now time.Time) string {
+	kind, st := "cluster", &t.Status
+	if st.Relay {
+		kind = "relay"
 	}
-	return age(metav1.NewTime(t)) + " ago"
+	transport := st.Transport
+	connected := apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionConnected)
+	if !connected {
+		transport = ""
+	}
+	synced, _ := condition(obj, v1alpha1.ConditionSynced)
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s", t.Name, connection(t, now), orElse(synced, "Unknown"), kind,
+		below(obj, connected), st.Objects, st.Applied, st.Refused, lastSeen(t, now), st.KubernetesVersion, transport)
+}
+
+// silence is how long nothing has been heard of a connected target; it is false while it is heard.
+func silence(t *v1alpha1.SyncTarget, now time.Time) (time.Duration, bool) {
+	c := apimeta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionConnected)
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonSilent || t.Status.LastSeen == nil {
+		return 0, false
+	}
+	return max(0, now.Sub(t.Status.LastSeen.Time)), true
+}
+
+// connection is the condition Connected, with how long the target has been silent.
+func connection(t *v1alpha1.SyncTarget, now time.Time) string {
+	if d, silent := silence(t, now); silent {
+		return "Silent " + duration.HumanDuration(d)
+	}
+	if c := apimeta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionConnected); c != nil {
+		return string(c.Status)
+	}
+	return string(metav1.ConditionUnknown)
+}
+
+// lastSeen is when a target was last heard of: now while it is connected. A time that lies in the future, because this machine's clock is behind, is now, too.
+func lastSeen(t *v1alpha1.SyncTarget, now time.Time) string {
+	_, silent := silence(t, now)
+	switch last := t.Status.LastSeen; {
+	case apimeta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionConnected) && !silent:
+		return "now"
+	case last == nil:
+		return "never"
+	default:
+		return duration.HumanDuration(max(0, now.Sub(last.Time))) + " ago"
+	}
 }
 
 // below is how many of the sites below a relay are connected, and of how many; what a relay that is not connected itself last said of that is old.

@@ -54,6 +54,7 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 	}
 	p := d.look(r)
 	if p == nil {
+		d.settled(r)
 		return nil
 	}
 	if p.first != nil {
@@ -73,6 +74,7 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 	d.askMove(p)
 	step := placement.Next(p.state)
 	stamp(&step, time.Now())
+	d.underWay(p, step)
 	if err := d.record(ctx, p, step); err != nil {
 		return err
 	}

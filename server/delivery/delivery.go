@@ -29,7 +29,7 @@ type API interface {
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
 }
 
-// Config is what delivery needs. All fields but Spread are needed.
+// Config is what delivery needs. All fields but Spread and Moved are needed.
 type Config struct {
 	// Incarnation of the center's data; it is that of every feed.
 	Incarnation store.Incarnation
@@ -47,6 +47,8 @@ type Config struct {
 	Refuse func(key store.Key, why *store.ReportError)
 	// Event tells people. It must not block.
 	Event func(e placement.Event)
+	// Moved tells that the moves from or to a target are others, see MovesOf. It must not block, and may be nil.
+	Moved func(target string)
 	// Spread is called right before a change is put into the feeds of so many targets. It must not block.
 	Spread func(targets int)
 	Log    *slog.Logger
@@ -74,6 +76,7 @@ type Delivery struct {
 	sets      sets
 	holds     map[*object]*hold
 	givenUp   map[ref]struct{} // groups whose move was given up
+	moves     map[ref]placement.Moving
 	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
 	oversize  map[*object]int  // what is not sent, and the size of its body
 	intents   intents
@@ -103,6 +106,7 @@ func New(cfg Config) *Delivery {
 		sets:      sets{},
 		holds:     map[*object]*hold{},
 		givenUp:   map[ref]struct{}{},
+		moves:     map[ref]placement.Moving{},
 		finished:  map[*object]*set{},
 		oversize:  map[*object]int{},
 		intents:   intents{},

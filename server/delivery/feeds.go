@@ -43,16 +43,13 @@ func (d *Delivery) EachFeed() iter.Seq[*store.Feed] {
 	}
 }
 
-// Placed lists what is placed on a target.
-func (d *Delivery) Placed(name string) (keys []store.Key) {
+// Placed lists what is placed on a target, by key and hash.
+func (d *Delivery) Placed(name string) []store.Entry {
 	f := d.Feed(name)
 	if f == nil {
 		return nil
 	}
-	for _, e := range f.All() {
-		keys = append(keys, e.Key)
-	}
-	return keys
+	return f.All()
 }
 
 // Count is how many objects are placed on a target.

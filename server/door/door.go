@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
@@ -60,6 +61,10 @@ type Config struct {
 	Forget  func(target string)
 	// Confirmed is called when a target has confirmed, see Confirm. It must not wait, and may be nil where nobody asks.
 	Confirmed func(target string, revision int64)
+	// Tally counts what the reports of a target say of all that is placed on it, and names the first refusals. Moves lists the moves from or to it. Both may
+	// be nil, else Recount is to be called when they say something else.
+	Tally func(target string, first int) placement.Tally
+	Moves func(target string) []placement.Moving
 	// Outage is called when reports of a target begin to be old, and when they are current again; Door.Outage tells which. It must not wait, and may be nil.
 	Outage func(target string)
 	// Held is called when a target says that it holds deletions of a namespace, and when it is another number. It must not wait, and may be nil.
@@ -96,6 +101,7 @@ type Door struct {
 	roll     *roll
 	gate     *bucket
 	outages  *outages
+	progress *progresses
 	waited   atomic.Bool // this center has waited for the targets that were connected before it started
 
 	mu       sync.Mutex
@@ -116,7 +122,7 @@ func New(cfg Config) *Door {
 		cfg.Metrics.MustRegister(meter)
 	}
 	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), outages: newOutages(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 }
@@ -146,6 +152,7 @@ func (d *Door) Run(ctx context.Context) error {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })
 	}
 	running.Go(func() { d.keepStatus(ctx) })
+	running.Go(func() { d.count(ctx) })
 	running.Go(func() { d.rotate(ctx) })
 	running.Go(func() {
 		d.roll.call(ctx, before, func(target string) bool { return d.session(target) != nil },

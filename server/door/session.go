@@ -88,6 +88,8 @@ type standing struct {
 	unkept  int // reports that there is no room for
 	said    *tunnel.Said
 	held    *delta.Held
+	// progress is how far the target is, nil while it was not counted.
+	progress *progress
 }
 
 // stands is how a session stands with what is placed on its target, and what the target has reported.
@@ -96,6 +98,7 @@ func (d *Door) stands(s *session) standing {
 	if d.cfg.Unkept != nil {
 		is.unkept = d.cfg.Unkept(s.target)
 	}
+	is.progress = d.progress.get(s.target)
 	return is
 }
 
@@ -116,7 +119,8 @@ func (s *session) standing(objects int) standing {
 // urgent tells whether a status that says shown is to be written at once: it says something about the target that is not so. How far the
 // target has got, and how many objects it has, changes at all targets with one object that is placed on all.
 func (is standing) urgent(shown standing) bool {
-	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || (is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held
+	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || (is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held ||
+		is.progress.refuses() != shown.progress.refuses()
 }
 
 // show notes what the status says.
@@ -151,12 +155,14 @@ func (s *session) introduces(now time.Time) bool {
 	return s.acked.Incarnation != s.feed.Head().Incarnation && !distrusts(s.said, tunnel.CenterRegressed)
 }
 
-// glance notes that what was to be sent at the glance before should be there by now.
-func (s *session) glance() {
+// glance notes that what was to be sent at the glance before should be there by now, and reports whether there is more by now.
+func (s *session) glance() (more bool) {
 	head := s.feed.Head().Revision
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	more = head != s.head
 	s.due, s.head = s.head, head
+	return more
 }
 
 // maxOrders is how many orders may wait for one agent.
@@ -267,6 +273,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 		return tunnel.Admission{}, err
 	}
 	d.offer(s)
+	d.Recount(id.Target)
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,

@@ -108,7 +108,9 @@ func (d *Door) keep(ctx context.Context, name string) {
 func (d *Door) look() {
 	var stepped []*session
 	for _, s := range d.stirred() {
-		s.glance()
+		if s.glance() {
+			d.Recount(s.target)
+		}
 		known, _ := d.targets.get(s.target)
 		d.account(s, time.Now())
 		shown := s.lastShown()
@@ -291,6 +293,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 		permits(st, is.said.Policy)
 	}
 	unkept(st, is.unkept)
+	advance(status, is.progress)
 	st.Status.Held = is.holdsBack(st.Status.Held)
 	switch held := heldBack(st); {
 	case held != nil:

@@ -214,6 +214,7 @@ func (d *Door) removed(name string) {
 	d.targets.mu.Lock()
 	delete(d.targets.known, name)
 	d.usage.forget(name)
+	d.progress.forget(name)
 	d.targets.mu.Unlock()
 	d.below.see(name, &v1alpha1.SyncTargetStatus{})
 	d.mu.Lock()

@@ -1,6 +1,10 @@
 package placement
 
-import "skerry.dev/skerry/store"
+import (
+	"time"
+
+	"skerry.dev/skerry/store"
+)
 
 // Condition is one entry of status.conditions that a decision causes.
 type Condition struct {
@@ -29,4 +33,30 @@ type Located struct {
 	Class            Class
 	// Targets that the object is on, the longest there first.
 	Targets []string
+}
+
+// Moving is a group that is not where it should be.
+type Moving struct {
+	// Key is that of what holds the decision.
+	Key store.Key
+	// From is where the group is, To where it should be.
+	From, To []string
+	// Since is when its move began, zero while its time does not run.
+	Since   time.Time
+	Phase   Phase
+	Message string
+}
+
+// Tally is what the reports of a target say of all that is placed on it.
+type Tally struct {
+	// Applied counts the objects that are there as they are desired, Refused those that cannot be, or may not be.
+	Applied, Refused int
+	// First are the first of the refusals, by key.
+	First []Refused
+}
+
+// Refused is an object that a target refuses.
+type Refused struct {
+	Key             store.Key
+	Reason, Message string
 }

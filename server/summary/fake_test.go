@@ -35,11 +35,12 @@ type center struct {
 	placed   map[store.Key]placement.Located
 	desired  map[store.Key][]byte
 	outages  map[string]placement.Outage
+	hashes   map[store.Key]store.Hash // what is placed
 }
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
-		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}}
+		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
 	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner,
 		Outage: c.outage, Placed: c.placedOn, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,15 +94,15 @@ func (c *center) outage(target string) (placement.Outage, bool) {
 	return o, ok
 }
 
-func (c *center) placedOn(target string) (keys []store.Key) {
+func (c *center) placedOn(target string) (entries []store.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, l := range c.placed {
 		if slices.Contains(l.Targets, target) {
-			keys = append(keys, k)
+			entries = append(entries, store.Entry{Key: k, Hash: c.hashes[k]})
 		}
 	}
-	return keys
+	return entries
 }
 
 // falls has a target fall silent, or come back.

@@ -107,7 +107,10 @@ func (s *Summary) tellOne(j *outageJob) time.Duration {
 		return 0 // others may be due before it
 	}
 	if !j.listed {
-		j.left, j.listed = s.cfg.Placed(j.target), true
+		j.listed = true
+		for _, e := range s.cfg.Placed(j.target) {
+			j.left = append(j.left, e.Key)
+		}
 	}
 	for len(j.left) > 0 {
 		k := j.left[0]

@@ -125,16 +125,3 @@ func first(lines []string, n int) string {
 	}
 	return strings.Join(lines, "; ")
 }
-
-// Failed is how many objects a target refuses.
-func (s *Summary) Failed(target string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, by := range s.refused {
-		if _, ok := by[target]; ok {
-			n++
-		}
-	}
-	return n
-}

@@ -38,7 +38,7 @@ type Config struct {
 	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
 	// Outage tells why the reports of a target are old; it is false while they are current. Placed lists what is placed on a target.
 	Outage func(target string) (placement.Outage, bool)
-	Placed func(target string) []store.Key
+	Placed func(target string) []store.Entry
 	Log    *slog.Logger
 }
 

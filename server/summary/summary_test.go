@@ -267,8 +267,8 @@ func TestWhatTheCenterDoesNotSendIsSaidOnce(t *testing.T) {
 		f := byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
 		return f["reason"] == "TooLarge" && f["message"] == "it is too large"
 	})
-	if a, b := c.s.Failed("a"), c.s.Failed("b"); a != 2 || b != 2 {
-		t.Errorf("counted %d and %d", a, b)
+	if a, b := c.s.Tally("a", 1), c.s.Tally("b", 1); a.Refused != 2 || b.Refused != 2 || len(a.First) != 1 {
+		t.Errorf("counted %+v and %+v", a, b)
 	}
 	c.s.Refuse(cm, nil)
 	c.eventually("no annotation", func() bool { return mark() == "" })

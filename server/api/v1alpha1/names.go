@@ -110,6 +110,7 @@ const (
 	ConditionClockInSync      = "ClockInSync"
 	ConditionCertificateValid = "CertificateValid"
 	ConditionTargetReachable  = "TargetReachable"
+	ConditionStoreHealthy     = "StoreHealthy"
 	// ConditionObjectSynced and ConditionObjectMoving are written into status.conditions of built-in kinds, hence the prefix.
 	ConditionObjectSynced    = "skerry.dev/Synced"
 	ConditionObjectMoving    = "skerry.dev/Moving"

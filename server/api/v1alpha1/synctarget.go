@@ -12,6 +12,9 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
 // +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.objects`
+// +kubebuilder:printcolumn:name="Applied",type=integer,JSONPath=`.status.applied`
+// +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`
 // +kubebuilder:printcolumn:name="Relay",type=boolean,JSONPath=`.status.relay`
 // +kubebuilder:printcolumn:name="Below",type=integer,JSONPath=`.status.below.targets`
 // +kubebuilder:printcolumn:name="Reached",type=integer,JSONPath=`.status.below.connected`
@@ -145,6 +148,16 @@ type SyncTargetStatus struct {
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
 	Objects int32 `json:"objects,omitempty"`
+	// Applied is how many of them the target reports to have as they are desired, and Refused how many it reports that it cannot, or may not, have so.
+	// Of the others it has not said anything yet.
+	Applied int32 `json:"applied,omitempty"`
+	Refused int32 `json:"refused,omitempty"`
+	// Refusals are the first of what is refused, at most 10.
+	// +optional
+	Refusals []Refusal `json:"refusals,omitempty"`
+	// Moves are those that lead to or from the target and are under way or stuck, the longest of them first, at most 10.
+	// +optional
+	Moves []MoveUnderWay `json:"moves,omitempty"`
 	// BytesToday is what crossed the link today, to the minute.
 	// +optional
 	BytesToday *BytesToday `json:"bytesToday,omitempty"`
@@ -168,6 +181,30 @@ type SyncTargetStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Refusal is an object that a target refuses.
+type Refusal struct {
+	// Object is space/resource.group/namespace/name.
+	Object string `json:"object"`
+	// Reason and Message are the target's words.
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}
+
+// MoveUnderWay is something that is not where it should be yet.
+type MoveUnderWay struct {
+	// Object is what decides about what moves, a Namespace, a Placement or an object: space/resource.group/namespace/name.
+	Object string `json:"object"`
+	// From is where it is, To where it should be.
+	From []string `json:"from,omitempty"`
+	To   []string `json:"to,omitempty"`
+	// Since is when the move began, absent while its time does not run.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// Phase is the reason of the condition skerry.dev/Moving, and Message what is waited for.
+	Phase   string `json:"phase"`
+	Message string `json:"message,omitempty"`
 }
 
 // SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost while it waits.
