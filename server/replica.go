@@ -111,4 +111,9 @@ func (s *Server) standBy(ctx context.Context, start func(name string, run func(c
 }
 
 // beReady closes Ready, once.
-func (s *Server) beReady() { s.readyOnce.Do(func() { close(s.ready) }) }
+func (s *Server) beReady() {
+	s.readyOnce.Do(func() {
+		close(s.ready)
+		s.starting.end()
+	})
+}

@@ -89,12 +89,13 @@ type Server struct {
 	open      atomic.Bool // the door serves agents
 	ready     chan struct{}
 	readyOnce sync.Once
+	starting  *starting
 	closers   []func() error
 }
 
 // New opens the center's data and its sockets. Everything that can be refused for a wrong configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg, metrics: metrics.New(), ready: make(chan struct{})}
+	s := &Server{cfg: cfg, metrics: metrics.New(), ready: make(chan struct{}), starting: newStarting(cfg.Log)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -103,6 +104,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
+	s.starting.on("the lock of " + cfg.DataDir)
 	unlock, err := lock(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -111,9 +113,11 @@ func New(cfg Config) (_ *Server, err error) {
 	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
 		return nil, err
 	}
+	s.starting.on("the data: the database and the keys")
 	if err := s.openData(); err != nil {
 		return nil, err
 	}
+	s.starting.on("its parts to be made")
 	tcp, udp, err := bind(cfg.Listen)
 	if err != nil {
 		return nil, err
@@ -238,6 +242,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		}
 	}
 	caughtUp := make(chan struct{})
+	s.starting.on("the kube API to serve root")
 	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
@@ -245,6 +250,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("metrics", func(ctx context.Context) error { return s.scrape.Run(ctx, s.metrics.Handler(apiserver.Gatherer())) })
 	}
 	if started(s.api.Ready()) {
+		s.starting.on("the spaces to be known")
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
 			start("memory", s.memory.run)
@@ -254,6 +260,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 				start("changes beside the leader", func(ctx context.Context) error {
 					return s.api.Changes(ctx, &fanOut{to: serving, first: make(chan struct{})})
 				})
+				s.starting.on("this replica to lead, or to stand by")
 				if err := s.standBy(ctx, start); err != nil {
 					cancel(err)
 				}
@@ -261,11 +268,13 @@ func (s *Server) Run(ctx context.Context) (err error) {
 				deciding = append(serving, deciding...)
 			}
 			if ctx.Err() == nil {
+				s.starting.on("all that is stored to be read and placed")
 				start("changes", func(ctx context.Context) error { return s.api.Changes(ctx, &fanOut{to: deciding, first: caughtUp}) })
 			}
 		}
 	}
 	if started(caughtUp) {
+		s.starting.on("the stored reports of sites to be read")
 		s.inboxes.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
 		start("delivery", s.delivery.Run)
 		start("reports", s.inboxes.run)
@@ -276,6 +285,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		s.beReady()
 	}
 	<-ctx.Done()
+	s.starting.end()
 	parts.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
@@ -344,6 +354,7 @@ func (s *Server) Below() (*tunnel.Below, <-chan struct{}) { return s.door.Below(
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }
 
 func (s *Server) close() error {
+	s.starting.end()
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())

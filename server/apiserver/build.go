@@ -198,6 +198,9 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		}
 		return nil
 	}), healthz.NamedCheck("store", func(r *http.Request) error {
+		if err := s.config.Store.Health(); err != nil {
+			return err
+		}
 		_, err := s.config.Store.Revision(r.Context())
 		return err
 	})}

@@ -142,6 +142,9 @@ func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Obj
 // withoutSpace has an error name the key that was asked for: what users read has no place in the store. An object that is larger than
 // the store takes is the user's to split, not an error of the server.
 func withoutSpace(err error, key string) error {
+	if told := inTrouble(err); told != nil {
+		return told
+	}
 	if grpcstatus.Code(err) == codes.ResourceExhausted {
 		return apierrors.NewRequestEntityTooLargeError(grpcstatus.Convert(err).Message() +
 			", with its status and its managedFields: split the object, or write it by fewer field managers")
@@ -208,6 +211,9 @@ func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOp
 		return err
 	}
 	if err := s.list(ctx, to, k, o, out); err != nil {
+		if told := inTrouble(err); told != nil {
+			return told
+		}
 		return err
 	}
 	if spaceOf(ctx) != anySpace {

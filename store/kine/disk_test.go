@@ -83,6 +83,13 @@ func TestFullDisk(t *testing.T) {
 	if _, ok := w.Revision(); ok {
 		t.Error("the watermark is known while a write may be in the log by halves")
 	}
+	var trouble *Trouble
+	if err := put("/registry/first", strings.Repeat("x", 64<<10), first); !errors.As(err, &trouble) || trouble.Kind != Full || !strings.Contains(err.Error(), dir) {
+		t.Errorf("an update on a full disk is told: %v", err)
+	}
+	if err := s.Health(); err == nil || s.Troubles()[Full] == 0 {
+		t.Errorf("health on a full disk: %v, counted %v", err, s.Troubles())
+	}
 	if got, err := s.Client().Get(t.Context(), "/registry/first", kubernetes.GetOptions{}); err != nil || got.KV == nil || string(got.KV.Value) != "one" {
 		t.Errorf("read on a full disk: %+v, %v", got, err)
 	}
@@ -93,6 +100,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := put("/registry/first", "two", first); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+	if err := s.Health(); err != nil {
+		t.Errorf("health with space again: %v", err)
 	}
 	if newest, err := s.Revision(t.Context()); err != nil {
 		t.Error(err)

@@ -53,6 +53,7 @@ type Store struct {
 	shared      *postgres // nil for a file
 	grpc        *grpc.Server
 	direct      *direct
+	troubles    *troubles
 	cancel      context.CancelFunc
 	drivers     sync.WaitGroup
 	served      chan struct{}
@@ -68,9 +69,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		c.CompactInterval = 5 * time.Minute
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &Store{cancel: cancel, served: make(chan struct{}), log: c.Log}
+	s := &Store{cancel: cancel, served: make(chan struct{}), log: c.Log, troubles: &troubles{dir: c.Dir, log: c.Log}}
 	var err error
 	if c.Endpoint != "" {
+		s.troubles.dir = ""
 		err = s.openEndpoint(ctx, run, c)
 	} else {
 		s.file, err = openFile(ctx, run, &s.drivers, c)
@@ -81,7 +83,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		cancel()
 		s.drivers.Wait()
-		return nil, errors.Join(err, s.shared.close())
+		return nil, errors.Join(s.troubles.note(err, 0), s.shared.close())
 	}
 	if s.client, err = dial(s.listen()); err != nil {
 		s.Close()
@@ -89,6 +91,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s.client.KV = clientv3.NewKVFromKVClient(s.direct, s.client.Client)
 	return s, nil
+}
+
+// commits is how many transactions of a file were made durable.
+func (s *Store) commits() int64 {
+	if s.file == nil {
+		return 0
+	}
+	return s.file.dialect.commits.Load()
 }
 
 // driverConfig is what kine's drivers are told of a database.
@@ -112,7 +122,7 @@ func (s *Store) listen() *bufconn.Listener {
 	etcdserverpb.RegisterLeaseServer(s.grpc, api)
 	etcdserverpb.RegisterMaintenanceServer(s.grpc, api)
 	etcdserverpb.RegisterWatchServer(s.grpc, &watchServer{s.backend})
-	s.direct = newDirect(api)
+	s.direct = newDirect(api, func(err error) error { return s.troubles.note(err, s.commits()) })
 	go func() {
 		defer close(s.served)
 		if err := s.grpc.Serve(l); err != nil {

@@ -1,6 +1,7 @@
 package kine
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -17,6 +18,9 @@ func (withoutValues) Fire(e *logrus.Entry) error {
 		if i := strings.LastIndex(e.Message, ": "); i >= 0 && strings.HasPrefix(e.Message, what+" ") {
 			e.Message = what + e.Message[i:]
 		}
+	}
+	if t := troubleOf("", errors.New(e.Message)); t != nil {
+		e.Message += ": " + brief[t.Kind]
 	}
 	return nil
 }
