@@ -118,13 +118,14 @@ type Door struct {
 // New returns a door that is still closed; Run opens it.
 func New(cfg Config) *Door {
 	meter := traffic.New()
-	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(meter)
-	}
-	return &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
+	d := &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
 		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
+	if cfg.Metrics != nil {
+		cfg.Metrics.MustRegister(meter, healthMetrics{d})
+	}
+	return d
 }
 
 // Rest gives back memory that was of use for a moment only.

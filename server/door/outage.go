@@ -35,17 +35,6 @@ func (d *Door) Outage(target string) (placement.Outage, bool) {
 	return o, ok
 }
 
-// Outages counts the targets with an outage, by reason.
-func (d *Door) Outages() map[string]int {
-	d.outages.mu.Lock()
-	defer d.outages.mu.Unlock()
-	out := map[string]int{}
-	for _, o := range d.outages.of {
-		out[o.Reason]++
-	}
-	return out
-}
-
 // set takes over whether a target has an outage, and reports whether that is news. An outage that goes on keeps its beginning, and its words while the
 // reason is the same: what follows from it is not written again.
 func (o *outages) set(target string, is placement.Outage, out bool) (news bool) {

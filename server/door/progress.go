@@ -115,18 +115,6 @@ func (p *progresses) forget(name string) {
 // refuses reports whether the target refuses something.
 func (p *progress) refuses() bool { return p != nil && p.tally.Refused > 0 }
 
-// Sums sums what all targets refuse, and of how many objects they have not said anything.
-func (d *Door) Sums() (refused, unsaid int) {
-	d.progress.mu.Lock()
-	all := maps.Clone(d.progress.of)
-	d.progress.mu.Unlock()
-	for name, p := range all {
-		refused += p.tally.Refused
-		unsaid += max(0, d.cfg.Objects(name)-p.tally.Applied-p.tally.Refused)
-	}
-	return refused, unsaid
-}
-
 // advance puts the progress of a target into its status.
 func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 	if p == nil {

@@ -35,6 +35,7 @@ type Trouble struct {
 	err  error
 }
 
+// Error says what is wrong, what to do, and in the end what the database said.
 func (t *Trouble) Error() string { return t.text }
 
 // Unwrap returns what the database said.
