@@ -52,6 +52,11 @@ func Status(ctx context.Context, o ListOptions) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if c, err := open(o.Kubeconfig); err == nil {
+		if what := notReady(ctx, c.config); what != "" {
+			found.add("the center is not ready: %s; its log says why (a full disk is one cause of a store that is not)", what)
+		}
+	}
 	for _, p := range found.lines {
 		fmt.Fprintln(o.Out, p)
 	}
