@@ -301,7 +301,11 @@ func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.By
 	case is.done:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionTrue, "UpToDate", "the target has durably stored all that is placed on it")
 	case is.late:
-		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, "Behind", "changes are on their way to the target")
+		reason, message := "Behind", "changes are on their way to the target"
+		if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionStoreHealthy); c != nil && c.Status == metav1.ConditionFalse {
+			reason, message = c.Reason, c.Message // they cannot arrive
+		}
+		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, reason, message)
 	}
 	s.show(is)
 	return func() {

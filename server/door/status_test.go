@@ -126,7 +126,7 @@ func TestAgentThatIsBehind(t *testing.T) {
 	s := c.joined("paris")
 	sink := slow{storetest.NewMemory(), make(chan struct{}, 1000)}
 	sink.may <- struct{}{} // for the position of an empty feed
-	c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
+	l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
 	within(t, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
 	for len(sink.may) > 0 {
@@ -134,6 +134,9 @@ func TestAgentThatIsBehind(t *testing.T) {
 	}
 	c.place(1) // nobody touches the target now: the door has to see by itself
 	within(t, "behind", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/Behind") })
+	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskFull", Message: "no space on the disk"})
+	within(t, "that it cannot store what it is sent", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskFull") })
+	l.says.Clear(tunnel.StoreHealthy)
 	close(sink.may)
 	within(t, "synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().AppliedRevision == 3 })
 }

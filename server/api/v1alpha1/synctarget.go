@@ -80,7 +80,7 @@ const (
 // Link is the link between a target and this center.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.quietHours) || has(self.bytesPerDay)",message="quietHours are when goes what bytesPerDay held back: give bytesPerDay, too"
-// +kubebuilder:validation:XValidation:rule="!has(self.bytesPerDay) || !quantity(string(self.bytesPerDay)).isLessThan(quantity('1Mi'))",message="bytesPerDay must be at least 1Mi: keeping an idle link open takes half of that"
+// +kubebuilder:validation:XValidation:rule="!has(self.bytesPerDay) || !quantity(string(self.bytesPerDay)).isLessThan(quantity('1Mi'))",message="bytesPerDay must be at least 1Mi: keeping an idle link open takes up to three quarters of that"
 // +kubebuilder:validation:XValidation:rule="!has(self.quietHours) || self.quietHours.substring(0, 5) != self.quietHours.substring(6, 11)",message="quietHours must not end when they begin"
 type Link struct {
 	// Class is lan (reports are gathered for 50 ms to 1 s), wan (0.2 to 5 s) or metered (5 to 30 s). Errors, changed conditions and
