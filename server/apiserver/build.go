@@ -32,6 +32,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/fair"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) build() error {
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
-	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats)}
+	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats), backlog: backlog.New(watchBytes)}
 	statuses, endStatuses, err := newTargetStatus(s.storages)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
 	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
-		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, native: map[string]schema.GroupResource{}}
+		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, recent: newRecent(), native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version

@@ -30,11 +30,15 @@ func (keyTransformer) TransformToStorage(_ context.Context, data []byte, _ value
 	return data, nil
 }
 
-type keyCodec struct{ runtime.Codec }
+type keyCodec struct {
+	runtime.Codec
+	of     *storageName
+	recent *recent // nil decodes everything anew
+}
 
 func (c keyCodec) Decode(data []byte, gvk *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	key, data := registrykey.Cut(data)
-	obj, kind, err := c.Codec.Decode(data, gvk, into)
+	obj, kind, err := c.decode(data, gvk, into)
 	if err != nil || key == "" {
 		return obj, kind, err
 	}
@@ -44,6 +48,13 @@ func (c keyCodec) Decode(data []byte, gvk *schema.GroupVersionKind, into runtime
 	}
 	a.SetSelfLink(key)
 	return obj, kind, nil
+}
+
+func (c keyCodec) decode(data []byte, gvk *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if c.recent != nil && len(data) >= largeValue && gvk == nil && into == nil { // as watches do
+		return c.recent.decode(c.of, c.Codec, data)
+	}
+	return c.Codec.Decode(data, gvk, into)
 }
 
 func (c keyCodec) Encode(obj runtime.Object, w io.Writer) error { return c.Codec.Encode(obj, w) }

@@ -22,6 +22,9 @@ type keylessWatch struct {
 
 	paced    bool      // bookmarks are kept back
 	deadline time.Time // when the request ends, if that is known
+	holding  *holding  // nil for a watch of the center's own
+
+	queue []watch.Event // what the reader is to take next
 }
 
 // As often as the cache sends bookmarks.
@@ -31,8 +34,8 @@ const (
 	beforeEnd = 2 * time.Second
 )
 
-func stripKeys(ctx context.Context, in watch.Interface, paced bool) watch.Interface {
-	w := &keylessWatch{in: in, out: make(chan watch.Event), gone: ctx.Done(), done: make(chan struct{}), paced: paced}
+func stripKeys(ctx context.Context, in watch.Interface, paced bool, h *holding) watch.Interface {
+	w := &keylessWatch{in: in, out: make(chan watch.Event), gone: ctx.Done(), done: make(chan struct{}), paced: paced, holding: h}
 	w.deadline, _ = ctx.Deadline()
 	go w.run()
 	return w
@@ -48,38 +51,46 @@ func (w *keylessWatch) Stop() {
 
 func (w *keylessWatch) run() {
 	defer close(w.out)
+	defer w.in.Stop()     // nothing waits for a reader that is stuck
 	var kept *watch.Event // a bookmark; what comes after it makes it worthless
 	due := w.nextBookmark(time.Now())
-	timer := time.NewTimer(0)
-	timer.Stop()
-	defer timer.Stop()
-	for {
+	bookmark, look := stoppedTimer(), stoppedTimer()
+	defer bookmark.Stop()
+	defer look.Stop()
+	for in := w.in.ResultChan(); in != nil || len(w.queue) > 0; {
+		take, put, next := w.turn(in)
 		select {
-		case e, ok := <-w.in.ResultChan():
+		case e, ok := <-take:
 			if !ok {
-				return
+				in = nil
+				continue
 			}
 			if w.paced && e.Type == watch.Bookmark && !endsInitialEvents(e) {
 				if kept == nil {
-					timer.Reset(time.Until(due))
+					bookmark.Reset(time.Until(due))
 				}
 				kept = &e
 				continue
 			}
 			kept = nil
-			timer.Stop()
-			if e.Type != watch.Error {
-				clearKey(e.Object)
-			}
-			if !w.send(e) {
+			bookmark.Stop()
+			if !w.add(e) {
 				return
 			}
-		case now := <-timer.C:
-			e := *kept
+		case put <- next:
+			w.queue = w.queue[1:]
+			if w.holding != nil {
+				look.Reset(stuckAfter)
+			}
+		case now := <-bookmark.C:
+			w.queue = append(w.queue, *kept)
 			kept, due = nil, w.nextBookmark(now)
-			if !w.send(e) {
+		case <-look.C:
+			again := w.holding.books.EndIfStuck(stuckAfter)
+			if again == 0 {
 				return
 			}
+			look.Reset(again)
 		case <-w.done:
 			return
 		case <-w.gone:
@@ -88,15 +99,38 @@ func (w *keylessWatch) run() {
 	}
 }
 
-func (w *keylessWatch) send(e watch.Event) bool {
-	select {
-	case w.out <- e:
-		return true
-	case <-w.done:
-		return false
-	case <-w.gone:
-		return false
+// turn returns where the next event comes from and where it goes to, nil for nowhere.
+func (w *keylessWatch) turn(in <-chan watch.Event) (take <-chan watch.Event, put chan<- watch.Event, next watch.Event) {
+	if len(w.queue) == 0 {
+		return in, nil, next
 	}
+	if w.holding.ahead(w.queue) {
+		take = in
+	}
+	return take, w.out, w.queue[0]
+}
+
+// add queues an event, and reports false when the watch has ended by that.
+func (w *keylessWatch) add(e watch.Event) bool {
+	if e.Type != watch.Error {
+		clearKey(e.Object)
+	}
+	if w.holding != nil {
+		w.holding.leave()
+		held, ok := w.holding.hold(e)
+		if !ok {
+			return false
+		}
+		e = held
+	}
+	w.queue = append(w.queue, e)
+	return true
+}
+
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(0)
+	t.Stop()
+	return t
 }
 
 // nextBookmark is when there may be one again: after a minute, which is not the same for all, and shortly before the watch ends.

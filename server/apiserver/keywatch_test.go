@@ -27,7 +27,7 @@ func TestBookmarksAreSpaced(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		in := watch.NewFakeWithChanSize(0, false)
-		w := stripKeys(ctx, in, true)
+		w := stripKeys(ctx, in, true, nil)
 		defer w.Stop()
 		next := func(within time.Duration) string {
 			select {
@@ -75,7 +75,7 @@ func TestBookmarksAreSpaced(t *testing.T) {
 // Bookmarks of the cache are passed on as they come.
 func TestBookmarksOfTheCache(t *testing.T) {
 	in := watch.NewFakeWithChanSize(2, false)
-	w := stripKeys(t.Context(), in, false)
+	w := stripKeys(t.Context(), in, false, nil)
 	defer w.Stop()
 	for i := range 2 {
 		in.Action(watch.Bookmark, marked(watch.Bookmark, i, false).Object)

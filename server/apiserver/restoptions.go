@@ -38,6 +38,7 @@ type storages struct {
 	history history
 	borrows *borrows
 	check   borrowCheck
+	recent  *recent
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -95,7 +96,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		newFunc, newListFunc func() runtime.Object, attrs storage.AttrFunc, trigger storage.IndexerFuncs,
 		indexers *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
 		prefix = "/" + strings.Trim(prefix, "/")
-		codec := keyCodec{config.Codec}
+		codec := keyCodec{config.Codec, &storageName{prefix}, s.recent}
 		versioner := storage.APIObjectVersioner{}
 		raw, err := etcd3.New(s.client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
 			keyTransformer{}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)

@@ -217,7 +217,7 @@ func (s *Server) serveListener(ctx context.Context) error {
 		Handler:           s.Handler(),
 		TLSConfig:         s.TLSConfig(),
 		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: stuckAfter},
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       90 * time.Second,

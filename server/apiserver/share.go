@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/fair"
 )
 
@@ -20,10 +21,12 @@ const (
 	maxWait = 15 * time.Second
 )
 
-// share keeps a space from taking the server away from others: the rate of Space.spec.quota, and a seat for each request.
+// share keeps a space from taking the server away from others: the rate of Space.spec.quota, a seat for each request, and for watches
+// their number and the bytes that they have not sent.
 type share struct {
-	usage *spaceUsage
-	seats *fair.Scheduler
+	usage   *spaceUsage
+	seats   *fair.Scheduler
+	backlog *backlog.Ledger
 }
 
 func (s *share) wrap(h http.Handler) http.Handler {
@@ -35,10 +38,6 @@ func (s *share) wrap(h http.Handler) http.Handler {
 		space := spaceOf(r.Context())
 		if refused := s.usage.admit(space); refused != nil {
 			writeTooMany(w, refused)
-			return
-		}
-		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Verb == "watch" {
-			h.ServeHTTP(w, r)
 			return
 		}
 		wait, cancel := context.WithTimeout(r.Context(), maxWait)
@@ -53,6 +52,10 @@ func (s *share) wrap(h http.Handler) http.Handler {
 			return
 		}
 		defer leave()
+		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Verb == "watch" {
+			s.watch(w, r, h, leave)
+			return
+		}
 		h.ServeHTTP(w, r)
 	})
 }

@@ -274,11 +274,17 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if fromStore { // the cache sends bookmarks by itself
 		o.ProgressNotify = o.Predicate.AllowWatchBookmarks
 	}
+	if is := watchingOf(ctx); is != nil && fromStore && (o.ResourceVersion == "" || o.ResourceVersion == "0") {
+		is.lists = true
+	}
 	w, err := to.Watch(ctx, k, o)
 	if err != nil || !bySpace {
 		return w, err
 	}
-	return stripKeys(ctx, w, fromStore), nil
+	if is := watchingOf(ctx); is != nil && s.all != nil {
+		return stripKeys(ctx, w, fromStore, s.holdEvents(is, spaceOf(ctx))), nil
+	}
+	return stripKeys(ctx, w, fromStore, nil), nil
 }
 
 // plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it

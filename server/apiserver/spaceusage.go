@@ -47,6 +47,7 @@ type limits struct {
 	objects, bytes, crds int64
 	requests             *rate.Limiter
 	perSecond            int64
+	watches              int64
 }
 
 func newSpaceUsage() *spaceUsage {
@@ -158,7 +159,8 @@ func (u *spaceUsage) limit(w store.Write) {
 		return
 	}
 	s := u.of(w.Key.Name)
-	next := limits{objects: customize.Number(q["objects"]), crds: customize.Number(q["crds"]), perSecond: customize.Number(q["requestsPerSecond"])}
+	next := limits{objects: customize.Number(q["objects"]), crds: customize.Number(q["crds"]), perSecond: customize.Number(q["requestsPerSecond"]),
+		watches: customize.Number(q["watches"])}
 	if text, ok := q["bytes"].(string); ok {
 		if n, err := resource.ParseQuantity(text); err == nil {
 			next.bytes = n.Value()

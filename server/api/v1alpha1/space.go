@@ -27,11 +27,13 @@ type Space struct {
 
 // SpaceSpec is what the admin wants of a space.
 type SpaceSpec struct {
-	// Quota limits what the space may hold and how much it may ask. Empty means no limits.
+	// Quota limits what the space may hold and how much it may ask. Empty means no limits but those that protect the
+	// center: 1000 open watches, and half of the requests that are answered side by side.
 	// +optional
 	Quota *SpaceQuota `json:"quota,omitempty"`
-	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels are offered to it.
-	// Empty means all.
+	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels are offered to it,
+	// whatever its Placements, labels and defaultTargets say. Empty means all sites of the center, also those that join
+	// later; a selector that no site fits means none.
 	// +optional
 	LocationSelector *metav1.LabelSelector `json:"locationSelector,omitempty"`
 	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means nowhere.
@@ -61,7 +63,7 @@ type SharedAPI struct {
 	Group string `json:"group"`
 }
 
-// SpaceQuota limits a space. What is not given is not limited. What the center itself writes (mirrored Pods, Events) counts, and is never
+// SpaceQuota limits a space. What is not given is not limited, but for watches. What the center itself writes (mirrored Pods, Events) counts, and is never
 // refused.
 type SpaceQuota struct {
 	// Objects of all kinds that are stored.
@@ -79,6 +81,11 @@ type SpaceQuota struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
+	// Watches that may be open at once; 1000 where this is not given, also without a quota. Whatever it is, the events
+	// that they have not sent may take 64 MiB, and a watch whose reader takes nothing for 15 s is ended.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Watches int64 `json:"watches,omitempty"`
 }
 
 // SpaceUsage is what a space holds.

@@ -1,0 +1,109 @@
+package backlog
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrTooMany is returned when a space has as many watches open as it may.
+var ErrTooMany = errors.New("too many open watches")
+
+// patience is for how long a reader may take nothing while its space needs more bytes than it has.
+const patience = time.Second
+
+// Ledger is the books of all spaces. Its methods, and those of its watches, may be called concurrently.
+type Ledger struct {
+	bytes int64 // of each space
+
+	mu     sync.Mutex // before that of a space
+	spaces map[string]*space
+}
+
+// New returns a ledger that gives each space so many bytes. It may need twice as many while watches
+// that were ended are still going.
+func New(bytes int64) *Ledger {
+	return &Ledger{bytes: bytes, spaces: map[string]*space{}}
+}
+
+// Open begins a watch of a space that may have most of them. The ledger calls end at most once, when
+// the watch has to go; force says that its reader is not to be waited for. It is called with locks
+// held, so it must not call the watch, and must not wait. The error is ErrTooMany.
+func (l *Ledger) Open(name string, most int, end func(force bool)) (*Watch, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.spaces[name]
+	if s == nil {
+		s = &space{ledger: l, name: name, watches: map[*Watch]struct{}{}, events: map[any]*Event{}}
+		l.spaces[name] = s
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.watches) >= most {
+		return nil, ErrTooMany
+	}
+	w := &Watch{space: s, end: end, held: map[*Event]struct{}{}}
+	s.watches[w] = struct{}{}
+	return w, nil
+}
+
+// space is the books of one space.
+type space struct {
+	ledger *Ledger
+	name   string
+
+	mu      sync.Mutex
+	watches map[*Watch]struct{}
+	events  map[any]*Event
+	bytes   int64 // of events and buffers
+	leaving int64 // of these, buffers of watches that have been ended and are not closed yet
+}
+
+// shrink ends watches until the space needs no more than it may. The one that needs more, taker, is
+// ended where all others have not been enough. s.mu must be held.
+func (s *space) shrink(taker *Watch) {
+	limit := s.ledger.bytes
+	for now := time.Now(); s.bytes-s.leaving > limit; {
+		victim := s.victim(now)
+		if victim == nil {
+			break
+		}
+		victim.endLocked()
+	}
+	if s.bytes > 2*limit {
+		taker.endLocked()
+	}
+}
+
+// victim returns the watch whose reader has taken nothing for longest, else the one that keeps the
+// largest buffers and has nothing to send, else nil. s.mu must be held.
+func (s *space) victim(now time.Time) *Watch {
+	var slowest, largest *Watch
+	for w := range s.watches {
+		switch {
+		case w.ended:
+		case len(w.held) == 0:
+			if w.kept > 0 && (largest == nil || w.kept > largest.kept) {
+				largest = w
+			}
+		case now.Sub(w.progressed()) >= patience && (slowest == nil || w.last.Load() < slowest.last.Load()):
+			slowest = w
+		}
+	}
+	if slowest != nil {
+		return slowest
+	}
+	return largest
+}
+
+// unhold takes an event off a watch. s.mu must be held.
+func (s *space) unhold(w *Watch, e *Event) {
+	if _, has := w.held[e]; !has {
+		return
+	}
+	delete(w.held, e)
+	if e.refs--; e.refs == 0 {
+		delete(s.events, e.key)
+		s.bytes -= e.cost
+	}
+}

@@ -1,0 +1,27 @@
+package apiserver
+
+import "skerry.dev/skerry/store"
+
+// watches is how many watches a space may have open. limited reports whether its quota says so.
+func (u *spaceUsage) watches(space string) (most int, limited bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := u.spaces[space]; s != nil && s.limits.watches > 0 {
+		return int(s.limits.watches), true
+	}
+	return defaultWatches, false
+}
+
+// size is how many bytes are stored of an object, 0 where that is not known yet.
+func (u *spaceUsage) size(k store.Key) int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return int64(u.sizes[u.hash(k)])
+}
+
+// seen is the revision up to which every write has been counted.
+func (u *spaceUsage) seen() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.applied
+}
