@@ -14,6 +14,7 @@ func TestWhatIsAccepted(t *testing.T) {
 		{"a status that begins anew", statusAnew},
 		{"objects of any size", sizes},
 		{"what does nothing", doesNothing},
+		{"what a cluster fills in", clusterDefaults},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, c) })
 	}

@@ -40,8 +40,12 @@ type Filled struct {
 	NodePorts []NodePort `json:"ports,omitempty"`
 	// HealthCheckNodePort of a Service.
 	HealthCheckNodePort int64 `json:"health,omitempty"`
-	// VolumeName of a claim that is bound.
-	VolumeName string `json:"volume,omitempty"`
+	// IPFamilies and IPFamilyPolicy of a Service.
+	IPFamilies     []string `json:"families,omitempty"`
+	IPFamilyPolicy string   `json:"policy,omitempty"`
+	// VolumeName of a claim that is bound, and the StorageClass of any.
+	VolumeName   string `json:"volume,omitempty"`
+	StorageClass string `json:"class,omitempty"`
 }
 
 // DeploymentRevision is the annotation in which a Deployment's controller says which revision of its template is the present one; kubectl rollout status

@@ -23,20 +23,29 @@ func filledIn(k store.Key, live *target.Object) *store.Filled {
 	return nil
 }
 
-// bound is the volume of a claim that has got one. Before it says so in its status there is nothing to tell: its volume and its status are written one
+// bound is the class of a claim, and the volume that it has got. Before it says so in its status its volume is not told: both are written one
 // right after the other, and are one report.
 func bound(live *target.Object) *store.Filled {
-	var claim struct{ VolumeName, Phase string }
-	if json.Unmarshal(live.Spec, &claim) != nil || json.Unmarshal(live.Status, &claim) != nil || claim.VolumeName == "" || claim.Phase == "" || claim.Phase == "Pending" {
+	var claim struct{ VolumeName, StorageClassName, Phase string }
+	if json.Unmarshal(live.Spec, &claim) != nil || len(live.Status) > 0 && json.Unmarshal(live.Status, &claim) != nil {
 		return nil
 	}
-	return &store.Filled{VolumeName: claim.VolumeName}
+	f := &store.Filled{StorageClass: claim.StorageClassName}
+	if claim.Phase != "" && claim.Phase != "Pending" {
+		f.VolumeName = claim.VolumeName
+	}
+	if f.VolumeName == "" && f.StorageClass == "" {
+		return nil
+	}
+	return f
 }
 
 // allocated is what of a Service's spec the target chose. What the user chose is among it; the parent knows that.
 func allocated(spec json.RawMessage) *store.Filled {
 	var s struct {
 		ClusterIP           string
+		IPFamilies          []string
+		IPFamilyPolicy      string
 		HealthCheckNodePort int64
 		Ports               []struct {
 			Port, NodePort int64
@@ -46,7 +55,7 @@ func allocated(spec json.RawMessage) *store.Filled {
 	if json.Unmarshal(spec, &s) != nil {
 		return nil
 	}
-	f := &store.Filled{HealthCheckNodePort: s.HealthCheckNodePort}
+	f := &store.Filled{HealthCheckNodePort: s.HealthCheckNodePort, IPFamilies: s.IPFamilies, IPFamilyPolicy: s.IPFamilyPolicy}
 	if s.ClusterIP != "None" { // a wish
 		f.ClusterIP = s.ClusterIP
 	}
@@ -55,7 +64,7 @@ func allocated(spec json.RawMessage) *store.Filled {
 			f.NodePorts = append(f.NodePorts, store.NodePort{Port: p.Port, Protocol: p.Protocol, NodePort: p.NodePort})
 		}
 	}
-	if f.ClusterIP == "" && f.NodePorts == nil && f.HealthCheckNodePort == 0 {
+	if f.ClusterIP == "" && f.NodePorts == nil && f.HealthCheckNodePort == 0 && f.IPFamilies == nil && f.IPFamilyPolicy == "" {
 		return nil
 	}
 	return f

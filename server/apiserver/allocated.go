@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,12 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 		if int64(o.Spec.HealthCheckNodePort) == chosen.HealthCheckNodePort {
 			o.Spec.HealthCheckNodePort = 0
 		}
+		if p := o.Spec.IPFamilyPolicy; p != nil && string(*p) == chosen.IPFamilyPolicy {
+			o.Spec.IPFamilyPolicy = nil
+		}
+		if slices.EqualFunc(o.Spec.IPFamilies, chosen.IPFamilies, func(f api.IPFamily, s string) bool { return string(f) == s }) {
+			o.Spec.IPFamilies = nil
+		}
 		for i := range o.Spec.Ports {
 			if p := &o.Spec.Ports[i]; chosen.HasNodePort(int64(p.NodePort)) {
 				p.NodePort = 0
@@ -43,6 +50,9 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 	case *api.PersistentVolumeClaim:
 		if o.Spec.VolumeName == chosen.VolumeName {
 			o.Spec.VolumeName = ""
+		}
+		if class := o.Spec.StorageClassName; class != nil && *class == chosen.StorageClass {
+			o.Spec.StorageClassName = nil
 		}
 	}
 }
@@ -73,8 +83,13 @@ type settledClaim struct{ rest.RESTUpdateStrategy }
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*api.PersistentVolumeClaim), old.(*api.PersistentVolumeClaim)
-	if chosen := v1alpha1.ReadAllocated(before.Annotations); after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName && !isInner(ctx) {
-		after.Spec.VolumeName = before.Spec.VolumeName
+	if chosen := v1alpha1.ReadAllocated(before.Annotations); !isInner(ctx) {
+		if after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName {
+			after.Spec.VolumeName = before.Spec.VolumeName
+		}
+		if class := before.Spec.StorageClassName; after.Spec.StorageClassName == nil && class != nil && *class == chosen.StorageClass {
+			after.Spec.StorageClassName = class
+		}
 	}
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
 }
@@ -83,7 +98,8 @@ func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 func (s settledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	if isInner(ctx) {
 		before := old.(*api.PersistentVolumeClaim).DeepCopy()
-		before.Spec.VolumeName = obj.(*api.PersistentVolumeClaim).Spec.VolumeName
+		after := obj.(*api.PersistentVolumeClaim)
+		before.Spec.VolumeName, before.Spec.StorageClassName = after.Spec.VolumeName, after.Spec.StorageClassName
 		old = before
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)

@@ -27,6 +27,8 @@ import (
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
+	"k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
@@ -41,6 +43,7 @@ type parts struct {
 	roles     *spaceRoles
 	tokens    *spaceTokens
 	lifecycle *namespaceLifecycle
+	defaults  *clusterDefaults
 	ranges    *limitRanges
 	security  *podSecurity
 	eventTTL  time.Duration
@@ -75,7 +78,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = newSpaceUsage(), newBorrows()
 	g, factory, err := s.genericConfig(p)
@@ -157,7 +160,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
 		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
 	return g, factory, nil
 }
@@ -184,6 +187,10 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			}
 			info.StaticOpenAPISpec = nil
 			continue
+		case scheduling.GroupName:
+			p.defaults.priorities = v1["priorityclasses"].(rest.Lister)
+		case storage.GroupName:
+			p.defaults.storage = v1["storageclasses"].(rest.Lister)
 		}
 		groups = append(groups, &info)
 	}

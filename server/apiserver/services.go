@@ -33,6 +33,7 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		after, before := obj.(*api.Service), old.(*api.Service)
 		pairAddresses(before)
 		keepAllocated(after, before)
+		keepFamilies(after, before)
 		followAddress(after, before)
 		return func(context.Context, bool) {}, nil
 	}
@@ -72,6 +73,7 @@ func (s settledStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Ob
 	before, after := old.(*api.Service).DeepCopy(), obj.(*api.Service)
 	if isInner(ctx) {
 		before.Spec.ClusterIP, before.Spec.ClusterIPs = after.Spec.ClusterIP, after.Spec.ClusterIPs
+		before.Spec.IPFamilies, before.Spec.IPFamilyPolicy = after.Spec.IPFamilies, after.Spec.IPFamilyPolicy
 	}
 	if isInner(ctx) || before.Spec.HealthCheckNodePort == 0 {
 		before.Spec.HealthCheckNodePort = after.Spec.HealthCheckNodePort

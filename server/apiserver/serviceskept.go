@@ -74,3 +74,18 @@ func atNodes(s *api.Service) bool {
 	return spec.Type == api.ServiceTypeNodePort || spec.Type == api.ServiceTypeLoadBalancer &&
 		(spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
 }
+
+// keepFamilies fills in the families of a Service's addresses where a writer leaves them out. Another policy than before is a
+// wish, for which the target chooses the families anew.
+func keepFamilies(after, before *api.Service) {
+	if after.Spec.Type == api.ServiceTypeExternalName || before.Spec.Type == api.ServiceTypeExternalName {
+		return
+	}
+	if after.Spec.IPFamilyPolicy == nil {
+		after.Spec.IPFamilyPolicy = before.Spec.IPFamilyPolicy
+	}
+	if same := before.Spec.IPFamilyPolicy; same != nil && after.Spec.IPFamilyPolicy != nil && *same == *after.Spec.IPFamilyPolicy &&
+		len(after.Spec.IPFamilies) == 0 {
+		after.Spec.IPFamilies = before.Spec.IPFamilies
+	}
+}

@@ -25,6 +25,15 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 	if volume, _ := spec["volumeName"].(string); volume != "" && volume == chosen.VolumeName {
 		delete(spec, "volumeName")
 	}
+	if class, _ := spec["storageClassName"].(string); class != "" && class == chosen.StorageClass {
+		delete(spec, "storageClassName")
+	}
+	if policy, _ := spec["ipFamilyPolicy"].(string); policy != "" && policy == chosen.IPFamilyPolicy {
+		delete(spec, "ipFamilyPolicy")
+	}
+	if families := texts(spec["ipFamilies"]); len(families) > 0 && slices.Equal(families, chosen.IPFamilies) {
+		delete(spec, "ipFamilies")
+	}
 	if port := Number(spec["healthCheckNodePort"]); port != 0 && port == chosen.HealthCheckNodePort {
 		delete(spec, "healthCheckNodePort")
 	}
@@ -62,6 +71,16 @@ func addressedByCenter(o map[string]any) bool {
 		}
 	}
 	return false
+}
+
+// texts are the strings of a list.
+func texts(v any) (out []string) {
+	list, _ := v.([]any)
+	for _, e := range list {
+		s, _ := e.(string)
+		out = append(out, s)
+	}
+	return out
 }
 
 // Number is a whole number of decoded JSON, of whatever type; 0 for anything else.

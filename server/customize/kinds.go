@@ -12,6 +12,7 @@ var cleaners = map[string]func(map[string]any){
 	"/Namespace":             namespace,
 	"/ServiceAccount":        serviceAccount,
 	"/PersistentVolumeClaim": claim,
+	"/Pod":                   pod,
 	"apps/Deployment":        deployment,
 	"apps/StatefulSet":       statefulSet,
 	"apps/ReplicaSet":        template,
@@ -35,6 +36,20 @@ func claim(o map[string]any) {
 	drop(sub(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
 		"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
 		"volume.kubernetes.io/selected-node")
+}
+
+// pod: what admission fills in is what the target fills in again, by its own defaults. It refuses a priority that is not
+// that of its class.
+func pod(o map[string]any) {
+	spec := own(o, "spec")
+	delete(spec, "priority")
+	if spec["preemptionPolicy"] == "PreemptLowerPriority" {
+		delete(spec, "preemptionPolicy")
+	}
+	if spec["serviceAccountName"] == "default" {
+		delete(spec, "serviceAccountName")
+		delete(spec, "serviceAccount")
+	}
 }
 
 func deployment(o map[string]any) {

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -21,8 +22,10 @@ func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
 	if obj["kind"] == "Service" {
 		a.address(f.ClusterIP)
 		a.ports(f)
+		a.families(f)
 	} else {
-		a.volume(f.VolumeName)
+		a.now.VolumeName = a.text("volumeName", a.was.VolumeName, f.VolumeName)
+		a.now.StorageClass = a.text("storageClassName", a.was.StorageClass, f.StorageClass)
 	}
 	notes, _ := meta["annotations"].(map[string]any)
 	a.mark(notes)
@@ -85,18 +88,46 @@ func (a *allocation) ports(f *store.Filled) {
 	}
 }
 
-func (a *allocation) volume(got string) {
-	have, _ := a.spec["volumeName"].(string)
-	if have != a.was.VolumeName && have != "" {
-		return
-	}
-	switch a.now.VolumeName = got; {
+// text makes a field that is empty, or holds what a target chose before, hold what the target chose now. It
+// returns what of that is the target's.
+func (a *allocation) text(field, was, got string) string {
+	have, _ := a.spec[field].(string)
+	switch {
+	case have != was && have != "":
+		return ""
 	case got == have:
 	case got == "":
-		a.remove("/spec/volumeName")
+		a.remove("/spec/" + field)
 	default:
-		a.set("/spec/volumeName", got)
+		a.set("/spec/"+field, got)
 	}
+	return got
+}
+
+// families are those of a Service's addresses. A target that does not tell them leaves them as they are shown.
+func (a *allocation) families(f *store.Filled) {
+	if a.spec["type"] == "ExternalName" {
+		return
+	}
+	policy, families := f.IPFamilyPolicy, f.IPFamilies
+	if policy == "" {
+		policy = a.was.IPFamilyPolicy
+	}
+	a.now.IPFamilyPolicy = a.text("ipFamilyPolicy", a.was.IPFamilyPolicy, policy)
+	have, _ := a.spec["ipFamilies"].([]any)
+	if len(have) > 0 && !equalTexts(have, a.was.IPFamilies) {
+		return
+	}
+	if len(families) == 0 {
+		families = a.was.IPFamilies
+	}
+	if a.now.IPFamilies = families; len(families) > 0 && !equalTexts(have, families) {
+		a.set("/spec/ipFamilies", families)
+	}
+}
+
+func equalTexts(list []any, texts []string) bool {
+	return slices.EqualFunc(list, texts, func(e any, s string) bool { return e == s })
 }
 
 // mark says in the annotation what is the target's choice now, and nothing any more in that of older centers.

@@ -27,10 +27,11 @@ func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	switch {
 	case isDeployment(k) && f.Revision > 0:
 		return &store.Filled{Revision: f.Revision}
-	case isService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0):
-		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort}
+	case isService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(f.IPFamilies) > 0 || f.IPFamilyPolicy != ""):
+		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort,
+			IPFamilies: f.IPFamilies, IPFamilyPolicy: f.IPFamilyPolicy}
 	case isClaim(k): // on the next target it has no volume until it gets another one
-		return &store.Filled{VolumeName: f.VolumeName}
+		return &store.Filled{VolumeName: f.VolumeName, StorageClass: f.StorageClass}
 	}
 	return nil
 }
@@ -69,8 +70,8 @@ func isClaim(k store.Key) bool { return k.Group == "" && k.Resource == "persiste
 
 // shownVolume is the Filled that a claim shows, nil when it shows none.
 func shownVolume(obj map[string]any) *store.Filled {
-	if volume := customize.Chosen(obj).VolumeName; volume != "" {
-		return &store.Filled{VolumeName: volume}
+	if chosen := customize.Chosen(obj); chosen.VolumeName != "" || chosen.StorageClass != "" {
+		return &store.Filled{VolumeName: chosen.VolumeName, StorageClass: chosen.StorageClass}
 	}
 	return nil
 }

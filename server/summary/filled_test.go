@@ -214,3 +214,42 @@ func TestAClaimShowsItsVolume(t *testing.T) {
 		t.Errorf("%d writes of what is shown", n)
 	}
 }
+
+// What a site fills in of families and classes is its choice, follows the object to another site, and leaves
+// wishes alone.
+func TestFamiliesAndClassesAreTheTargets(t *testing.T) {
+	c := newCenter(t)
+	free, wish := key("", "services", "free"), key("", "services", "wish")
+	claim := key("", "persistentvolumeclaims", "data")
+	c.mu.Lock()
+	c.commit(free, map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "free", "uid": "uid-free"}, "spec": map[string]any{}})
+	c.commit(wish, map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "wish", "uid": "uid-wish"},
+		"spec": map[string]any{"ipFamilyPolicy": "RequireDualStack", "ipFamilies": []any{"IPv6", "IPv4"}}})
+	c.commit(claim, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "data", "uid": "uid-data"}, "spec": map[string]any{}})
+	c.mu.Unlock()
+	spec := func(k store.Key) string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return string(encode(c.objects[k]["spec"]))
+	}
+	site := func(target, family, class string) {
+		for _, k := range []store.Key{free, wish} {
+			c.place(k, "v1", "Service", target)
+			c.says(target, k, &store.Report{OriginUID: "uid-" + k.Name, Filled: &store.Filled{IPFamilies: []string{family}, IPFamilyPolicy: "SingleStack"}})
+		}
+		c.place(claim, "v1", "PersistentVolumeClaim", target)
+		c.says(target, claim, &store.Report{OriginUID: "uid-data", Filled: &store.Filled{StorageClass: class}})
+		c.eventually(target, func() bool {
+			return spec(free) == `{"ipFamilies":["`+family+`"],"ipFamilyPolicy":"SingleStack"}` && spec(claim) == `{"storageClassName":"`+class+`"}`
+		})
+	}
+	site("a", "IPv4", "standard")
+	site("b", "IPv6", "local-path")
+	c.stop()
+	if spec(wish) != `{"ipFamilies":["IPv6","IPv4"],"ipFamilyPolicy":"RequireDualStack"}` || c.notes(wish)[v1alpha1.AnnotationAllocated] != nil {
+		t.Errorf("the wish is %s %v", spec(wish), c.notes(wish))
+	}
+	if c.notes(free)[v1alpha1.AnnotationAllocated] != `{"ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"}` || c.notes(claim)[v1alpha1.AnnotationAllocated] != `{"storageClass":"local-path"}` {
+		t.Errorf("marks %v %v", c.notes(free), c.notes(claim))
+	}
+}

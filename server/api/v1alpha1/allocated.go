@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,12 @@ type Allocated struct {
 	NodePorts []int64 `json:"nodePorts,omitempty"`
 	// HealthCheckNodePort of a Service.
 	HealthCheckNodePort int64 `json:"healthCheckNodePort,omitempty"`
-	// VolumeName of a claim.
-	VolumeName string `json:"volumeName,omitempty"`
+	// IPFamilies and IPFamilyPolicy of a Service.
+	IPFamilies     []string `json:"ipFamilies,omitempty"`
+	IPFamilyPolicy string   `json:"ipFamilyPolicy,omitempty"`
+	// VolumeName and StorageClass of a claim.
+	VolumeName   string `json:"volumeName,omitempty"`
+	StorageClass string `json:"storageClass,omitempty"`
 }
 
 // ReadAllocated reads what the annotations of an object say of it, also in the form of older centers. They are a map of strings or of decoded JSON.
@@ -46,7 +51,7 @@ func ReadAllocated[V any](annotations map[string]V) Allocated {
 
 // String is the value of the annotation; empty for nothing.
 func (a Allocated) String() string {
-	if a.ClusterIP == "" && len(a.NodePorts) == 0 && a.HealthCheckNodePort == 0 && a.VolumeName == "" {
+	if reflect.ValueOf(a).IsZero() {
 		return ""
 	}
 	text, err := json.Marshal(a)
