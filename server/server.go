@@ -176,7 +176,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.inboxes.Close)
 	s.summary = summary.New(summary.Config{
-		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner,
+		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Needs: s.delivery.Needs, NeededBy: s.delivery.NeededBy,
 		Outage: func(target string) (placement.Outage, bool) { return s.door.Outage(target) }, Placed: s.delivery.Placed,
 		Log: s.cfg.Log.With("part", "summary"),
 	})

@@ -1,8 +1,12 @@
 package placement
 
-import "skerry.dev/skerry/store"
+import (
+	"strings"
 
-// References returns the keys of the ConfigMaps, Secrets, ServiceAccounts, claims and the governing Service that a workload names,
+	"skerry.dev/skerry/store"
+)
+
+// References returns the keys of the PriorityClass, ConfigMaps, Secrets, ServiceAccounts, claims and the governing Service that a workload names,
 // each once, in the order of their first mention. It is nil for other kinds.
 func References(k store.Key, obj map[string]any) []store.Key {
 	spec := child(obj, "spec")
@@ -64,6 +68,11 @@ func (r *refs) add(resource, name string) {
 }
 
 func (r *refs) pod(pod map[string]any) {
+	if class := text(pod, "priorityClassName"); class != "" && !strings.HasPrefix(class, "system-") {
+		k := store.Key{Space: r.space, Group: "scheduling.k8s.io", Resource: "priorityclasses", Name: class}
+		r.seen[k] = true
+		r.keys = append(r.keys, k)
+	}
 	if sa := text(pod, "serviceAccountName"); sa != "default" {
 		r.add("serviceaccounts", sa)
 	}

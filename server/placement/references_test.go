@@ -14,6 +14,7 @@ spec:
   template:
     spec:
       serviceAccountName: runner
+      priorityClassName: high
       imagePullSecrets: [{name: pull}]
       volumes:
       - {name: a, configMap: {name: settings}}
@@ -33,14 +34,18 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := store.Key{Space: "s", Group: "apps", Resource: "statefulsets", Namespace: "n", Name: "x"}
-	want := []string{"services/db", "serviceaccounts/runner", "secrets/pull", "configmaps/settings", "secrets/cert",
+	want := []string{"services/db", "priorityclasses/high", "serviceaccounts/runner", "secrets/pull", "configmaps/settings", "secrets/cert",
 		"persistentvolumeclaims/data", "configmaps/more", "secrets/key", "secrets/env", "secrets/all"}
 	got := References(k, obj)
 	if len(got) != len(want) {
 		t.Fatalf("got %v", got)
 	}
 	for i, g := range got {
-		if g.Resource+"/"+g.Name != want[i] || g.Namespace != "n" || g.Space != "s" {
+		namespace := "n"
+		if g.Resource == "priorityclasses" {
+			namespace = ""
+		}
+		if g.Resource+"/"+g.Name != want[i] || g.Namespace != namespace || g.Space != "s" {
 			t.Errorf("%d: got %s, want %s", i, g, want[i])
 		}
 	}

@@ -36,13 +36,14 @@ type center struct {
 	desired  map[store.Key][]byte
 	outages  map[string]placement.Outage
 	hashes   map[store.Key]store.Hash // what is placed
+	needs    map[store.Key][]store.Key
 }
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
 		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
 	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner,
-		Outage: c.outage, Placed: c.placedOn, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		Outage: c.outage, Placed: c.placedOn, Needs: c.needed, NeededBy: c.needing, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
@@ -92,6 +93,23 @@ func (c *center) outage(target string) (placement.Outage, bool) {
 	defer c.mu.Unlock()
 	o, ok := c.outages[target]
 	return o, ok
+}
+
+func (c *center) needed(k store.Key) []store.Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.needs[k]
+}
+
+func (c *center) needing(k store.Key) (out []store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w, needs := range c.needs {
+		if slices.Contains(needs, k) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 func (c *center) placedOn(target string) (entries []store.Entry) {

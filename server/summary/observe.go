@@ -108,11 +108,15 @@ func (s *Summary) see(w store.Write) {
 // forget drops what is known of an object that is on no target.
 func (s *Summary) forget(k store.Key) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	_, refused := s.refused[k]
 	delete(s.refused, k)
 	delete(s.extra, k)
 	delete(s.untold, k)
 	delete(s.worded, k)
+	s.mu.Unlock()
+	if refused {
+		s.wakeNeeding(k)
+	}
 }
 
 func noteOf(obj map[string]any) string {

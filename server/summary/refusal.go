@@ -2,6 +2,7 @@ package summary
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -59,10 +60,16 @@ func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
 // noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
 // the same as the annotation skerry.dev/refused has it.
 func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) string {
-	found := s.refusals(at, reports)
+	found := append(s.refusals(at, reports), s.refusedNeeds(at)...)
 	var lines []string
 	var news []placement.Event
 	reason := ""
+	changed := false
+	defer func() {
+		if changed {
+			s.wakeNeeding(at.Key)
+		}
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := map[string]string{}
@@ -77,6 +84,7 @@ func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) st
 				Reason: r.reason, Message: r.line})
 		}
 	}
+	changed = !maps.Equal(s.refused[at.Key], now)
 	if delete(s.refused, at.Key); len(now) > 0 {
 		s.refused[at.Key] = now
 	}

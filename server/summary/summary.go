@@ -39,7 +39,9 @@ type Config struct {
 	// Outage tells why the reports of a target are old; it is false while they are current. Placed lists what is placed on a target.
 	Outage func(target string) (placement.Outage, bool)
 	Placed func(target string) []store.Entry
-	Log    *slog.Logger
+	// Needs lists what the pods of a workload name, and NeededBy the workloads that name an object.
+	Needs, NeededBy func(key store.Key) []store.Key
+	Log             *slog.Logger
 }
 
 // Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one goroutine at a time, everything else may
