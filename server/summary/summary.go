@@ -66,6 +66,7 @@ type Summary struct {
 	worded map[store.Key]time.Time // when the message of an outage was last changed
 
 	unsent     unsent
+	leaving    *leaving
 	happenings happenings
 	outages    *outages
 }
@@ -76,6 +77,7 @@ func New(cfg Config) *Summary {
 		cfg:     cfg,
 		queue:   queue.New[store.Key](firstDelay, longestDelay),
 		events:  newRecorder(cfg.API, cfg.Log),
+		leaving: newLeaving(),
 		shown:   map[store.Key]shown{},
 		writing: map[store.Key]*underway{},
 		mirrors: map[store.Key]*mirrored{},
@@ -145,6 +147,8 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 			s.mirrorReported(target, k)
 		case isEvent(k):
 			s.eventReported(target, k)
+		case !s.placedOn(target, k):
+			s.leaving.note(target, k)
 		}
 		if !s.pacing.gathering(k) {
 			s.queue.Add(k)

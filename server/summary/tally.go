@@ -8,7 +8,7 @@ import (
 )
 
 // Tally counts what a target reports of all that is placed on it: it reads each report once. What the center itself does not send
-// counts as refused. It names so many refusals.
+// counts as refused, and so does a deletion that the target cannot carry out. It names so many refusals.
 func (s *Summary) Tally(target string, first int) (out placement.Tally) {
 	for _, e := range s.cfg.Placed(target) {
 		if why, unsent := s.unsent.of(e.Key); unsent {
@@ -28,6 +28,9 @@ func (s *Summary) Tally(target string, first int) (out placement.Tally) {
 			out.Applied++
 		}
 	}
+	stuck := s.stuck(target)
+	out.Refused += len(stuck)
+	out.First = append(out.First, stuck...)
 	slices.SortFunc(out.First, func(a, b placement.Refused) int { return cmp.Compare(a.Key.Encode(), b.Key.Encode()) })
 	out.First = slices.Clip(out.First[:min(first, len(out.First))])
 	return out

@@ -36,3 +36,16 @@ func TestTally(t *testing.T) {
 		t.Errorf("nothing is placed on rome: %+v", other)
 	}
 }
+
+func TestTallyHasDeletionsThatAreStuck(t *testing.T) {
+	c := newCenter(t)
+	k := key("", "configmaps", "stays")
+	c.says("paris", k, &store.Report{OriginUID: "uid-stays", Error: &store.ReportError{Reason: "WaitingForFinalizers", Message: "example.com/slow"}})
+	if is := c.s.Tally("paris", 1); is.Refused != 1 || len(is.First) != 1 || is.First[0].Key != k {
+		t.Errorf("a deletion that is stuck: %+v", is)
+	}
+	c.says("paris", k, nil)
+	if is := c.s.Tally("paris", 1); is.Refused != 0 {
+		t.Errorf("it is done: %+v", is)
+	}
+}
