@@ -67,41 +67,30 @@ func (b *Backend) Start(ctx context.Context) error {
 	if err := b.Backend.Start(ctx); err != nil {
 		return err
 	}
-	events, err := b.all(ctx)
-	if err != nil {
-		return err
-	}
-	go b.run(ctx, events)
+	go b.run(ctx)
 	return nil
 }
 
-// all begins to read what is written from now on. Watches that there are end:
-// what lies between is not told to them.
-func (b *Backend) all(ctx context.Context) (<-chan []*server.Event, error) {
-	newest, err := b.Backend.CurrentRevision(ctx)
-	if err != nil {
-		return nil, err
+// all reads everything that was not handed on yet. Where that was compacted,
+// watches end: what is lost is not told to them.
+func (b *Backend) all(ctx context.Context) <-chan []*server.Event {
+	result := b.Backend.Watch(ctx, "", "", b.feed.reached()+1)
+	if result.CompactRevision > 0 {
+		b.feed.restart(result.CompactRevision)
+		result = b.Backend.Watch(ctx, "", "", result.CompactRevision+1)
 	}
-	b.feed.restart(newest)
-	return b.Backend.Watch(ctx, "", "", newest+1).Events, nil
+	return result.Events
 }
 
-func (b *Backend) run(ctx context.Context, events <-chan []*server.Event) {
+func (b *Backend) run(ctx context.Context) {
 	defer b.feed.end()
-	for {
-		for found := range events {
+	for ctx.Err() == nil {
+		for found := range b.all(ctx) {
 			b.feed.publish(found)
 		}
-		var err error
-		for events, err = b.all(ctx); err != nil; events, err = b.all(ctx) {
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-ctx.Done():
-				return
-			}
-		}
-		if ctx.Err() != nil {
-			return
+		select {
+		case <-time.After(100 * time.Millisecond): // it did not answer in time
+		case <-ctx.Done():
 		}
 	}
 }
