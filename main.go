@@ -150,13 +150,11 @@ func siteName(c *cli.Context) (string, error) {
 func centerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
-		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
+		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage), server.EncryptionFlags(), server.AuditFlags(), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
 				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may still be renewed"},
 			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of people; empty means none"),
-			text("audit-policy-file", "", "file with a Kubernetes audit policy; needs --audit-log-path"),
-			text("audit-log-path", "", "file for the audit log, one JSON line an event, with its space; begun anew at 100 MB, 10 old ones are kept"),
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
@@ -171,7 +169,8 @@ func centerCommand() *cli.Command {
 			}
 			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag),
 				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
-				AuthenticationConfig: c.String("authentication-config"), AuditPolicyFile: c.String("audit-policy-file"), AuditLogPath: c.String("audit-log-path"),
+				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
+				EncryptionKeyFile: c.String(server.EncryptionKeyFlag), EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
 				SpacesDomain: c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log})
 			if err != nil {
 				return err
@@ -188,7 +187,7 @@ func centerCommand() *cli.Command {
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},
-		Subcommands: server.BackupCommands(version, admin.Usage),
+		Subcommands: append(server.BackupCommands(version, admin.Usage), admin.RotateEncryptionKeyCommand()),
 	}
 }
 

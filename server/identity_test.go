@@ -72,7 +72,7 @@ func TestIdentity(t *testing.T) {
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	must(t, os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, users: ['system:skerry:center']}, {level: Metadata}]\n"), 0o600))
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
-		config.AuthenticationConfig, config.AuditPolicyFile, config.AuditLogPath = p.config(t), policy, log
+		config.AuthenticationConfig, config.Audit = p.config(t), apiserver.Audit{PolicyFile: policy, LogPath: log, MaxSize: 1, MaxBackups: 1, MaxAge: 1}
 	})
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Delete")

@@ -28,13 +28,16 @@ func (s *Server) openData() (err error) {
 	}
 	s.closers = append(s.closers, s.store.Close)
 	if s.cfg.Datastore == "" {
-		return nil
+		return s.openEncryption()
 	}
 	if s.shared, err = newSharedKeys(s.store, keys.Dir, s.cfg.SecretFile, s.cfg.Log.With("part", "keys")); err != nil {
 		return err
 	}
-	s.keys, err = s.shared.load(context.Background(), keys)
-	return err
+	s.shared.first = s.firstEncryptionKey
+	if s.keys, err = s.shared.load(context.Background(), keys); err != nil {
+		return err
+	}
+	return s.openEncryption()
 }
 
 // asLeader is the loopback of the parts that only the leader runs.
@@ -88,14 +91,14 @@ func (l *leadership) Won() <-chan struct{} {
 func (s *Server) standBy(ctx context.Context, start func(name string, run func(context.Context) error)) error {
 	s.beReady()
 	s.cfg.Log.Info("this replica stands by: it serves the API, and decides nothing before it leads")
-	start("keys", func(ctx context.Context) error { return s.shared.follow(ctx, s.lead.won, s.keys, s.rotated) })
+	start("keys", func(ctx context.Context) error { return s.shared.follow(ctx, s.lead.won, s.keys, s.followed) })
 	start("election", s.lead.Run)
 	select {
 	case <-s.lead.won:
 	case <-ctx.Done():
 		return nil
 	}
-	if err := s.shared.refresh(ctx, s.keys, s.rotated); err != nil {
+	if err := s.shared.refresh(ctx, s.keys, s.followed); err != nil {
 		return fmt.Errorf("lead: %w", err)
 	}
 	eras, err := s.store.BeginEra(ctx)

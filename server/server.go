@@ -21,6 +21,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/server/furnish"
@@ -53,8 +54,16 @@ type Config struct {
 	CertificateLife time.Duration
 	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its admins. Empty means none.
 	MetricsListen string
-	// AuthenticationConfig, AuditPolicyFile and AuditLogPath are files of the forms that kube-apiserver's options of these names have.
-	AuthenticationConfig, AuditPolicyFile, AuditLogPath string
+	// AuthenticationConfig is a file of the form that kube-apiserver's option of this name has.
+	AuthenticationConfig string
+	// Audit says which audit log is written. An empty LogPath means audit/audit.log in DataDir, NoAuditLog
+	// means none.
+	Audit apiserver.Audit
+	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the systemd
+	// credential skerry-encryption-key, or else a file that the center makes beside its other keys.
+	EncryptionKeyFile string
+	// EncryptionProviderConfig is a file with an upstream EncryptionConfiguration; empty means none.
+	EncryptionProviderConfig string
 	// SpacesDomain is the domain below which each space is served at a host of its own, NAME.DOMAIN; empty means by path alone.
 	SpacesDomain string
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may not, beyond what package outbound says.
@@ -72,6 +81,7 @@ type Server struct {
 	url       string
 	keys      *pki.PKI
 	store     *kine.Store
+	encrypted *encryption.Encryption
 	api       *apiserver.Server
 	spaces    *space.Controller
 	delivery  *delivery.Delivery
@@ -111,6 +121,9 @@ func New(cfg Config) (_ *Server, err error) {
 	}
 	s.closers = append(s.closers, unlock)
 	if err := keyfile.Protect(cfg.Log, cfg.DataDir); err != nil {
+		return nil, err
+	}
+	if err := s.openAudit(); err != nil {
 		return nil, err
 	}
 	s.starting.on("the data: the database and the keys")
@@ -199,16 +212,16 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
 	}, func() float64 { return float64(s.api.CustomServers()) }))
 	s.api, err = apiserver.New(apiserver.Config{
-		Store: s.store, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
+		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
 		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
-		AuthenticationConfig: s.cfg.AuthenticationConfig, AuditPolicyFile: s.cfg.AuditPolicyFile, AuditLogPath: s.cfg.AuditLogPath,
+		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
 		Used: s.furnish.Use, Stale: s.stale,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
-		ReadyChecks: map[string]func() error{"center": s.checkReady},
+		ReadyChecks: s.readyChecks(),
 		Log:         s.cfg.Log.With("part", "apiserver"),
 	})
 	if err != nil {
@@ -243,7 +256,8 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	}
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
-	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage}
+	rotations := newKeyRotation(s)
+	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
@@ -280,6 +294,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("reports", s.inboxes.run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.garbage.Run)
+		start("encryption", rotations.Run)
 		start("door", s.door.Run)
 		s.open.Store(true)
 		s.beReady()
@@ -327,6 +342,13 @@ func (s *Server) stale(k store.Key) string {
 // Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves
 // its API.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// readyChecks are further lines of /readyz.
+func (s *Server) readyChecks() map[string]func() error {
+	checks := s.encrypted.Health()
+	checks["center"] = s.checkReady
+	return checks
+}
 
 // checkReady is a line of /readyz: the API answers before the rest of the center is there.
 func (s *Server) checkReady() error {

@@ -29,6 +29,8 @@ type sharedKeys struct {
 	dir   string
 	seal  cipher.AEAD
 	log   *slog.Logger
+	// first adds to the directory of a new center, before it is shared.
+	first func() error
 
 	mu     sync.Mutex
 	there  []byte // the sealed keys that the datastore has, as far as is known
@@ -85,6 +87,9 @@ func (k *sharedKeys) load(ctx context.Context, o pki.Options) (*pki.PKI, error) 
 	if there == nil {
 		o.New = true
 		if _, err := pki.Load(o); err != nil {
+			return nil, err
+		}
+		if err := k.first(); err != nil {
 			return nil, err
 		}
 		packed, err := k.pack()

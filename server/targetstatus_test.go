@@ -57,7 +57,7 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	must(t, os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n"), 0o600))
-	c := start(t, t.TempDir(), newAuthority(t), nil, func(c *apiserver.Config) { c.AuditPolicyFile, c.AuditLogPath = policy, log })
+	c := start(t, t.TempDir(), newAuthority(t), nil, func(c *apiserver.Config) { c.Audit.PolicyFile, c.Audit.LogPath = policy, log })
 	ctx, api := t.Context(), dyn(t, c.admin("root")).Resource(syncTargetsGVR)
 	is := object("skerry.dev/v1alpha1", "SyncTarget", "", "paris")
 	is.SetLabels(map[string]string{"a": "b"})

@@ -1,46 +1,73 @@
 package apiserver
 
 import (
-	"errors"
+	_ "embed"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
+	"os"
 
+	lumberjack "gopkg.in/natefinch/lumberjack.v2"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	genericoptions "k8s.io/apiserver/pkg/server/options"
+	auditlog "k8s.io/apiserver/plugin/pkg/audit/log"
 )
 
 // auditSpace is the annotation of each line of the audit log that says which space the request was in.
 const auditSpace = "skerry.dev/space"
 
-// addAudit has the server write an audit log by Kubernetes' policy file.
-func addAudit(g *genericapiserver.Config, policyFile, logPath string) error {
-	switch {
-	case policyFile == "" && logPath == "":
-		return nil
-	case policyFile == "" || logPath == "":
-		return errors.New("an audit log needs both --audit-policy-file and --audit-log-path")
-	}
-	o := genericoptions.NewAuditOptions()
-	o.PolicyFile, o.LogOptions.Path = policyFile, logPath
-	o.LogOptions.MaxSize, o.LogOptions.MaxBackups, o.LogOptions.MaxAge = auditMegabytes, auditFiles, 0
-	if err := errors.Join(o.Validate()...); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	if err := o.ApplyTo(g); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	g.AuditBackend = auditSpaces{g.AuditBackend}
-	return nil
+// Audit says what is written to an audit log, and where.
+type Audit struct {
+	// PolicyFile is a file with a Kubernetes audit policy; empty means DefaultAuditPolicy.
+	PolicyFile string
+	// LogPath is the log's file, "-" standard output; empty means that there is no audit log.
+	LogPath string
+	// MaxSize is the size in megabytes at which the file is begun anew. MaxBackups old files are kept,
+	// none longer than MaxAge days.
+	MaxSize, MaxBackups, MaxAge int
 }
 
-// The audit log is begun anew at this size, and so many old files are kept.
-const (
-	auditMegabytes = 100
-	auditFiles     = 10
-)
+// DefaultAuditPolicy logs who has written what, and who has read a Secret: never what is in it, and
+// nothing that the center does itself.
+//
+//go:embed auditpolicy.yaml
+var DefaultAuditPolicy []byte
+
+func (a Audit) policy() (*auditapi.Policy, error) {
+	if a.PolicyFile != "" {
+		return policy.LoadPolicyFromFile(a.PolicyFile)
+	}
+	return policy.LoadPolicyFromBytes(DefaultAuditPolicy)
+}
+
+// add has the server write the audit log. A line is in the kernel before its request is answered.
+func (a Audit) add(g *genericapiserver.Config) error {
+	if a.LogPath == "" {
+		if a.PolicyFile != "" {
+			return fmt.Errorf("--audit-policy-file %s: there is no audit log, see --audit-log-path", a.PolicyFile)
+		}
+		return nil
+	}
+	rules, err := a.policy()
+	if err != nil {
+		return fmt.Errorf("audit policy: %w", err)
+	}
+	var out io.Writer = os.Stdout
+	if a.LogPath != "-" {
+		file := &lumberjack.Logger{Filename: a.LogPath, MaxSize: a.MaxSize, MaxBackups: a.MaxBackups, MaxAge: a.MaxAge}
+		if _, err := file.Write(nil); err != nil {
+			return fmt.Errorf("audit log: %w", err)
+		}
+		out = file
+	}
+	g.AuditPolicyRuleEvaluator = policy.NewPolicyRuleEvaluator(rules)
+	g.AuditBackend = auditSpaces{auditlog.NewBackend(out, auditlog.FormatJson, auditv1.SchemeGroupVersion)}
+	return nil
+}
 
 // auditSpaces notes the space on each event. An event has no context: it knows the space from the address that the client asked for.
 type auditSpaces struct{ audit.Backend }

@@ -126,7 +126,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
+	s.storages = &storages{factory: factory, client: s.config.Store.Client(), encryption: s.config.Encryption, exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
 		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, recent: newRecent(), native: map[string]schema.GroupResource{}}
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
@@ -150,7 +150,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if g.Authentication.Authenticator, err = s.authenticator(p.tokens); err != nil {
 		return nil, nil, err
 	}
-	if err := addAudit(g, s.config.AuditPolicyFile, s.config.AuditLogPath); err != nil {
+	if err := s.config.Audit.add(g); err != nil {
 		return nil, nil, err
 	}
 	rbac := p.roles.authorizer()

@@ -33,7 +33,7 @@ type ChangeHandler interface {
 // Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
 // returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
 func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
-	err := follow(ctx, s.config.Store.Client().Client, registryPrefix+"/", &changes{native: s.storages.nativePrefixes(), to: h})
+	err := follow(ctx, s.config.Store.Client().Client, registryPrefix+"/", &changes{native: s.storages.nativePrefixes(), encryption: s.config.Encryption, to: h})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -41,9 +41,15 @@ func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
 }
 
 type changes struct {
-	native map[string]schema.GroupResource
-	to     ChangeHandler
-	fresh  bool // there was no progress since reset
+	native     map[string]schema.GroupResource
+	encryption Encryption
+	to         ChangeHandler
+	fresh      bool // there was no progress since reset
+}
+
+// plain is a stored value without its encryption.
+func (c *changes) plain(k store.Key, kv *mvccpb.KeyValue) ([]byte, error) {
+	return c.encryption.Decrypt(context.Background(), schema.GroupResource{Group: k.Group, Resource: k.Resource}, kv.Key, kv.Value)
 }
 
 func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
@@ -65,7 +71,7 @@ func (c *changes) change(e *clientv3.Event) error {
 		c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
 		return nil
 	}
-	w, err := write(k, e.Kv)
+	w, err := c.write(k, e.Kv)
 	if err != nil {
 		return fmt.Errorf("decode %s: %w", e.Kv.Key, err)
 	}
@@ -82,8 +88,12 @@ func (c *changes) progress(revision int64) {
 	}
 }
 
-func write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
-	obj, err := storedMap(kv.Value)
+func (c *changes) write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
+	data, err := c.plain(k, kv)
+	if err != nil {
+		return store.Write{}, err
+	}
+	obj, err := storedMap(data)
 	if err != nil {
 		return store.Write{}, err
 	}

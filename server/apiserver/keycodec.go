@@ -17,17 +17,22 @@ import (
 // metadata.selfLink, which Kubernetes itself no longer uses and clears before every write.
 
 // keyTransformer adds the key only for readers across spaces: an update that compares stored bytes must see them as they are.
-type keyTransformer struct{}
+// What is stored is encrypted without the key.
+type keyTransformer struct{ stored value.Transformer }
 
-func (keyTransformer) TransformFromStorage(ctx context.Context, data []byte, dc value.Context) ([]byte, bool, error) {
-	if s := spaceOf(ctx); s != "" && s != anySpace {
-		return data, false, nil
+func (t keyTransformer) TransformFromStorage(ctx context.Context, data []byte, dc value.Context) ([]byte, bool, error) {
+	data, stale, err := t.stored.TransformFromStorage(ctx, data, dc)
+	if err != nil {
+		return nil, false, err
 	}
-	return registrykey.Put(dc.AuthenticatedData(), data), false, nil
+	if s := spaceOf(ctx); s != "" && s != anySpace {
+		return data, stale, nil
+	}
+	return registrykey.Put(dc.AuthenticatedData(), data), stale, nil
 }
 
-func (keyTransformer) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
-	return data, nil
+func (t keyTransformer) TransformToStorage(ctx context.Context, data []byte, dc value.Context) ([]byte, error) {
+	return t.stored.TransformToStorage(ctx, data, dc)
 }
 
 type keyCodec struct {

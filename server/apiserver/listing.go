@@ -14,6 +14,7 @@ import (
 
 // listing is what the store holds at one revision, in the order of its keys.
 type listing struct {
+	of    *changes
 	items []record
 }
 
@@ -24,14 +25,17 @@ type record struct {
 
 // newListing leaves out what is no object. It decodes everything once, so that what cannot be decoded is found before anything is given away.
 func (c *changes) newListing(all []*mvccpb.KeyValue) (*listing, error) {
-	l := &listing{items: make([]record, 0, len(all))}
+	l := &listing{of: c, items: make([]record, 0, len(all))}
 	for _, kv := range all {
 		if k, ok := registrykey.Parse(c.native, string(kv.Key)); ok {
 			l.items = append(l.items, record{k, kv})
 		}
 	}
 	for part := range l.decoded(nil, func(i record) (store.Write, error) {
-		_, err := decodeStored(i.kv.Value)
+		data, err := c.plain(i.key, i.kv)
+		if err == nil {
+			_, err = decodeStored(data)
+		}
 		return store.Write{Key: i.key}, err
 	}) {
 		for i, err := range part.errs {
@@ -57,7 +61,7 @@ func (l *listing) Keys() iter.Seq2[store.Key, int] {
 // Objects implements store.Listing.
 func (l *listing) Objects(wanted func(store.Key) bool) iter.Seq[store.Write] {
 	return func(yield func(store.Write) bool) {
-		for part := range l.decoded(wanted, func(i record) (store.Write, error) { return write(i.key, i.kv) }) {
+		for part := range l.decoded(wanted, func(i record) (store.Write, error) { return l.of.write(i.key, i.kv) }) {
 			for i, w := range part.writes {
 				if part.errs[i] == nil && !yield(w) {
 					return

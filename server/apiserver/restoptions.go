@@ -30,15 +30,16 @@ const registryPrefix = registrykey.Prefix
 
 // storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
 type storages struct {
-	factory serverstorage.StorageFactory
-	client  *kubernetes.Client
-	exists  func(space string) bool
-	newest  func(prefix string) *kine.Watermark // the newest write below a prefix of keys
-	usage   *spaceUsage
-	history history
-	borrows *borrows
-	check   borrowCheck
-	recent  *recent
+	factory    serverstorage.StorageFactory
+	client     *kubernetes.Client
+	exists     func(space string) bool
+	newest     func(prefix string) *kine.Watermark // the newest write below a prefix of keys
+	usage      *spaceUsage
+	history    history
+	borrows    *borrows
+	check      borrowCheck
+	recent     *recent
+	encryption Encryption
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -99,7 +100,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		codec := keyCodec{config.Codec, &storageName{prefix}, s.recent}
 		versioner := storage.APIObjectVersioner{}
 		raw, err := etcd3.New(s.client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
-			keyTransformer{}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+			keyTransformer{s.encryption.TransformerForResource(config.GroupResource)}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		if err != nil {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}

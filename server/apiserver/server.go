@@ -27,6 +27,8 @@ import (
 type Config struct {
 	// Store is the center's database. It must outlive Run.
 	Store *kine.Store
+	// Encryption encrypts what is stored; nil stores everything as it is.
+	Encryption Encryption
 	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil means that only the loopback is served. TLS
 	// has the certificates.
 	Listener net.Listener
@@ -61,8 +63,8 @@ type Config struct {
 	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
 	// once. Empty means no providers.
 	AuthenticationConfig string
-	// AuditPolicyFile and AuditLogPath have an audit log written by Kubernetes' audit policy; both or none.
-	AuditPolicyFile, AuditLogPath string
+	// Audit says which audit log is written; its zero value means none.
+	Audit Audit
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -104,6 +106,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.Store == nil || c.Spaces == nil || c.ServiceAccountKey == nil {
 		return nil, errors.New("apiserver: Store, Spaces and ServiceAccountKey are needed")
+	}
+	if c.Encryption == nil {
+		c.Encryption = unencrypted{}
 	}
 	s := &Server{config: c, loopback: newLoopback(), ready: make(chan struct{})}
 	if err := s.build(); err != nil {

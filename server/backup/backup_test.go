@@ -32,6 +32,8 @@ var plain = Database{
 		}
 		return incarnation, revision, err
 	},
+	Needs: func(context.Context, string) ([]string, error) { return nil, nil },
+	Opens: func(context.Context, string, string, Outside) error { return nil },
 }
 
 // center is a data directory with everything that one may have.

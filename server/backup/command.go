@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -10,6 +11,9 @@ import (
 // Commands are `skerry center backup` and `skerry center restore`. Usage makes the error of a command line that cannot be meant so.
 func Commands(version string, database Database, usage func(format string, args ...any) error) []*cli.Command {
 	flags := []cli.Flag{&cli.StringFlag{Name: "data-dir", Value: "/var/lib/skerry", Usage: "directory of the center", EnvVars: []string{"SKERRY_DATA_DIR"}}}
+	outside := []cli.Flag{
+		&cli.StringFlag{Name: "encryption-key-file", Usage: "the key file of the center, for a backup that says that it lacks the keys"},
+		&cli.StringFlag{Name: "encryption-provider-config", Usage: "the EncryptionConfiguration of the center, likewise"}}
 	one := func(do func(ctx context.Context, c *cli.Context, file string) error) cli.ActionFunc {
 		return func(c *cli.Context) error {
 			if c.NArg() != 1 {
@@ -23,13 +27,18 @@ func Commands(version string, database Database, usage func(format string, args 
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s holds center %s up to revision %d, and its keys: keep it as secret as them.\n"+
-			"Make a data directory of it:  skerry center restore %[1]s --data-dir DIR\n", file, m.Incarnation, m.Revision)
+		needs := "The keys that encrypt its Secrets are in it."
+		if !m.HasKeys {
+			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep them, too: " + strings.Join(m.Encryption, ", ") + "."
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s holds center %s up to revision %d, and its keys: keep it as secret as them.\n%s\n"+
+			"Make a data directory of it:  skerry center restore %[1]s --data-dir DIR\n", file, m.Incarnation, m.Revision, needs)
 		return err
 	}
 	restore := func(ctx context.Context, c *cli.Context, file string) error {
 		dir := c.String("data-dir")
-		m, err := Restore(ctx, RestoreOptions{File: file, Dir: dir, Database: database})
+		m, err := Restore(ctx, RestoreOptions{File: file, Dir: dir, Database: database,
+			Outside: Outside{c.String("encryption-key-file"), c.String("encryption-provider-config")}})
 		if err != nil {
 			return err
 		}
@@ -41,6 +50,6 @@ func Commands(version string, database Database, usage func(format string, args 
 	}
 	return []*cli.Command{
 		{Name: "backup", Usage: "put what a center cannot lose into one file, while it runs", ArgsUsage: "FILE", Flags: flags, Action: one(take)},
-		{Name: "restore", Usage: "make a data directory of a backup", ArgsUsage: "FILE", Flags: flags, Action: one(restore)},
+		{Name: "restore", Usage: "make a data directory of a backup", ArgsUsage: "FILE", Flags: append(flags, outside...), Action: one(restore)},
 	}
 }

@@ -26,6 +26,10 @@ type Manifest struct {
 	// Incarnation and Revision name the data: whose it is, and up to which write.
 	Incarnation string `json:"incarnation"`
 	Revision    int64  `json:"revision"`
+	// Encryption names the keys that encrypt values of the database; HasKeys says that they are in the
+	// backup. Otherwise it is worth nothing without them.
+	Encryption []string `json:"encryption,omitempty"`
+	HasKeys    bool     `json:"hasEncryptionKeys,omitempty"`
 }
 
 // Database is how a center's database is copied and looked at.
@@ -36,7 +40,14 @@ type Database struct {
 	Snapshot func(ctx context.Context, dir, to string) error
 	// Inspect tells whose data a copy holds, and up to which revision; an error is that it is not sound.
 	Inspect func(ctx context.Context, path string) (incarnation string, revision int64, err error)
+	// Needs names the keys that encrypt values of a copy.
+	Needs func(ctx context.Context, path string) ([]string, error)
+	// Opens fails when neither the files of a data directory nor what is outside of it have those keys.
+	Opens func(ctx context.Context, path, dir string, outside Outside) error
 }
+
+// Outside is where keys are that no data directory has.
+type Outside struct{ KeyFile, ProviderConfig string }
 
 // Errors of Restore.
 var (
@@ -44,6 +55,8 @@ var (
 	ErrNotABackup = errors.New("not a sound backup; take another one")
 	// ErrNewer is returned for a backup that a newer version made.
 	ErrNewer = errors.New("the backup was made by a newer version; restore it with that one")
+	// ErrNoKey is returned for a backup whose encryption keys are missing, or are others.
+	ErrNoKey = errors.New("the backup cannot be restored without the keys that encrypt its Secrets; name them with --encryption-key-file or --encryption-provider-config")
 	// ErrInUse is returned when the data directory holds something.
 	ErrInUse = errors.New("the data directory is not empty; move it away, or name a new one with --data-dir")
 )

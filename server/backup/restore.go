@@ -20,6 +20,7 @@ import (
 type RestoreOptions struct {
 	File     string
 	Dir      string // must be missing or empty
+	Outside  Outside
 	Database Database
 }
 
@@ -54,6 +55,9 @@ func Restore(ctx context.Context, o RestoreOptions) (m Manifest, err error) {
 	}
 	if err != nil {
 		return m, fmt.Errorf("%s: %w: %w", o.File, ErrNotABackup, err)
+	}
+	if err := o.Database.Opens(ctx, filepath.Join(tmp, o.Database.File), tmp, o.Outside); err != nil {
+		return m, fmt.Errorf("%s: %w: %w", o.File, ErrNoKey, err)
 	}
 	return m, place(tmp, o.Dir, o.Database.File)
 }

@@ -41,6 +41,10 @@ func Take(ctx context.Context, o TakeOptions) (m Manifest, err error) {
 	if m.Incarnation, m.Revision, err = o.Database.Inspect(ctx, database); err != nil {
 		return m, fmt.Errorf("look at the copy of the database: %w", err)
 	}
+	if m.Encryption, err = o.Database.Needs(ctx, database); err != nil {
+		return m, fmt.Errorf("look at the copy of the database: %w", err)
+	}
+	m.HasKeys = o.Database.Opens(ctx, database, o.Dir, Outside{}) == nil
 	whole := filepath.Join(tmp, "archive")
 	if err := pack(ctx, whole, m, keys, o.Database.File, database); err != nil {
 		return m, fmt.Errorf("write the backup: %w", err)

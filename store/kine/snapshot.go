@@ -74,3 +74,20 @@ func Inspect(ctx context.Context, path string) (f Facts, err error) {
 	f.Incarnation = store.Incarnation(incarnation)
 	return f, nil
 }
+
+// ValueIn reads the newest value of a key from a database file that nobody uses; nil is that it has none.
+func ValueIn(ctx context.Context, path, key string) (value []byte, err error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, `SELECT value FROM kine WHERE name = ? AND deleted = 0 ORDER BY id DESC LIMIT 1`, key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	}
+	return value, nil
+}

@@ -1,0 +1,43 @@
+package apiserver
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+
+	"skerry.dev/skerry/server/apiserver/encryption"
+)
+
+// Encryption encrypts and decrypts the values of the store, by resource.
+type Encryption interface {
+	value.ResourceTransformers
+	// Decrypt returns a stored value as it was before it was encrypted.
+	Decrypt(ctx context.Context, gr schema.GroupResource, key, data []byte) ([]byte, error)
+}
+
+var _ Encryption = (*encryption.Encryption)(nil)
+
+// unencrypted stores everything as it is.
+type unencrypted struct{}
+
+// TransformerForResource implements value.ResourceTransformers.
+func (unencrypted) TransformerForResource(schema.GroupResource) value.Transformer {
+	return identity.NewEncryptCheckTransformer()
+}
+
+// Decrypt implements Encryption.
+func (unencrypted) Decrypt(_ context.Context, _ schema.GroupResource, _, data []byte) ([]byte, error) {
+	return data, nil
+}
+
+// StoredBelow is the prefix of the keys under which objects of a resource are stored, in all spaces.
+func (s *Server) StoredBelow(gr schema.GroupResource) string {
+	for prefix, native := range s.storages.nativePrefixes() {
+		if native == gr {
+			return registryPrefix + "/" + prefix + "/"
+		}
+	}
+	return registryPrefix + "/" + gr.Group + "/" + gr.Resource + "/"
+}
