@@ -183,6 +183,9 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			child.DataDir, child.Relay, child.Target = filepath.Join(child.DataDir, "uplink"), true, agent.Relay(s)
+			if c.String("audit-log-path") == server.NoAuditLog {
+				child.AuditLog = agent.NoAuditLog
+			}
 			child.Intend, child.Below = s.Intend, s.Below
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
@@ -230,7 +233,8 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 func agentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
-		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
+		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("audit-log-path", "", "file that says what was written to the workload cluster, one JSON line a write; none turns it off; empty means audit.log in the data directory"),
+			text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -240,6 +244,7 @@ func agentCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			cfg.AuditLog = c.String("audit-log-path")
 			if cfg.Target, err = agent.Cluster(c.String("kubeconfig")); err != nil {
 				return err
 			}

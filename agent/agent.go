@@ -5,11 +5,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"skerry.dev/skerry/agent/apply"
+	"skerry.dev/skerry/agent/auditlog"
 	"skerry.dev/skerry/agent/brake"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
@@ -62,6 +65,9 @@ type Config struct {
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
 	// 100 holds nothing.
 	MaxDeleteShare int
+	// AuditLog is the file that says what was written to the target; empty means audit.log in DataDir,
+	// NoAuditLog means none.
+	AuditLog string
 	// MetricsListen is HOST:PORT for metrics over plain HTTP. Empty means none.
 	MetricsListen string
 	// Metrics is what this agent adds its figures to; a registry of its own when nil.
@@ -71,6 +77,9 @@ type Config struct {
 	// Log is where it logs; nothing is logged when nil.
 	Log *slog.Logger
 }
+
+// NoAuditLog is the path that means that no audit log is written.
+const NoAuditLog = "none"
 
 // Cluster is the target of an agent beside a workload cluster: the current context of a kubeconfig file, or the cluster that this
 // process runs in when that is empty.
@@ -141,6 +150,7 @@ type agent struct {
 	figures    *figures
 	permission *permission       // nil for a relay
 	scrape     *metrics.Listener // nil without MetricsListen
+	audit      *auditlog.Log     // nil with NoAuditLog
 }
 
 func open(cfg Config) (*agent, error) {
@@ -192,6 +202,10 @@ func (a *agent) wire() (err error) {
 	}
 	if !a.Config.Relay { // a relay's target is in this process, and has its clock
 		a.clients.JudgeAt(a.clock.Time)
+	}
+	if a.AuditLog != NoAuditLog {
+		a.audit = auditlog.New(cmp.Or(a.AuditLog, filepath.Join(a.DataDir, "audit.log")), auditlog.Options{Log: a.Log})
+		a.clients.Written = a.audit.Note
 	}
 	a.brake, err = brake.Open(brake.Config{
 		Copy: a.desired, Share: a.MaxDeleteShare, Say: a.conditions.Withhold, Log: a.Log,
@@ -251,6 +265,9 @@ func (a *agent) run(ctx context.Context) error {
 		})
 	}
 	books.Go(func() { a.keepClock(bookCtx) })
+	if a.audit != nil {
+		books.Go(func() { cancel(a.audit.Run(bookCtx)) })
+	}
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { cancel(a.identify(ctx)) })

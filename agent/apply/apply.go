@@ -164,6 +164,7 @@ func (a *Applier) work(ctx context.Context) {
 
 // one brings one key to its desired state, or plans when to try again.
 func (a *Applier) one(ctx context.Context, k store.Key) bool {
+	ctx = target.InSpace(ctx, k.Space)
 	e, ok, err := a.Desired.Get(k)
 	if err == nil && ok && a.queue.turn(k, e.Tombstone) {
 		return false

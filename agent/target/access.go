@@ -39,8 +39,10 @@ func (c cluster) EnsureSpace(context.Context, string) error { return nil }
 // Clients keeps one Client for each View of an Access.
 type Clients struct {
 	// Reach follows whether the target answers.
-	Reach  *Reach
-	access Access
+	Reach *Reach
+	// Written is told of every write to the target, by many at a time; nil tells nobody. It is set before For.
+	Written func(Written)
+	access  Access
 
 	mu      sync.Mutex
 	clients map[string]*Client
@@ -73,7 +75,7 @@ func (c *Clients) For(space string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
 	}
-	made.reach, made.site = c.Reach, c.Site
+	made.reach, made.site, made.written = c.Reach, c.Site, c.Written
 	c.clients[view.ID] = made
 	return made, nil
 }

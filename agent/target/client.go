@@ -46,6 +46,8 @@ type Client struct {
 	reach *Reach        // nil where nobody wants to know
 	site  func() string // for LabelSite
 	user  string        // that requests are made for; empty is the agent itself
+	// written is told of every write; nil tells nobody.
+	written func(Written)
 }
 
 func newClient(v View, now func() time.Time) (*Client, error) {
@@ -122,8 +124,14 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return v.GitVersion, err
 }
 
-// call sends one request and decodes the answer into out, if that is not nil.
+// call sends one request and decodes the answer into out, if that is not nil. Every write goes through it.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
+	code, err := c.exchange(ctx, method, path, query, kind, body, out)
+	c.tell(ctx, method, path, query, kind, code, err)
+	return code, err
+}
+
+func (c *Client) exchange(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := c.send(ctx, method, path, query, kind, jsonType, body)
