@@ -187,6 +187,7 @@ func centerCommand() *cli.Command {
 				child.AuditLog = agent.NoAuditLog
 			}
 			child.Intend, child.Below = s.Intend, s.Below
+			child.Center, child.Above = s.Incarnation(), s.Above
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
 		},
@@ -234,7 +235,8 @@ func agentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
 		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("audit-log-path", "", "file that says what was written to the workload cluster, one JSON line a write; none turns it off; empty means audit.log in the data directory"),
-			text("kubeconfig", "", "of the workload cluster; empty means in-cluster")),
+			text("kubeconfig", "", "of the workload cluster; empty means in-cluster"),
+			&cli.BoolFlag{Name: "force", EnvVars: env("force"), Usage: "join although the center knows this cluster as another site: where it is a copy of that one's"}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -248,6 +250,7 @@ func agentCommand() *cli.Command {
 			if cfg.Target, err = agent.Cluster(c.String("kubeconfig")); err != nil {
 				return err
 			}
+			cfg.Force = c.Bool("force")
 			return agent.Run(c.Context, cfg)
 		},
 		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand()},

@@ -62,6 +62,11 @@ type Config struct {
 	Allow tunnel.Allow
 	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the cluster's RBAC has the last word.
 	Impersonate bool
+	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
+	Force bool
+	// Center is a relay's own data, and Above is told which centers are above it; nil for a site.
+	Center store.Incarnation
+	Above  func([]store.Incarnation)
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
 	// 100 holds nothing.
 	MaxDeleteShare int
@@ -125,10 +130,16 @@ func Run(ctx context.Context, cfg Config) error {
 			a.settle()
 		}
 		err = errors.Join(err, a.close())
-		if !errors.Is(err, bolt.ErrCorrupt) || ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case errors.Is(err, bolt.ErrCorrupt):
+			cfg.Log.Error("the store turned out to be corrupt; starting again to build it anew", "err", err)
+		case errors.Is(err, errReplaced):
+			cfg.Log.Warn("the cluster is another one than before; starting again to make there what is placed here", "err", err)
+		default:
 			return err
 		}
-		cfg.Log.Error("the store turned out to be corrupt; starting again to build it anew", "err", err)
 	}
 }
 
@@ -334,7 +345,7 @@ func (a *agent) link() uplink.Config {
 const versionTime = 2 * time.Second
 
 func (a *agent) hello(ctx context.Context) tunnel.Hello {
-	h := tunnel.Hello{AgentVersion: a.Version, Relay: a.Config.Relay}
+	h := tunnel.Hello{AgentVersion: a.Version, Relay: a.Config.Relay, Force: a.Force, Center: a.Center}
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	client, err := a.clients.For(target.RootSpace)
@@ -344,5 +355,14 @@ func (a *agent) hello(ctx context.Context) tunnel.Hello {
 	if err != nil {
 		a.Log.Debug("version of the target not known", "err", err)
 	}
+	if a.Config.Relay {
+		return h
+	}
+	if h.Cluster = a.known.get().Cluster; err == nil {
+		if now, err := client.Identify(ctx); err == nil {
+			h.Cluster = now.Cluster
+		}
+	}
+	a.known.tell(h.Cluster)
 	return h
 }

@@ -43,6 +43,9 @@ func (a *agent) openCache() error {
 	if a.inventory, err = inventory.Open(file.Inventory(), a.Log); err != nil {
 		return err
 	}
+	if err := a.begin(); err != nil {
+		return err
+	}
 	a.cache.lost = rebuilt.Aside != ""
 	if at, known := a.desired.Position(), a.self.followed(); at.Incarnation.IsZero() && !known.Incarnation.IsZero() {
 		a.cache.lost = true
@@ -138,6 +141,9 @@ func (a *agent) welcomed(w tunnel.Welcome) {
 		a.self.welcomed(w.Site, w.Reports)
 		a.clients.SetSite(w.Site)
 	}
+	if a.Above != nil {
+		a.Above(append([]store.Incarnation{w.Incarnation}, w.Above...))
+	}
 	a.observer.SetForm(w.Reports)
 	a.cache.name()
 }
@@ -152,7 +158,8 @@ const (
 // before. swept is closed after the first look.
 func (a *agent) sweep(ctx context.Context) error {
 	looked := sync.OnceFunc(func() { close(a.cache.swept) })
-	if a.file.Unclean() {
+	if a.file.Unclean() || a.self.replaced() != "" {
+		a.self.settled()
 		a.cache.sweepAgain()
 	} else {
 		a.cache.complete.Store(true)

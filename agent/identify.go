@@ -2,10 +2,15 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/work"
 )
 
@@ -18,8 +23,23 @@ const (
 
 // known is what the target last said of itself.
 type known struct {
-	mu sync.Mutex
-	at target.Identity
+	mu   sync.Mutex
+	at   target.Identity
+	told *string // the cluster that the parent was told; nil before the first session
+}
+
+// tell notes which cluster the parent is told.
+func (k *known) tell(cluster string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told = &cluster
+}
+
+// untold reports whether the parent was told of another cluster, or of none.
+func (k *known) untold(cluster string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.told != nil && *k.told != cluster
 }
 
 func (k *known) get() target.Identity {
@@ -40,14 +60,17 @@ func (k *known) take(now target.Identity) (back bool) {
 // identify follows which cluster the target is until ctx ends.
 func (a *agent) identify(ctx context.Context) error {
 	for {
-		a.identifyOnce(ctx)
+		if err := a.identifyOnce(ctx); err != nil {
+			return err
+		}
 		if !work.Pause(ctx, identifyEvery) {
 			return nil
 		}
 	}
 }
 
-func (a *agent) identifyOnce(ctx context.Context) {
+// identifyOnce asks once. It returns errReplaced when the cluster is another one than before.
+func (a *agent) identifyOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
 	client, err := a.clients.For(target.RootSpace)
@@ -57,9 +80,13 @@ func (a *agent) identifyOnce(ctx context.Context) {
 	}
 	if err != nil {
 		a.Log.Debug("the target does not say which cluster it is", "err", err)
-		return
+		return nil
 	}
 	was := a.known.get()
+	if was.Cluster != "" && was.Cluster != now.Cluster {
+		a.self.replace(now)
+		return fmt.Errorf("%w: the UID of its Namespace kube-system was %s and is %s", errReplaced, was.Cluster, now.Cluster)
+	}
 	if a.known.take(now) {
 		a.Log.Warn("the target's history went back; it is searched for what was deleted since", "now", now.Revision, "was", was.Revision)
 		a.cache.sweepAgain()
@@ -67,4 +94,28 @@ func (a *agent) identifyOnce(ctx context.Context) {
 	if was.Cluster != now.Cluster {
 		a.self.writesTo(now)
 	}
+	if a.known.untold(now.Cluster) {
+		a.cache.compare() // the next session tells
+	}
+	return nil
+}
+
+// errReplaced ends the agent when its cluster is another one than before: all that it knew of the target was of the other.
+var errReplaced = errors.New("the cluster was replaced")
+
+// begin forgets what was known of a cluster that was replaced: the present one is a new, empty target.
+func (a *agent) begin() error {
+	was := a.self.replaced()
+	if was == "" {
+		return nil
+	}
+	var keys []store.Key
+	a.inventory.Each(func(k store.Key, _ inventory.Record) { keys = append(keys, k) })
+	for _, k := range keys {
+		a.inventory.Delete(k)
+	}
+	a.conditions.Set(tunnel.Condition{Type: tunnel.ClusterUnchanged, Status: tunnel.False, Reason: "ClusterReplaced", Message: fmt.Sprintf(
+		"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
+			"but for Jobs that have ended", was, a.self.target().Cluster)})
+	return a.inventory.Flush()
 }

@@ -51,7 +51,9 @@ func (a *agent) untilReached(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
-			a.identifyOnce(ctx)
+			if err := a.identifyOnce(ctx); err != nil {
+				a.Log.Debug("the target answers as another one", "err", err) // identify sees it, too, and ends the agent
+			}
 		case <-a.clients.Reach.Changed():
 		}
 		timer.Stop()

@@ -26,6 +26,14 @@ func (a *agent) admit() error {
 // over takes over why the uplink has ended. A site that is removed ends, so that it does not go on setting back what people change; a relay's own
 // sites still need it.
 func (a *agent) over(ctx context.Context, err error) error {
+	if refused := tunnel.FinalRefusal(err); refused != nil {
+		if a.Config.Relay {
+			a.Log.Error("the parent does not have this relay; its own sites go on", "err", refused)
+			<-ctx.Done()
+			return nil
+		}
+		return fmt.Errorf("%w: %w", ErrRefused, refused)
+	}
 	if !errors.Is(err, tunnel.ErrRemoved) {
 		return err
 	}

@@ -42,6 +42,8 @@ type selfSaid struct {
 	Reports int `json:"reports,omitempty"`
 	// Target is the cluster that this site writes to, and how far its history was at the last ordinary end.
 	Target target.Identity `json:"target,omitzero"`
+	// Replaced is the cluster that it wrote to before, as long as the inventory may still be of that.
+	Replaced string `json:"replaced,omitempty"`
 }
 
 // openSelf reads what is known. A file that cannot be read is like none: the parent says its part again.
@@ -122,6 +124,33 @@ func (s *self) target() target.Identity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.Target
+}
+
+// replaced is the cluster that this site wrote to before, "" when it is still that or the inventory is of the present one.
+func (s *self) replaced() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Replaced
+}
+
+// replace notes that the cluster is another one.
+func (s *self) replace(now target.Identity) {
+	s.change(func(known *selfSaid) bool {
+		other := known.Target.Cluster != now.Cluster
+		if other {
+			known.Replaced, known.Target = known.Target.Cluster, now
+		}
+		return other
+	})
+}
+
+// settled notes that nothing is known of the former cluster any more.
+func (s *self) settled() {
+	s.change(func(known *selfSaid) bool {
+		other := known.Replaced != ""
+		known.Replaced = ""
+		return other
+	})
 }
 
 // writesTo notes which cluster this site writes to, and how far its history is.

@@ -96,7 +96,8 @@ type Server struct {
 	metrics   *metrics.Registry
 	scrape    *metrics.Listener // nil without MetricsListen
 	port      *listen.Port
-	open      atomic.Bool // the door serves agents
+	centers   atomic.Pointer[[]store.Incarnation] // above this one
+	open      atomic.Bool                         // the door serves agents
 	ready     chan struct{}
 	readyOnce sync.Once
 	starting  *starting
@@ -204,7 +205,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
 		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Unkept: s.inboxes.Unkept, Forget: s.inboxes.Forget,
-		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld,
+		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld, Above: s.above,
 		Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.inboxes.crowded = s.door.Touch

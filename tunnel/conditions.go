@@ -29,11 +29,13 @@ const (
 	StoreHealthy = "StoreHealthy"
 	// TargetReachable is False while the child cannot reach the cluster that it writes to.
 	TargetReachable = "TargetReachable"
+	// ClusterUnchanged is False when the cluster that the child writes to is another one than it was before the child's last start.
+	ClusterUnchanged = "ClusterUnchanged"
 )
 
 // ConditionTypes are all of them.
 func ConditionTypes() []string {
-	return []string{CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable}
+	return []string{CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable, ClusterUnchanged}
 }
 
 // The statuses of a condition.

@@ -48,6 +48,12 @@ type Hello struct {
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Relay is true for a center that is itself the child.
 	Relay bool `json:"relay,omitempty"`
+	// Cluster is the UID of the Namespace kube-system of the child's target, "" where it is not known, and for a relay.
+	Cluster string `json:"cluster,omitempty"`
+	// Force has the child let in though its cluster is known under another name.
+	Force bool `json:"force,omitempty"`
+	// Center is the incarnation of a relay's own data; zero for a site.
+	Center store.Incarnation `json:"center,omitzero"`
 	// Instance is another for each run of the agent, so that two that run with one identity are told apart.
 	Instance string `json:"instance,omitempty"`
 	// Clock is the child's time.
@@ -65,6 +71,8 @@ type Welcome struct {
 	Site string `json:"site,omitempty"`
 	// Reports is the newest form of reports that the parent reads: store.ReportsWhole, store.ReportsShort.
 	Reports int `json:"reports,omitempty"`
+	// Above are the incarnations of the centers above the parent, its own parent first: a center that is among them is its own parent.
+	Above []store.Incarnation `json:"above,omitempty"`
 	// Clock is the parent's time.
 	Clock time.Time `json:"clock"`
 	// Wake is what a datagram carries by which the parent calls this child after a restart, see quic.Listener.Wake.

@@ -54,6 +54,17 @@ type Refused struct {
 	Message string `json:"message"`
 	// RetryAfter is when the child may try again; 0 leaves that to it.
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
+	// Final is true for what trying again does not mend: a person has to decide.
+	Final bool `json:"final,omitempty"`
+}
+
+// FinalRefusal returns the refusal in an error when it is Final, else nil.
+func FinalRefusal(err error) *Refused {
+	var r *Refused
+	if errors.As(err, &r) && r.Final {
+		return r
+	}
+	return nil
 }
 
 // Error says why.

@@ -87,7 +87,7 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		case <-s.done:
 			u.better.lasted(time.Since(s.began))
 			err := u.over(ctx, s)
-			if needed() || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) {
+			if needed() || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) || tunnel.FinalRefusal(err) != nil {
 				drop()
 				return nil, err
 			}

@@ -69,7 +69,8 @@ const (
 	joinLimit   = time.Minute
 )
 
-// Run keeps the session until ctx ends, or the parent says in one that it has removed this site: tunnel.ErrRemoved. Before the site has joined it returns ErrRefused for what a person has to mend.
+// Run keeps the session until ctx ends, or the parent says in one that it has removed this site (tunnel.ErrRemoved), or that it will not have it
+// (tunnel.FinalRefusal). Before the site has joined it returns ErrRefused for what a person has to mend.
 func Run(ctx context.Context, cfg Config) error {
 	parents, err := parseParents(cfg.Parents)
 	if err != nil {
@@ -130,7 +131,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 		if s != nil || ctx.Err() != nil {
 			continue
 		}
-		if errors.Is(err, tunnel.ErrRemoved) {
+		if errors.Is(err, tunnel.ErrRemoved) || tunnel.FinalRefusal(err) != nil {
 			return err
 		}
 		u.failures++

@@ -69,6 +69,8 @@ type Config struct {
 	Outage func(target string)
 	// Held is called when a target says that it holds deletions of a namespace, and when it is another number. It must not wait, and may be nil.
 	Held func(target string, in tunnel.WithheldIn)
+	// Above tells the centers above this one, its parent first. It may be nil.
+	Above func() []store.Incarnation
 	// Arrives is called for each connection that a session is to begin on. It may be nil.
 	Arrives func()
 	// Metrics is where the door registers what it counts; nil counts for nobody.
@@ -106,8 +108,9 @@ type Door struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	left     map[string]time.Time // when targets were last heard of whose session ended since the start
-	doubted  map[string]int64     // what targets are to confirm, see Confirm
+	unwanted map[string]*tunnel.Refused // targets that were refused for good when they came last
+	left     map[string]time.Time       // when targets were last heard of whose session ended since the start
+	doubted  map[string]int64           // what targets are to confirm, see Confirm
 	request  *v1alpha1.AuthoritiesRequest
 
 	beats    beats
@@ -119,7 +122,7 @@ type Door struct {
 func New(cfg Config) *Door {
 	meter := traffic.New()
 	d := &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 	if cfg.Metrics != nil {

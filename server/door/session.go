@@ -247,12 +247,20 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	if feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
 	}
+	if err := d.loops(id.Target, hello); err != nil {
+		return tunnel.Admission{}, d.unwelcome(id.Target, err)
+	}
 	s.watches(feed)
 	inbox, err := d.cfg.Inbox(id.Target)
 	if err != nil {
 		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)
 	}
 	d.mu.Lock()
+	if err := d.same(id.Target, hello); err != nil {
+		d.mu.Unlock()
+		return tunnel.Admission{}, d.unwelcome(id.Target, err)
+	}
+	delete(d.unwanted, id.Target)
 	old := d.sessions[id.Target]
 	turns := old != nil && s.replaces(old, time.Now())
 	d.sessions[id.Target] = s
@@ -277,7 +285,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
-		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Clock: time.Now(), Wake: d.wake(ctx, s)}}, nil
+		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(), Wake: d.wake(ctx, s)}}, nil
 }
 
 // wake puts a session on the roll and returns what its agent is called with, when that is in the file: the center may be killed right after the

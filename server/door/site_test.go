@@ -57,6 +57,7 @@ type center struct {
 	tcp         bool              // sites dial over TCP
 	door        *Door
 	authorities *fakeAuthorities
+	above       []store.Incarnation
 	confirmed   chan confirmation // nil for nobody
 }
 
@@ -89,6 +90,7 @@ func (c *center) restart() *Door {
 		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
 		ResetKey: [32]byte{1}, Roll: c.roll, Sign: c.sign,
+		Above:   func() []store.Incarnation { return c.above },
 		Feed:    func(string) *store.Feed { return c.feed },
 		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
 		Objects: func(string) int { return int(c.objects.Load()) },

@@ -193,6 +193,7 @@ func (d *Door) writeStatus(ctx context.Context, name string) error {
 		if left || d.waited.Load() || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
 			absent(st)
 		}
+		d.sayRefused(st)
 	}
 	d.sayDetaching(st, s)
 	same := equality.Semantic.DeepEqual(*before, st.Status)
@@ -273,6 +274,9 @@ func (d *Door) quiet(st *v1alpha1.SyncTarget) {
 func present(st *v1alpha1.SyncTarget, s *session, is standing, today v1alpha1.BytesToday) (pulse func()) {
 	status, came := &st.Status, s.lastShown() == standing{}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
+	if s.hello.Cluster != "" {
+		status.ClusterUID = s.hello.Cluster
+	}
 	if identity := s.identity(); identity != nil {
 		status.Identity = identity
 	}

@@ -111,6 +111,7 @@ const (
 	ConditionCertificateValid = "CertificateValid"
 	ConditionTargetReachable  = "TargetReachable"
 	ConditionStoreHealthy     = "StoreHealthy"
+	ConditionClusterUnchanged = "ClusterUnchanged"
 	// ConditionObjectSynced and ConditionObjectMoving are written into status.conditions of built-in kinds, hence the prefix.
 	ConditionObjectSynced    = "skerry.dev/Synced"
 	ConditionObjectMoving    = "skerry.dev/Moving"

@@ -143,6 +143,9 @@ type SyncTargetStatus struct {
 	// AgentVersion and KubernetesVersion are what the agent said of itself and of its cluster.
 	AgentVersion      string `json:"agentVersion,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// ClusterUID is the UID of the Namespace kube-system of the target's cluster. No two targets have one cluster, unless the agent of the second was
+	// started with --force.
+	ClusterUID string `json:"clusterUID,omitempty"`
 	// Transport of the current session: quic or tcp.
 	Transport string `json:"transport,omitempty"`
 	// AppliedRevision is the newest revision of the center's data that the target has durably stored.
