@@ -223,6 +223,23 @@ func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
 	}
 }
 
+// A Namespace that is being deleted waits for what is in it: the object that holds it, and the finalizer, are named.
+func TestWhatHoldsANamespaceIsNamed(t *testing.T) {
+	s := newSite(t)
+	ns := namespace("app")
+	s.desire(ns)
+	s.settled()
+	s.api.Put("v1", "Namespace", "", "app", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"kubernetes"}}})
+	s.api.Put("v1", "PersistentVolumeClaim", "app", "data", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z",
+		"finalizers": []any{"storage.example.com/snapshot"}}})
+	s.desire(gone(ns))
+	eventually(t, "the object and its finalizer are named", func() bool {
+		r := s.report(ns.Key)
+		return r != nil && r.Error != nil && r.Error.Reason == "WaitingForFinalizers" &&
+			strings.Contains(r.Error.Message, "persistentvolumeclaims/data: storage.example.com/snapshot")
+	})
+}
+
 func TestFinalizersAreAwaitedAndNamed(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")

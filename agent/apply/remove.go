@@ -115,7 +115,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	if live.Metadata.Annotations[target.AnnotationExisted] != "" {
 		return a.letGo(ctx, c, e, live.Metadata.UID)
 	}
-	if err := deleting(live); err != nil {
+	if err := a.waiting(ctx, c, e.Key, live); err != nil {
 		return err
 	}
 	if err := a.leftovers(ctx, c, e.Key); err != nil {
@@ -133,7 +133,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		return a.finish(ctx, e, done)
 	}
 	if err == nil {
-		err = deleting(live)
+		err = a.waiting(ctx, c, e.Key, live)
 	}
 	if err == nil {
 		err = &changedError{errors.New("the object has changed while it was being deleted")}
