@@ -27,7 +27,7 @@ func Status(ctx context.Context, o ListOptions) error {
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(o.Out, "No site has joined yet. Make a token with: skerry token create")
-		return nil
+		return unknownAgents(ctx, o)
 	}
 	now := time.Now()
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
@@ -60,7 +60,7 @@ func Status(ctx context.Context, o ListOptions) error {
 	for _, p := range found.lines {
 		fmt.Fprintln(o.Out, p)
 	}
-	return nil
+	return unknownAgents(ctx, o)
 }
 
 // columns are the columns of a target but for those of its link.

@@ -108,6 +108,7 @@ type Door struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	unknown  *unknown
 	unwanted map[string]*tunnel.Refused // targets that were refused for good when they came last
 	left     map[string]time.Time       // when targets were last heard of whose session ended since the start
 	doubted  map[string]int64           // what targets are to confirm, see Confirm
@@ -120,13 +121,13 @@ type Door struct {
 
 // New returns a door that is still closed; Run opens it.
 func New(cfg Config) *Door {
-	meter := traffic.New()
+	meter, strangers := traffic.New(), &unknown{names: map[string]v1alpha1.UnknownAgent{}}
 	d := &Door{cfg: cfg, targets: newTargets(), below: newBelow(), meter: meter, usage: newUsage(), shared: delta.NewShared(), roll: newRoll(cfg.Roll, cfg.Log),
-		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
+		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unknown: strangers, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(meter, healthMetrics{d})
+		cfg.Metrics.MustRegister(meter, strangers.count(), healthMetrics{d})
 	}
 	return d
 }
@@ -136,7 +137,8 @@ func (d *Door) Rest() { d.shared.Rest() }
 
 // Handler serves enrolment, at enroll.Path and before authentication.
 func (d *Door) Handler() http.Handler {
-	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle, Log: d.cfg.Log})
+	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle,
+		Knocked: func(name, from string) { d.knocks(name, from, "WrongAuthority") }, Log: d.cfg.Log})
 }
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
@@ -158,6 +160,7 @@ func (d *Door) Run(ctx context.Context) error {
 	running.Go(func() { d.keepStatus(ctx) })
 	running.Go(func() { d.count(ctx) })
 	running.Go(func() { d.rotate(ctx) })
+	running.Go(func() { d.tellUnknown(ctx) })
 	running.Go(func() {
 		d.roll.call(ctx, before, func(target string) bool { return d.session(target) != nil },
 			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(d.cfg.ResetKey, target)) })

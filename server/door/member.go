@@ -18,13 +18,16 @@ const (
 	retryRevoked  = 10 * time.Minute
 )
 
+// targetUnknown is why a site is refused that has a certificate of this center and no SyncTarget.
+const targetUnknown = "TargetUnknown"
+
 // member refuses everybody but the holder of the key that is recorded for the target, with a *tunnel.Refused. It is asked when a session
 // begins, at each renewal, and when the SyncTarget changes.
 func (d *Door) member(id tunnel.Identity) error {
 	known, ok := d.targets.get(id.Target)
 	switch {
 	case !ok:
-		return &tunnel.Refused{Reason: "TargetUnknown", RetryAfter: retryStranger,
+		return &tunnel.Refused{Reason: targetUnknown, RetryAfter: retryStranger,
 			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
 	case isRevoked(known.object, id.Key):
 		return &tunnel.Refused{Reason: revoked, RetryAfter: retryRevoked,

@@ -219,7 +219,14 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			log.Info("the target renewed its certificate")
 			return chainPEM, d.cfg.Authorities.Bundle(), nil
 		},
-		Member: d.member, Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
+		Member: func(id tunnel.Identity) error {
+			err := d.member(id)
+			var why *tunnel.Refused
+			if errors.As(err, &why) && why.Reason == targetUnknown {
+				d.knocks(id.Target, conn.RemoteAddr().String(), why.Reason)
+			}
+			return err
+		}, Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
 	}, func(err error) {
 		if s.unwatch != nil {
 			s.unwatch()

@@ -55,7 +55,9 @@ type HandlerConfig struct {
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
 	Bundle func() []byte
-	Log    *slog.Logger
+	// Knocked is told of a site whose center is, or was, another one; it may be nil. Anybody may say any name.
+	Knocked func(name, from string)
+	Log     *slog.Logger
 }
 
 var name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -64,6 +66,10 @@ var name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 func Handler(cfg HandlerConfig) http.Handler {
 	limit := newLimiter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if cfg.knocked(r, limit) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			http.Error(w, "POST only", http.StatusMethodNotAllowed)

@@ -258,7 +258,10 @@ func (c *Credentials) Explain(ctx context.Context, parent string, err error) err
 	switch {
 	case probe == nil:
 		return fmt.Errorf("%w (the center answers HTTPS at %s, so UDP to the same port seems to be blocked)", err, endpoint)
-	case errors.Is(probe, ErrWrongCA) || errors.Is(probe, ErrEnded):
+	case errors.Is(probe, ErrWrongCA):
+		c.knock(ctx, endpoint)
+		return probe
+	case errors.Is(probe, ErrEnded):
 		return probe
 	default:
 		return fmt.Errorf("%w; %w", err, probe)
