@@ -110,7 +110,7 @@ func (a *agent) watchCache(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-a.file.Damaged():
-		return bolt.ErrCorrupt
+		return fmt.Errorf("%s: %w", a.file.Path(), bolt.ErrCorrupt)
 	}
 }
 

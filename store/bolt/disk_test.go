@@ -150,6 +150,22 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 }
 
+// What a full disk refuses names the file and what to do.
+func TestRefusedWriteSaysWhichFile(t *testing.T) {
+	dir := storetest.SmallDisk(t, "1m")
+	health := &told{}
+	f := open(t, filepath.Join(dir, "a.db"), bolt.Options{OnHealth: health.take})
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), bytes.Repeat([]byte{1}, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	if err := f.SetMeta("big", bytes.Repeat([]byte{1}, 512<<10)); err == nil {
+		t.Fatal("a full disk took a write")
+	}
+	if err := health.last(); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "a.db")) || !strings.Contains(err.Error(), "the disk is full: make space") {
+		t.Errorf("told: %v", err)
+	}
+}
+
 func TestForbiddenDirectoryIsExplained(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

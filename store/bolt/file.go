@@ -90,6 +90,10 @@ func explained(err error) error {
 		return fmt.Errorf("%w: run as the user who owns the data directory, or give it to this one (chown)", err)
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: the disk is full; make space", err)
+	case errors.Is(err, ErrNewerFormat):
+		return fmt.Errorf("%w: install the version that wrote it, or a newer one", err)
+	case errors.Is(err, syscall.EIO):
+		return fmt.Errorf("%w: the disk fails: see dmesg; a site's file may be deleted, its parent gives it again", err)
 	default:
 		return err
 	}
@@ -152,7 +156,7 @@ func (f *File) openDB() error {
 	if errors.Is(err, syscall.EROFS) {
 		f.readOnly = true
 		f.log.Error("the file system is read-only; what is known goes on being enforced, and nothing new is taken", "path", f.path)
-		f.health.tell(&diskError{ErrReadOnly})
+		f.health.tell(f.refused(ErrReadOnly))
 		db, err = openBolt(f.path, true, 0)
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,7 +26,7 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	f.swap.RLock()
 	defer f.swap.RUnlock()
 	if f.readOnly {
-		return &diskError{ErrReadOnly}
+		return f.refused(ErrReadOnly)
 	}
 	var stats bbolt.TxStats
 	pageSize := 0
@@ -47,7 +48,7 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 		f.cost.add(stats, pageSize)
 		f.dirty.Store(true)
 	case done && !errors.Is(err, ErrCorrupt) || errors.Is(err, syscall.ENOSPC):
-		err = &diskError{err}
+		err = f.refused(err)
 	}
 	f.health.tell(err)
 	return f.noted(err)
@@ -81,10 +82,33 @@ const (
 	longestTry = 10 * time.Second
 )
 
-// diskError is a write that the disk refused: it may take the next one.
-type diskError struct{ error }
+// diskError is a write to a file that the disk refused: it may take the next one.
+type diskError struct {
+	path string
+	err  error
+}
 
-func (d *diskError) Unwrap() error { return d.error }
+// refused returns the error of a write that the disk refused.
+func (f *File) refused(err error) error { return &diskError{f.path, err} }
+
+// Error names the file, the cause and what to do.
+func (d *diskError) Error() string {
+	advice := ""
+	switch text := d.err.Error(); {
+	case errors.Is(d.err, ErrReadOnly):
+	case errors.Is(d.err, syscall.ENOSPC), strings.Contains(text, "no space left"):
+		advice = "; the disk is full: make space, it goes on by itself"
+	case errors.Is(d.err, syscall.EDQUOT), strings.Contains(text, "quota exceeded"):
+		advice = "; the quota of the disk is used up: raise it or make space, it goes on by itself"
+	case errors.Is(d.err, syscall.EROFS), strings.Contains(text, "read-only file system"):
+		advice = "; the file system has become read-only, as it does when the disk fails: see dmesg, then mount it for writing and start again"
+	case errors.Is(d.err, syscall.EIO), strings.Contains(text, "input/output error"):
+		advice = "; the disk fails: see dmesg, and move the data directory to another disk"
+	}
+	return "write " + d.path + ": " + d.err.Error() + advice
+}
+
+func (d *diskError) Unwrap() error { return d.err }
 
 // health tells the owner of the file when writing stops to work, why, and when it works again.
 type health struct {
