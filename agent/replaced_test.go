@@ -42,14 +42,12 @@ func TestReplacedClusterIsFilledAnew(t *testing.T) {
 			}
 			return true
 		})
+		uid := api.Object("", "namespaces", "", "kube-system")["metadata"].(map[string]any)["uid"]
+		eventually(t, "the site knows its new cluster, and nothing of the former one", func() bool {
+			known, err := openSelf(dir, discard())
+			return err == nil && known.target().Cluster == uid && known.replaced() == ""
+		})
 		w.stop()
-		known, err := openSelf(dir, discard())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if uid := api.Object("", "namespaces", "", "kube-system")["metadata"].(map[string]any)["uid"]; known.target().Cluster != uid || known.replaced() != "" {
-			t.Errorf("running %t: the site knows %+v, replaced %q, want %v", running, known.target(), known.replaced(), uid)
-		}
 	}
 }
 
