@@ -55,9 +55,9 @@ func acts(k store.Key) bool {
 	return c == Placed || k.Class() == store.ClassNamespace && !systemNamespace(k.Name)
 }
 
-// systemNamespace reports whether every space has this namespace.
+// systemNamespace reports whether a namespace is one that a space has for itself.
 func systemNamespace(name string) bool {
-	return name == "kube-system" || name == "kube-public" || name == "kube-node-lease"
+	return name == v1alpha1.UsersNamespace || name == "kube-system" || name == "kube-public" || name == "kube-node-lease"
 }
 
 func runsPods(k store.Key) bool {
