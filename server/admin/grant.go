@@ -9,7 +9,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -98,7 +98,7 @@ func (u *users) grant(ctx context.Context, user, role, ns string) error {
 // bindingName is the name of the binding that grants a role.
 func bindingName(user, role string) string {
 	name := "skerry:" + role + ":" + user
-	if len(path.IsValidPathSegmentName(name)) > 0 {
+	if len(content.IsPathSegmentName(name)) > 0 {
 		name = "skerry:" + role + ":" + userLabel(user)
 	}
 	return name

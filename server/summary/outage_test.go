@@ -136,7 +136,7 @@ func TestManyOutagesArePaced(t *testing.T) {
 		c.place(web, "apps/v1", "Deployment", "paris")
 		c.says("paris", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":2}`)})
 		time.Sleep(time.Second)
-		writes, began := c.count(), time.Now()
+		writes := c.count()
 		for i := range sites {
 			c.falls(fmt.Sprintf("site-%d", i), true)
 		}
@@ -163,7 +163,8 @@ func TestManyOutagesArePaced(t *testing.T) {
 			c.falls(fmt.Sprintf("site-%d", i), true)
 		}
 		writes = c.count()
-		for began = time.Now(); c.reachable(last) == nil || c.count()-writes < sites*each; time.Sleep(time.Second) {
+		began := time.Now()
+		for ; c.reachable(last) == nil || c.count()-writes < sites*each; time.Sleep(time.Second) {
 			if time.Since(began) > 10*time.Minute {
 				t.Fatalf("%d of %d objects are told after %s", c.count()-writes, sites*each, time.Since(began))
 			}
