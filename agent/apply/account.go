@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -19,27 +20,22 @@ import (
 
 // accounts are the identities by which spaces write in their namespaces. They exist where the target has RBAC.
 type accounts struct {
-	mu    sync.Mutex // held while roles are made or changed
-	roles bool       // they exist
-	none  bool       // the target has no RBAC
+	none atomic.Bool // the target has no RBAC
+
+	making sync.Mutex // held by the one worker that asks for roles at the target, which may take a while
+	roles  bool       // they exist
 }
 
 // writer returns the client that writes an object: the space's own account for what is in its namespaces, the agent for Namespaces,
 // definitions, what is cluster-scoped, and kinds that the site has opened.
 func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
-	if !a.Impersonate || !a.sealed() || k.Namespace == "" || a.accounts.absent() {
+	if !a.Impersonate || !a.sealed() || k.Namespace == "" || a.accounts.none.Load() {
 		return c
 	}
 	if !policy.Workload(k.Group, k.Resource) && !a.defined(k) {
 		return c
 	}
 	return c.As(k.Space)
-}
-
-func (x *accounts) absent() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.none
 }
 
 // admit gives spaces the rights that go with a Namespace or a definition that was just written. It comes before that is recorded, so that a crash
@@ -53,7 +49,7 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	case class == store.ClassCRD:
 		return nil
 	}
-	if err := a.ensureRoles(ctx, t.client); err != nil || a.accounts.absent() {
+	if err := a.ensureRoles(ctx, t.client); err != nil || a.accounts.none.Load() {
 		return err
 	}
 	if err := t.client.EnsureAccount(ctx, t.Key.Space); err != nil {
@@ -63,9 +59,9 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 }
 
 func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
-	a.accounts.mu.Lock()
-	defer a.accounts.mu.Unlock()
-	if a.accounts.roles || a.accounts.none {
+	a.accounts.making.Lock()
+	defer a.accounts.making.Unlock()
+	if a.accounts.roles || a.accounts.none.Load() {
 		return nil
 	}
 	var rules []target.Rule
@@ -74,7 +70,7 @@ func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 	}
 	err := c.EnsureRoles(ctx, rules)
 	if errors.Is(err, target.ErrNotServed) {
-		a.accounts.none = true
+		a.accounts.none.Store(true)
 		a.Log.Warn("the target has no RBAC; what spaces have there is written with the agent's own rights")
 		return nil
 	}
@@ -87,11 +83,11 @@ func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 
 // admitDefinitions gives the accounts of spaces the right to custom resources of the definitions that came from spaces, and of the next one.
 func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next store.Key) error {
-	if err := a.ensureRoles(ctx, c); err != nil || a.accounts.absent() {
+	if err := a.ensureRoles(ctx, c); err != nil || a.accounts.none.Load() {
 		return err
 	}
-	a.accounts.mu.Lock()
-	defer a.accounts.mu.Unlock()
+	a.accounts.making.Lock()
+	defer a.accounts.making.Unlock()
 	names := map[string]bool{}
 	if next.Name != "" {
 		names[next.Name] = true
