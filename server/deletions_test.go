@@ -39,11 +39,11 @@ func TestDeletionsByNameAreRecorded(t *testing.T) {
 	must(t, api.ConfigMaps("app").Delete(ctx, "unplaced", metav1.DeleteOptions{}))
 	must(t, api.ConfigMaps("app").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "name=collected"}))
 	records := func() map[string]bool {
-		got, err := c.store.Client().Client.Get(ctx, "/registry/skerry.dev/deletions/root/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		got, err := c.store.Client().Client.Get(ctx, "/registry/skerry.dev/deletions/shop/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 		must(t, err)
 		found := map[string]bool{}
 		for _, kv := range got.Kvs {
-			found[string(kv.Key)[len("/registry/skerry.dev/deletions/root/"):]] = true
+			found[string(kv.Key)[len("/registry/skerry.dev/deletions/shop/"):]] = true
 		}
 		return found
 	}

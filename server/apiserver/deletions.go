@@ -21,8 +21,18 @@ import (
 // the feeds of a running center keep the word for themselves.
 const deletionTTL = time.Hour
 
-// deletionsPrefix is where the records are stored: in root, by the UID of the object.
-const deletionsPrefix = registryPrefix + "/skerry.dev/deletions/" + rootSpace + "/"
+// deletionKey is where the record is stored that the object with a UID is to go: in the object's own space, so that it goes with the space. It does not
+// count against the space's quota.
+func deletionKey(space, uid string) string {
+	return registryPrefix + "/skerry.dev/" + deletions + "/" + space + "/" + uid
+}
+
+// deletions is the resource of the records. It is not served.
+const deletions = "deletions"
+
+func isDeletion(k store.Key) bool {
+	return k.Group == v1alpha1.GroupVersion.Group && k.Resource == deletions
+}
 
 // namedDeletions is the admission plugin that records which deletions a user asks for by the object's name. A site holds back deletions that are too many
 // to be no mistake; what somebody named is none. Deletions of collections and of Spaces, and what the center itself deletes, are not recorded, but for what garbage
@@ -42,7 +52,7 @@ func (n namedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 		return nil
 	}
 	key := placedKey(ctx, a, old)
-	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace || key.Space == ownSpace || !n.asked(ctx, old) {
+	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace || key.Space == ownSpace || !n.asked(ctx, key.Space, old) {
 		return nil
 	}
 	if err := n.record(ctx, key, string(old.GetUID())); err != nil {
@@ -52,7 +62,7 @@ func (n namedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 }
 
 // asked reports whether a request deletes one object by its name, for a user or because a user deleted its owner.
-func (n namedDeletions) asked(ctx context.Context, old metav1.Object) bool {
+func (n namedDeletions) asked(ctx context.Context, space string, old metav1.Object) bool {
 	info, ok := apirequest.RequestInfoFrom(ctx)
 	if !ok || info.Verb != "delete" {
 		return false
@@ -61,7 +71,7 @@ func (n namedDeletions) asked(ctx context.Context, old metav1.Object) bool {
 		return true
 	}
 	for _, owner := range old.GetOwnerReferences() {
-		if r, err := n.store.Client.Get(ctx, deletionsPrefix+string(owner.UID), clientv3.WithKeysOnly()); err == nil && len(r.Kvs) > 0 {
+		if r, err := n.store.Client.Get(ctx, deletionKey(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil && len(r.Kvs) > 0 {
 			return true
 		}
 	}
@@ -71,7 +81,7 @@ func (n namedDeletions) asked(ctx context.Context, old metav1.Object) bool {
 // record writes the record of a deletion. A second one for the same object changes nothing.
 func (n namedDeletions) record(ctx context.Context, key store.Key, uid string) error {
 	value, err := json.Marshal(map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Deletion",
-		"metadata": map[string]any{"name": uid, "uid": uid}, "key": key})
+		"metadata": map[string]any{"name": uid}, "key": key})
 	if err != nil {
 		return err
 	}
@@ -79,7 +89,7 @@ func (n namedDeletions) record(ctx context.Context, key store.Key, uid string) e
 	if err != nil {
 		return fmt.Errorf("limit the record's life: %w", err)
 	}
-	if _, err = n.store.OptimisticPut(ctx, deletionsPrefix+uid, value, 0, kubernetes.PutOptions{LeaseID: lease.ID}); err != nil {
+	if _, err = n.store.OptimisticPut(ctx, deletionKey(key.Space, uid), value, 0, kubernetes.PutOptions{LeaseID: lease.ID}); err != nil {
 		return fmt.Errorf("write the record: %w", err)
 	}
 	return nil

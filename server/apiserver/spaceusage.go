@@ -113,6 +113,9 @@ func (u *spaceUsage) apply(w store.Write) {
 }
 
 func (u *spaceUsage) put(k store.Key, size int) {
+	if isDeletion(k) {
+		return // the center's note, not the space's object
+	}
 	h, s := u.hash(k), u.of(k.Space)
 	before, had := u.sizes[h]
 	u.sizes[h] = uint32(size)

@@ -64,7 +64,7 @@ func (c *center) deletionAsked(k store.Key) {
 	c.mu.Lock()
 	uid := c.objects[k]["metadata"].(map[string]any)["uid"].(string)
 	c.mu.Unlock()
-	c.put(rootKey("deletions", uid), obj("skerry.dev/v1alpha1", "Deletion", meta(uid), "key", map[string]any{
+	c.put(store.Key{Space: k.Space, Group: "skerry.dev", Resource: "deletions", Name: uid}, obj("skerry.dev/v1alpha1", "Deletion", meta(uid), "key", map[string]any{
 		"Space": k.Space, "Group": k.Group, "Resource": k.Resource, "Namespace": k.Namespace, "Name": k.Name}))
 }
 

@@ -94,11 +94,18 @@ func (c *Controller) refuse(ctx context.Context, s *v1alpha1.Space, reason, mess
 func usersOwn(keys []store.Key) []store.Key {
 	var out []store.Key
 	for _, k := range keys {
+		if k.Namespace == v1alpha1.UsersNamespace { // accounts of people, which go with the space
+			continue
+		}
 		switch k.Resource {
 		case "events", "leases":
 			continue
+		case "deletions": // what the center notes of deletions that were asked for
+			if k.Group == v1alpha1.GroupVersion.Group {
+				continue
+			}
 		case "namespaces":
-			if k.Group == "" && slices.Contains(bootstrapNamespaces, k.Name) {
+			if k.Group == "" && (k.Name == v1alpha1.UsersNamespace || slices.Contains(bootstrapNamespaces, k.Name)) {
 				continue
 			}
 		case "serviceaccounts":
