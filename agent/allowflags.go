@@ -34,7 +34,6 @@ var (
 		{"allow-external-ips", "let Services have externalIPs", func(a *tunnel.Allow) *bool { return &a.ExternalIPs }},
 		{"allow-volume-names", "let claims name the volume that they want", func(a *tunnel.Allow) *bool { return &a.VolumeNames }},
 		{"allow-tokens", "let Pods and Secrets ask for tokens for the cluster's own API", func(a *tunnel.Allow) *bool { return &a.Tokens }},
-		{"allow-webhooks", "let definitions convert by a webhook at an address", func(a *tunnel.Allow) *bool { return &a.Webhooks }},
 	}
 )
 

@@ -31,8 +31,6 @@ type Allow struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets hold them.
 	Tokens bool `json:"tokens,omitempty"`
-	// Webhooks lets definitions convert by a webhook at an address.
-	Webhooks bool `json:"webhooks,omitempty"`
 }
 
 // Equal reports whether two say the same.
@@ -51,12 +49,11 @@ type Narrow struct {
 	DenyKinds []string `json:"denyKinds,omitempty"`
 	// PodSecurity is the weakest level that is left; empty is the site's.
 	PodSecurity string `json:"podSecurity,omitempty"`
-	// TakeOver, ExternalIPs, VolumeNames, Tokens and Webhooks are taken away when they are false.
+	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away when they are false.
 	TakeOver    *bool `json:"takeOver,omitempty"`
 	ExternalIPs *bool `json:"externalIPs,omitempty"`
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	Tokens      *bool `json:"tokens,omitempty"`
-	Webhooks    *bool `json:"webhooks,omitempty"`
 }
 
 func (*Narrow) frame() wire.Type { return typeNarrow }

@@ -12,7 +12,7 @@ import (
 // lacksClass refuses an object that names a class which its space brings, the site refuses, and the cluster does not have: without it no Pod
 // would start, and only a controller's event would say why.
 func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) error {
-	for _, class := range policy.Classes(kindName(t.Key), t.Body) {
+	for _, class := range policy.Classes(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
 		refused := p.Kind(class.Group, class.Resource, false)
 		if refused == nil {
 			continue

@@ -19,7 +19,7 @@ import (
 func (a *Applier) permitDefinition(ctx context.Context, t *task, p *policy.Policy) error {
 	_, group, _ := strings.Cut(t.Key.Name, ".")
 	annotations := t.head.Metadata.Annotations
-	if err := p.Kind(t.Key.Group, t.Key.Resource, false); err != nil {
+	if err := errors.Join(p.Kind(t.Key.Group, t.Key.Resource, false), p.Conversion(t.Body)); err != nil {
 		return err
 	}
 	if p.Definition(group, annotations, false) != nil || p.Definition(group, annotations, true) == nil {
@@ -44,7 +44,7 @@ func (a *Applier) defined(k store.Key) bool {
 	if k.Group == "" {
 		return false
 	}
-	name := kindName(k)
+	name := policy.KindName(k.Group, k.Resource)
 	own := store.Key{Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: name}
 	if r, known := a.Inventory.Get(own); known && r.Created && r.UID != "" {
 		return true

@@ -71,7 +71,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		}
 		return errNoNamespace
 	}
-	err := p.Object(t.Key.Space, t.Key.Namespace, kindName(t.Key), t.Body, func(name string) bool {
+	err := p.Object(t.Key.Space, t.Key.Namespace, policy.KindName(t.Key.Group, t.Key.Resource), t.Body, func(name string) bool {
 		r, known := a.Inventory.Get(store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name})
 		return known && r.UID != ""
 	})
@@ -83,13 +83,6 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 
 func namespaceKey(space, name string) store.Key {
 	return store.Key{Space: space, Resource: "namespaces", Name: name}
-}
-
-func kindName(k store.Key) string {
-	if k.Group == "" {
-		return k.Resource
-	}
-	return k.Resource + "." + k.Group
 }
 
 // ownNamespace makes the body of a Namespace the one that is applied: with the site's Pod Security level, and of one that was there nothing

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ var always = map[string]bool{"namespaces": true, "customresourcedefinitions.apie
 
 // Kind refuses a kind that the site does not allow. Defined says that its definition came from a space.
 func (p *Policy) Kind(group, resource string, defined bool) error {
-	name := kindName(group, resource)
+	name := KindName(group, resource)
 	switch {
 	case always[name]:
 		return nil
@@ -37,7 +38,7 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 }
 
 // Workload reports whether a kind of Kubernetes travels by default.
-func Workload(group, resource string) bool { return workloads[kindName(group, resource)] }
+func Workload(group, resource string) bool { return workloads[KindName(group, resource)] }
 
 // Workloads are those kinds by API group.
 func Workloads() map[string][]string {
@@ -49,8 +50,8 @@ func Workloads() map[string][]string {
 	return out
 }
 
-// kindName is RESOURCE.GROUP, or RESOURCE in the core group.
-func kindName(group, resource string) string {
+// KindName is RESOURCE.GROUP, or RESOURCE in the core group.
+func KindName(group, resource string) string {
 	if group == "" {
 		return resource
 	}
@@ -75,6 +76,18 @@ func (p *Policy) Definition(group string, annotations map[string]string, served 
 			group, approval)
 	}
 	return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the cluster serves it itself", group)
+}
+
+// Conversion refuses a definition whose objects a webhook converts: the cluster's API server would call an address of the space's choice. Spaces
+// convert by themselves, so their parents send no such definition.
+func (p *Policy) Conversion(body []byte) error {
+	var o struct {
+		Spec struct{ Conversion struct{ Strategy string } }
+	}
+	if json.Unmarshal(body, &o) == nil && o.Spec.Conversion.Strategy == "Webhook" {
+		return refuse(ReasonDefinition, "", "", "the cluster would call a webhook for each object of the definition")
+	}
+	return nil
 }
 
 // ofKubernetes reports whether the name of an API group is reserved for Kubernetes.

@@ -96,7 +96,6 @@ func (p *Policy) Result() tunnel.Allow {
 		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver:            both(p.site.TakeOver, p.parent.TakeOver), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
-		Webhooks: both(p.site.Webhooks, p.parent.Webhooks),
 	}
 	for _, list := range []struct {
 		left *[]string
@@ -132,9 +131,6 @@ func (p *Policy) TakeOver(group, resource string) error {
 	}
 	return nil
 }
-
-// Webhooks reports whether definitions may convert by a webhook at an address.
-func (p *Policy) Webhooks() bool { return both(p.site.Webhooks, p.parent.Webhooks) }
 
 // both is what the site says, unless the parent takes it away.
 func both(site bool, parent *bool) bool { return site && (parent == nil || *parent) }

@@ -133,6 +133,8 @@ func TestDefinitions(t *testing.T) {
 	approved := map[string]string{approval: "https://github.com/kubernetes/enhancements/pull/1"}
 	p := compile(t, tunnel.Allow{Kinds: []string{"*"}}, nil)
 	refused(t, p.Definition("example.com", nil, false), "", "")
+	refused(t, p.Conversion([]byte(`{"spec":{"conversion":{"strategy":"Webhook","webhook":{"clientConfig":{"url":"https://10.0.0.1"}}}}}`)), ReasonDefinition, "webhook")
+	refused(t, p.Conversion([]byte(`{"spec":{"conversion":{"strategy":"None"}}}`)), "", "")
 	refused(t, p.Definition("gateway.networking.x-k8s.io", nil, false), "", "")
 	refused(t, p.Definition("metrics.k8s.io", nil, false), ReasonDefinition, approval)
 	refused(t, p.Definition("apps", nil, false), ReasonDefinition, "")
@@ -177,7 +179,7 @@ func FuzzParentNeverWidens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern, kind, namespace, level string) {
 		yes := true
 		narrow := &tunnel.Narrow{Namespaces: []string{pattern}, Kinds: []string{pattern}, ServiceAccounts: []string{pattern}, LoadBalancerClasses: []string{pattern},
-			PodSecurity: level, TakeOver: &yes, ExternalIPs: &yes, VolumeNames: &yes, Tokens: &yes, Webhooks: &yes}
+			PodSecurity: level, TakeOver: &yes, ExternalIPs: &yes, VolumeNames: &yes, Tokens: &yes}
 		p, err := Compile(tunnel.Allow{}, narrow)
 		if err != nil {
 			return
@@ -189,7 +191,7 @@ func FuzzParentNeverWidens(f *testing.F) {
 		}
 		is := Existing{Name: namespace, Foreign: []string{"x"}}
 		if p.Kind(group, resource, false) == nil && site.Kind(group, resource, false) != nil || p.Namespace(Space{"s", "u"}, is) == nil && site.Namespace(Space{"s", "u"}, is) != nil ||
-			p.TakeOver("", kind) == nil || p.Webhooks() || stricter(p.Level("s"), site.Level("s")) != p.Level("s") {
+			p.TakeOver("", kind) == nil || stricter(p.Level("s"), site.Level("s")) != p.Level("s") {
 			t.Errorf("%q %q %q %q opened what the site does not", pattern, kind, namespace, level)
 		}
 	})

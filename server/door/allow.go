@@ -13,7 +13,7 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 	return &tunnel.Narrow{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: string(a.PodSecurity),
-		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens, Webhooks: a.Webhooks,
+		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 	}
 }
 
@@ -26,6 +26,6 @@ func permits(st *v1alpha1.SyncTarget, a *tunnel.Allow) {
 	st.Status.Policy = &v1alpha1.SyncTargetPolicy{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: a.PodSecurity,
-		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens, Webhooks: a.Webhooks,
+		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 	}
 }

@@ -36,7 +36,7 @@ type SyncTargetAllow struct {
 	// PodSecurity is the weakest level that is left to any space.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
-	// TakeOver, ExternalIPs, VolumeNames, Tokens and Webhooks are taken away when they are false.
+	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away when they are false.
 	// +optional
 	TakeOver *bool `json:"takeOver,omitempty"`
 	// +optional
@@ -45,8 +45,6 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
-	// +optional
-	Webhooks *bool `json:"webhooks,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -77,6 +75,4 @@ type SyncTargetPolicy struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
-	// Webhooks lets definitions convert by a webhook at an address.
-	Webhooks bool `json:"webhooks,omitempty"`
 }
