@@ -18,7 +18,7 @@ const (
 	// news all the way up. backAfter is how long it has one before it is told that it is back.
 	awayAfter = 45 * time.Second
 	backAfter = 15 * time.Second
-	// reachPause is how long after each word of it there is no other, and twice as long, up to reachLongest, with each word that comes soon after that: sites
+	// reachPause is how long after each word of it there is no other (but that somebody is connected, where the last word was nobody), and twice as long, up to reachLongest, with each word that comes soon after that: sites
 	// that come and go all day are not worth a frame each.
 	reachPause   = 30 * time.Second
 	reachLongest = 5 * time.Minute
@@ -111,11 +111,15 @@ func (r *reach) tick(now time.Time) bool {
 		}
 	}
 	rested := now.Sub(r.saidAt)
-	if r.said != nil && (!r.changed || rested < r.pause) {
+	nobody := r.said != nil && r.said.Connected == 0
+	if r.said != nil && (!r.changed || rested < r.pause && !nobody) {
+		return false
+	}
+	is := r.sum()
+	if rested < r.pause && nobody && is.Connected == 0 {
 		return false
 	}
 	r.changed = false
-	is := r.sum()
 	if is.Equal(r.said) {
 		return false
 	}

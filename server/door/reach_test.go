@@ -158,3 +158,22 @@ func TestReachWithAClockThatWentBack(t *testing.T) {
 	r.after(0, "1/1")
 	r.after(awayAfter, "0/1 oslo:-23h59m15s")
 }
+
+// The first site of a relay is told at once: as long as the word is that there is none, everything below the relay counts as not reachable.
+func TestFirstSiteIsToldAtOnce(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	r := newReach()
+	if !r.tick(now) || r.said.Connected != 0 {
+		t.Fatalf("the first word is %+v", r.said)
+	}
+	joined := &v1alpha1.SyncTargetStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(now)}}}
+	r.see("one", joined, now.Add(time.Second))
+	if !r.tick(now.Add(2*time.Second)) || r.said.Connected != 1 {
+		t.Errorf("with a site the word is %+v", r.said)
+	}
+	r.see("two", joined, now.Add(3*time.Second))
+	if r.tick(now.Add(4 * time.Second)) {
+		t.Error("a second site does not wait for its turn")
+	}
+}
