@@ -22,8 +22,8 @@ func (a *Applier) permitDefinition(ctx context.Context, t *task, p *policy.Polic
 	if err := errors.Join(p.Kind(t.Key.Group, t.Key.Resource, false), p.Conversion(t.Body)); err != nil {
 		return err
 	}
-	if p.Definition(group, annotations, false) != nil || p.Definition(group, annotations, true) == nil {
-		return p.Definition(group, annotations, false)
+	if err := p.Definition(group, annotations, false); err != nil || p.Definition(group, annotations, true) == nil {
+		return err // whoever serves the group
 	}
 	versions, err := t.client.Versions(ctx, group)
 	if err != nil && !isNotServed(err) {
@@ -56,12 +56,8 @@ func (a *Applier) defined(k store.Key) bool {
 
 // meetDefinition decides about a definition that is there and was not applied for this space: an equal one of another space is shared, and
 // one of the site is used where the site allows its objects.
-func (a *Applier) meetDefinition(ctx context.Context, t *task, found *target.Object) error {
+func (a *Applier) meetDefinition(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
 	if space := found.OriginSpace(); space != "" {
-		_, whole, err := t.read(ctx)
-		if err != nil {
-			return err
-		}
 		would, err := t.client.Would(ctx, t.resource, "", t.Key.Name, t.Body, found.Metadata.UID)
 		if err != nil {
 			return fmt.Errorf("compare with the definition that is there: %w", err)
@@ -100,14 +96,14 @@ func (a *Applier) bequeath(heir store.Key) {
 
 // keepDefinition looks whether a definition that is not applied for this space is still there, and still equal.
 func (a *Applier) keepDefinition(ctx context.Context, t *task) error {
-	found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+	found, whole, err := t.read(ctx)
 	switch {
 	case err != nil:
 		return err
 	case found == nil, found.Metadata.UID != t.record.UID:
 		return a.lose(t, errors.New("the definition is gone from the target, or is another one"))
 	}
-	if err := a.meetDefinition(ctx, t, found); err != nil {
+	if err := a.meetDefinition(ctx, t, found, whole); err != nil {
 		var refused *policy.Refusal
 		if errors.As(err, &refused) {
 			a.Inventory.Delete(t.Key)
@@ -130,14 +126,3 @@ func (a *Applier) sharers(k store.Key) {
 }
 
 func isNotThere(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
-
-// podSecurityOf keeps the labels of a level that a space asks for.
-func podSecurityOf(p *policy.Policy, labels map[string]string) map[string]string {
-	out := map[string]string{}
-	for name, value := range labels {
-		if p.OfPodSecurity(name) {
-			out[name] = value
-		}
-	}
-	return out
-}

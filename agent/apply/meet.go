@@ -55,7 +55,7 @@ func (a *Applier) meet(ctx context.Context, t *task) error {
 		a.note(t, found, false)
 		return nil
 	case class == store.ClassCRD && !ours && a.sealed() && !a.takesOverDefinition(t, found):
-		return a.meetDefinition(ctx, t, found)
+		return a.meetDefinition(ctx, t, found, whole)
 	}
 	if err := deleting(found); err != nil {
 		return err

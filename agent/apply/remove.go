@@ -204,6 +204,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.drifts.close(e.Key)
 	a.contests.end(e.Key)
 	a.Reports.Removed(e.Key)
+	a.denials.clear(e.Key)
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name
 		a.queue.kick(func(k store.Key) bool { return k.Class() == e.Key.Class() && k.Name == e.Key.Name })
 	}

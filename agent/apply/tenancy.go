@@ -93,16 +93,16 @@ func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
 		return err
 	}
 	metadata, _ := o["metadata"].(map[string]any)
-	wished := t.head.Metadata.Labels
+	labels := p.Labels(t.Key.Space, t.head.Metadata.Labels)
 	if t.existed {
-		wished = podSecurityOf(p, wished)
+		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
 		metadata = map[string]any{"name": t.Key.Name, "annotations": map[string]any{
 			target.AnnotationOrigin: t.head.Metadata.Annotations[target.AnnotationOrigin], target.AnnotationOriginUID: t.head.OriginUID(),
 			target.AnnotationSpaceUID: t.head.Metadata.Annotations[target.AnnotationSpaceUID], target.AnnotationExisted: "true",
 		}}
 		o["metadata"] = metadata
 	}
-	metadata["labels"] = p.Labels(t.Key.Space, wished)
+	metadata["labels"] = labels
 	t.Body, err = json.Marshal(o)
 	return err
 }

@@ -59,7 +59,7 @@ func (p *Policy) Labels(space string, wished map[string]string) map[string]strin
 	out := map[string]string{}
 	level := p.Level(space)
 	for name, value := range wished {
-		if name == psa.EnforceLevelLabel {
+		if name == LevelLabel {
 			if asked, err := psa.ParseLevel(value); err == nil {
 				level = stricter(level, asked)
 			}
@@ -68,9 +68,12 @@ func (p *Policy) Labels(space string, wished map[string]string) map[string]strin
 			out[name] = value
 		}
 	}
-	out[psa.EnforceLevelLabel] = string(level)
+	out[LevelLabel] = string(level)
 	return out
 }
+
+// LevelLabel of a namespace is the Pod Security level that its cluster enforces.
+const LevelLabel = psa.EnforceLevelLabel
 
 const podSecurityPrefix = "pod-security.kubernetes.io/"
 
@@ -88,6 +91,3 @@ func stricter(a, b psa.Level) psa.Level {
 	}
 	return a
 }
-
-// OfPodSecurity reports whether a label is one of Pod Security admission.
-func (p *Policy) OfPodSecurity(label string) bool { return strings.HasPrefix(label, podSecurityPrefix) }

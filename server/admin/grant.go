@@ -38,11 +38,7 @@ func (o GrantOptions) suffix() string {
 
 // GrantSpace gives a user a role in a space.
 func GrantSpace(ctx context.Context, o GrantOptions) error {
-	c, err := open(o.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	u, err := c.users(ctx, o.Space, o.DryRun)
+	u, err := openUsers(ctx, o.Kubeconfig, o.Space, o.DryRun)
 	if err != nil {
 		return err
 	}
@@ -129,11 +125,7 @@ func (u *users) unbind(ctx context.Context, b binding) (err error) {
 
 // RevokeSpace takes from a user what was granted, and their account. It tells what else names them.
 func RevokeSpace(ctx context.Context, o GrantOptions) error {
-	c, err := open(o.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	u, err := c.users(ctx, o.Space, o.DryRun)
+	u, err := openUsers(ctx, o.Kubeconfig, o.Space, o.DryRun)
 	if err != nil {
 		return err
 	}

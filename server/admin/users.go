@@ -27,6 +27,15 @@ type users struct {
 	dry   []string // what every write asks for: nothing, or a dry run
 }
 
+// openUsers is users of the center that a kubeconfig leads to.
+func openUsers(ctx context.Context, kubeconfig, space string, dryRun bool) (*users, error) {
+	c, err := open(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return c.users(ctx, space, dryRun)
+}
+
 func (c *center) users(ctx context.Context, space string, dryRun bool) (*users, error) {
 	if err := c.mustExist(ctx, space); err != nil {
 		return nil, err
@@ -121,11 +130,7 @@ type User struct {
 
 // ListUsers prints who has which role in a space.
 func ListUsers(ctx context.Context, space string, o ListOptions) error {
-	c, err := open(o.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	u, err := c.users(ctx, space, false)
+	u, err := openUsers(ctx, o.Kubeconfig, space, false)
 	if err != nil {
 		return err
 	}
