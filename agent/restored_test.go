@@ -15,7 +15,6 @@ func TestRestoredClusterLosesWhatWasDeleted(t *testing.T) {
 		kept, running bool
 	}{{"something is left", true, true}, {"nothing is left", false, true}, {"something is left, stopped", true, false}, {"nothing is left, stopped", false, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			restored(t, c.kept, c.running)
 		})
 	}
