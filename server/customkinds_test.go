@@ -102,7 +102,7 @@ func customKinds(t *testing.T, c *center) {
 	must(t, err)
 	var table metav1.Table
 	must(t, json.Unmarshal(raw, &table))
-	if len(table.Rows) != 2 || len(table.ColumnDefinitions) != 2 || table.ColumnDefinitions[1].Name != "Color" || table.Rows[1].Cells[1] != "blue" {
+	if len(table.Rows) != 2 || len(table.ColumnDefinitions) != 4 || table.ColumnDefinitions[1].Name != "Color" || table.ColumnDefinitions[2].Name != "Targets" || table.Rows[1].Cells[1] != "blue" {
 		t.Errorf("as a table: %+v %+v", table.ColumnDefinitions, table.Rows)
 	}
 	resources, err := disc.ServerResourcesForGroupVersion("example.com/v1")

@@ -219,7 +219,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.furnish.Use, Stale: s.stale,
+		Used: s.furnish.Use, Stale: s.stale, Unreachable: s.unreachable,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
@@ -338,6 +338,12 @@ func (s *Server) stale(k store.Key) string {
 		return of.Message()
 	}
 	return ""
+}
+
+// unreachable returns since when the first of some targets has not been heard of, the zero time when
+// all are.
+func (s *Server) unreachable(targets []string) time.Time {
+	return placement.OutagesOf(targets, s.door.Outage).Since()
 }
 
 // Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves

@@ -175,6 +175,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		}
 		v1 := info.VersionedResourcesStorageMap["v1"]
 		s.counts.use(provider.GroupName(), v1)
+		addPlaceColumns(v1, s.config.Unreachable)
 		switch provider.GroupName() {
 		case "":
 			p.tokens.use(v1)

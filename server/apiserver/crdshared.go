@@ -142,6 +142,9 @@ func (s *serving) keep(obj any) (any, error) {
 		return obj, nil // a deletion that was missed has what was kept
 	}
 	trimDefinition(crd)
+	if s.space != "" { // what is placed is in spaces, not among the center's own kinds
+		showPlace(crd)
+	}
 	shared, err := s.of(crd)
 	if err != nil {
 		return nil, err

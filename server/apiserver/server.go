@@ -54,6 +54,9 @@ type Config struct {
 	// Stale says why what is shown of an object is old, from memory; it is empty where it is not. Who reads such an object by its name is warned. Nil warns
 	// nobody.
 	Stale func(key store.Key) string
+	// Unreachable returns since when the first of some targets has not been heard of, the zero time
+	// when all are. Nil knows of none.
+	Unreachable func(targets []string) time.Time
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
 	Seats int
 	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.
