@@ -10,6 +10,11 @@
 //	testenv ARGS                    the test environment's binary, $TESTENV_BIN
 //	eventually TIME REGEXP COMMAND  repeat a command until its output matches
 //	capture VARIABLE COMMAND        run a command and keep its output in a variable
+//	setup NAME=CLUSTER...           center, a site for each, and space shop
+//	center [FLAGS]                  start a center at $CENTER, in center/; KUBECONFIG is its admin's
+//	site NAME=CLUSTER [FLAGS]       start an agent beside a shared cluster, until it is connected;
+//	                                the cluster's kubeconfig is in $NAME, in capitals
+//	space NAME [FLAGS]              create a space; NAME.kubeconfig is of a cluster-admin of it
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -58,6 +63,10 @@ func Run(t *testing.T, dir string) {
 				"testenv":    program("testenv"),
 				"eventually": eventually,
 				"capture":    keepOutput,
+				"setup":      r.setupAll,
+				"center":     r.startCenter,
+				"site":       r.joinSite,
+				"space":      createSpace,
 				"bg":         background,
 				"bgstop":     endBackground(false),
 				"bgkill":     endBackground(true),
