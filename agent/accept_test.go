@@ -9,7 +9,6 @@ import (
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/delta"
 )
 
 // Held deletions touch nothing on the target, over a crash too, until an admin has confirmed them.
@@ -106,12 +105,7 @@ func TestRegressedCenterOverASession(t *testing.T) {
 	c.place(namespace("app"), configMap("app", "stays", "1"))
 	c.shut()
 	c.open()
-	var h delta.Held
-	select {
-	case h = <-held:
-	case <-time.After(time.Minute):
-		t.Fatal("the center is not held")
-	}
+	h := awaitHeld(t, held)
 	if h.Delete != 1 || h.Change+h.Add != 0 || h.Objects != 3 {
 		t.Errorf("held: %+v", h)
 	}

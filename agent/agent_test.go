@@ -128,13 +128,11 @@ func TestCenterWithOtherDataIsHeld(t *testing.T) {
 	c.close()
 	c.reset(store.NewIncarnation(), 1)
 	c.place(configMap("default", "b", "1"))
+	held, _ := c.hold()
 	c.open()
-	api.Put("v1", "ConfigMap", "default", "marker", nil)
-	eventually(t, "the wrong center has a session", func() bool {
-		api.Remove("", "configmaps", "default", "a") // enforced meanwhile
-		return len(api.Writes()) > before
-	})
-	time.Sleep(300 * time.Millisecond)
+	awaitHeld(t, held)
+	api.Remove("", "configmaps", "default", "a")
+	eventually(t, "what was placed is enforced meanwhile", func() bool { return len(api.Writes()) > before })
 	if api.Object("", "configmaps", "default", "b") != nil {
 		t.Error("a center with other data was obeyed")
 	}

@@ -209,8 +209,9 @@ func TestLostCacheAndAnotherCenter(t *testing.T) {
 	damages["deleted"](t, filepath.Join(dir, cacheFile))
 	c.reset(store.NewIncarnation(), 1)
 	c.place(configMap("default", "new", "1"))
+	held, _ := c.hold()
 	w := c.agent(dir, api, "")
-	time.Sleep(500 * time.Millisecond)
+	awaitHeld(t, held)
 	for _, e := range all {
 		if objectOf(api, e) == nil {
 			t.Errorf("%s is gone", e.Key)

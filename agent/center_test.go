@@ -186,6 +186,18 @@ func (c *center) hold() (<-chan delta.Held, *tunnel.Orders) {
 	return c.held, c.orders
 }
 
+// awaitHeld returns what an agent says when it has decided not to obey the center.
+func awaitHeld(t *testing.T, held <-chan delta.Held) delta.Held {
+	t.Helper()
+	select {
+	case h := <-held:
+		return h
+	case <-time.After(time.Minute):
+		t.Fatal("the center is not held")
+		return delta.Held{}
+	}
+}
+
 func (c *center) config() tunnel.ParentConfig {
 	c.mu.Lock()
 	held, orders := c.held, c.orders

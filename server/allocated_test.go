@@ -145,10 +145,11 @@ func allocatedClaim(t *testing.T, c *center) {
 	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	for _, volume := range []string{"pvc-1", "pvc-2"} { // on another target it is another one
-		p, err := own.Patch(ctx, "data", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":"{\"volumeName\":\"`+volume+`\"}"}},"spec":{"volumeName":"`+volume+`"}}`),
+		_, err := own.Patch(ctx, "data", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":"{\"volumeName\":\"`+volume+`\"}"}},"spec":{"volumeName":"`+volume+`"}}`),
 			metav1.PatchOptions{})
 		must(t, err)
-		if p, err = user.Update(ctx, plain, metav1.UpdateOptions{}); err != nil || p.Spec.VolumeName != volume || p.Annotations[v1alpha1.AnnotationAllocated] == "" {
+		p, err := user.Update(ctx, plain, metav1.UpdateOptions{})
+		if err != nil || p.Spec.VolumeName != volume || p.Annotations[v1alpha1.AnnotationAllocated] == "" {
 			t.Errorf("written again as it was made: %+v %v", p, err)
 		}
 		if _, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"pvc-9"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {

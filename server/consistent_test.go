@@ -38,7 +38,7 @@ func TestListAsOfNow(t *testing.T) {
 		must(t, err)
 		list, err := core.ConfigMaps("default").List(ctx, label)
 		must(t, err)
-		if len(list.Items) != i+1 || list.Items[i].Name != name || list.Items[i].SelfLink != "" {
+		if len(list.Items) != i+1 || list.Items[i].Name != name || list.Items[i].GetSelfLink() != "" {
 			t.Fatalf("after %s was created the list has %d", name, len(list.Items))
 		}
 	}

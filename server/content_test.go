@@ -82,10 +82,11 @@ func settled(t *testing.T, c *center) {
 	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	for _, ip := range []string{"10.1.2.3", "10.9.9.9"} { // it moves
-		s, err := own.Patch(ctx, "settled", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
+		_, err := own.Patch(ctx, "settled", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
 			{"op":"add","path":"/spec/ports/0/nodePort","value":30080}]`), metav1.PatchOptions{})
 		must(t, err)
-		if s, err = user.Update(ctx, plain, metav1.UpdateOptions{}); err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != 30080 || s.Spec.Ports[1].NodePort != 0 {
+		s, err := user.Update(ctx, plain, metav1.UpdateOptions{})
+		if err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != 30080 || s.Spec.Ports[1].NodePort != 0 {
 			t.Errorf("written again as it was made: %+v %v", s.Spec, err)
 		}
 	}

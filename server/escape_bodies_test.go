@@ -155,8 +155,10 @@ func (g *generator) encoded(o map[string]any) (string, string) {
 	u := &unstructured.Unstructured{Object: o}
 	typed, err := scheme.Scheme.New(u.GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o, typed) != nil {
-		typed = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "new",
-			SelfLink: fmt.Sprintf("/registry/configmaps/%s/default/web", g.other.name)}, Data: map[string]string{"a": g.phase.space.written}}
+		fake := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "new"},
+			Data: map[string]string{"a": g.phase.space.written}}
+		fake.SetSelfLink(fmt.Sprintf("/registry/configmaps/%s/default/web", g.other.name))
+		typed = fake
 	}
 	b, err := runtime.Encode(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), typed)
 	must(g.w.t, err)

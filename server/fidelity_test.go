@@ -24,11 +24,11 @@ func contentTypes(t *testing.T, c *center) {
 	w, err := core.ConfigMaps("default").Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=protobuf"})
 	must(t, err)
 	defer w.Stop()
-	if e := <-w.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Data["a"] != "b" || e.Object.(*corev1.ConfigMap).SelfLink != "" {
+	if e := <-w.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Data["a"] != "b" || e.Object.(*corev1.ConfigMap).GetSelfLink() != "" {
 		t.Errorf("watched: %s %+v", e.Type, e.Object)
 	}
 	list, err := core.ConfigMaps("default").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=protobuf"})
-	if must(t, err); len(list.Items) != 1 || list.Items[0].Data["a"] != "b" || list.Items[0].SelfLink != "" {
+	if must(t, err); len(list.Items) != 1 || list.Items[0].Data["a"] != "b" || list.Items[0].GetSelfLink() != "" {
 		t.Errorf("listed: %+v", list.Items)
 	}
 	get := func(accept string) rest.Result {

@@ -136,7 +136,7 @@ func (s *tenant) sees(cm *corev1.ConfigMap) {
 		return
 	}
 	s.events.Add(1)
-	if of := cm.Data["of"]; !strings.HasPrefix(of, s.name+"/"+cm.Name+"/") || cm.SelfLink != "" {
+	if of := cm.Data["of"]; !strings.HasPrefix(of, s.name+"/"+cm.Name+"/") || cm.GetSelfLink() != "" {
 		s.t.Errorf("a reader in space %s sees %s %q", s.name, cm.Name, of)
 	}
 }

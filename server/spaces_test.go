@@ -88,8 +88,8 @@ func equalNames(t *testing.T, c *center) {
 		must(t, err)
 		e := <-w.ResultChan()
 		w.Stop()
-		if got := e.Object.(*appsv1.Deployment); e.Type != watch.Added || got.Spec.Template.Spec.Containers[0].Image != "image-"+s || got.SelfLink != "" {
-			t.Errorf("watch in %s: %s %s selfLink=%q", s, e.Type, got.Spec.Template.Spec.Containers[0].Image, got.SelfLink)
+		if got := e.Object.(*appsv1.Deployment); e.Type != watch.Added || got.Spec.Template.Spec.Containers[0].Image != "image-"+s || got.GetSelfLink() != "" {
+			t.Errorf("watch in %s: %s %s selfLink=%q", s, e.Type, got.Spec.Template.Spec.Containers[0].Image, got.GetSelfLink())
 		}
 		if got := e.Object.(*appsv1.Deployment).Spec.Replicas; got == nil || *got != 1 {
 			t.Error("defaults are not set")
@@ -107,7 +107,7 @@ func equalNames(t *testing.T, c *center) {
 		for _, revision := range []string{"", "0"} {
 			list, err := api.List(ctx, metav1.ListOptions{ResourceVersion: revision})
 			must(t, err)
-			if len(list.Items) != 1 || list.Items[0].SelfLink != "" {
+			if len(list.Items) != 1 || list.Items[0].GetSelfLink() != "" {
 				t.Errorf("list in %s at %q: %d items", s, revision, len(list.Items))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // What an older center filled in, without a mark, is told from what users wish by who set it.
 func TestAddressesOfOlderCenters(t *testing.T) {
 	by := func(manager string, operation metav1.ManagedFieldsOperationType) []metav1.ManagedFieldsEntry {
-		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:clusterIP":{}}}`)}}}
+		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:clusterIP":{}}}`)}}
 	}
 	for _, x := range []struct {
 		what     string

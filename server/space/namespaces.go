@@ -78,7 +78,7 @@ func (e *emptier) note(obj any) {
 
 // spaceOfNamespace reads the space from the storage key /registry/namespaces/<space>/<name> that readers across spaces get.
 func spaceOfNamespace(ns *corev1.Namespace) string {
-	rest, ok := strings.CutPrefix(ns.SelfLink, "/registry/namespaces/")
+	rest, ok := strings.CutPrefix(ns.GetSelfLink(), "/registry/namespaces/")
 	if !ok {
 		return ""
 	}
