@@ -33,7 +33,9 @@ FUZZTIME         ?= 30s
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z -]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## /{name=$$1; sub(/:.*/, "", name); sub(/^[^#]*## /, ""); printf "  %-12s %s\n", name, $$0}' $(MAKEFILE_LIST)
+
+##@ Build and see
 
 .PHONY: build
 build: bin/skerry bin/testenv ## build bin/skerry and bin/testenv
@@ -64,6 +66,8 @@ testenv: bin/testenv ## install and build what the test clusters need
 .PHONY: demo
 demo: build testenv ## show an application move between two real clusters (KEEP=1 leaves it running)
 	bin/testenv demo --skerry bin/skerry $(if $(KEEP),--keep)
+
+##@ Test
 
 .PHONY: test
 test: build testenv unit race-light scenarios ## run all tests
@@ -103,26 +107,7 @@ scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simula
 	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
-# The release of Flux's source-controller whose definitions are used; the controller itself is not.
-FLUX_SOURCES := v1.9.6
-
-# These take minutes to compile, so they are no part of `make test`.
-.PHONY: operators
-operators: build testenv ## existing operators and GitOps controllers, unmodified, against a space
-	rm -rf bin/operators && mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
-	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
-	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
-	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
-	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
-	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
-	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
-	mkdir -p bin/operators/flux/crds
-	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
-	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
-	  "$$(go mod download -json github.com/fluxcd/source-controller@$(FLUX_SOURCES) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/config/crd/bases/*.yaml bin/operators/flux/crds/
-	cd testenv/operators/argo && go build -p $(JOBS) -o ../../../bin/operators/argo .
-	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
-	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
+##@ Check
 
 .PHONY: lint
 lint: ## formatting, go vet, staticcheck
@@ -144,13 +129,17 @@ verify: generate ## generated code and go.mod are up to date
 	  { git status --short -- server/api go.mod go.sum; git diff -- server/api | head -50; echo "generated files differ: commit what make generate made"; exit 1; }
 
 .PHONY: fuzz
-fuzz: ## fuzz every decoder for FUZZTIME each (default 30s); an input that breaks one is written beside its test
+fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is written beside its test
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' store tunnel agent server); do \
 	  for t in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
 	    echo "fuzz $$(dirname $$f) $$t"; packaging/fuzz.sh ./$$(dirname $$f) $$t $(FUZZTIME) || exit 1; done; done
 
+##@ Measure, and try for longer
+
+# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store or api; WRITES=200000 is for store, AGENTS=5000 and
+# AGENTS_DISK=/dev/shm for fleet.
 .PHONY: bench
-bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## measure; one JSON line a figure, beside a floor taken in the same run (FIGURE=apply, status, wire, flash, memory, spaces, fleet, store or api; WRITES=200000 for store; AGENTS=5000 AGENTS_DISK=/dev/shm for fleet)
+bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
 ifeq ($(filter fleet store,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
 endif
@@ -173,24 +162,14 @@ bin/etcd:
 
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer, KEEP=1 leaves the logs.
 .PHONY: walk
-walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS; needs root)
+walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS)
 	bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
 	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(KEEP),--keep)
-
-.PHONY: image
-image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
-	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
-	buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry:$(VERSION) .
-
-.PHONY: install
-install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
-	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
-	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
 ORDER ?= 1h
 
 .PHONY: stress
-stress: ## try the order of the store's events and reads for ORDER (default 1h), with LOAD=n busy processes beside it; also on PostgreSQL where that is installed
+stress: ## the order of the store's events and reads (ORDER=1h, LOAD=n busy processes), also on PostgreSQL if installed
 	SKERRY_ORDER=$(ORDER) SKERRY_ORDER_LOAD=$(LOAD) go test -count=1 -timeout 0 -v -run 'TestOrder' ./store/kine
 
 SOAK ?= 2h
@@ -209,6 +188,39 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 	cd testenv/conformance/specs && $(CURDIR)/bin/conformance/specs.test -test.run '^TestDeclared$$'
 	bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
 	  $(if $(filter 0,$(SITE)),--site=false) $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
+
+# The release of Flux's source-controller whose definitions are used; the controller itself is not.
+FLUX_SOURCES := v1.9.6
+
+# These take minutes to compile, so they are no part of `make test`.
+.PHONY: operators
+operators: build testenv ## existing operators and GitOps controllers, unmodified, against a space
+	rm -rf bin/operators && mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
+	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
+	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
+	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
+	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
+	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	mkdir -p bin/operators/flux/crds
+	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
+	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
+	  "$$(go mod download -json github.com/fluxcd/source-controller@$(FLUX_SOURCES) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/config/crd/bases/*.yaml bin/operators/flux/crds/
+	cd testenv/operators/argo && go build -p $(JOBS) -o ../../../bin/operators/argo .
+	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
+	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
+
+##@ Ship
+
+.PHONY: image
+image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
+	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
+	buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry:$(VERSION) .
+
+.PHONY: install
+install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
+	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
+	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
 .PHONY: package
 package: ## not there yet: exits with an error

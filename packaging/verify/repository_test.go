@@ -66,7 +66,7 @@ func eachPackage(t *testing.T, check func(t *testing.T, p pkg)) {
 func TestTopLevelIsTheArchitecture(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, name := range strings.Fields(`main.go server agent store tunnel packaging testenv go.mod go.sum Makefile Dockerfile
-		README.md LICENSE bin dist .golangci.yml .ci .git .gitignore .dockerignore`) {
+		README.md CONTRIBUTING.md LICENSE bin dist .golangci.yml .ci .git .gitignore .dockerignore`) {
 		allowed[name] = true
 	}
 	entries, err := os.ReadDir(filepath.Join("..", ".."))
