@@ -209,7 +209,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
 	})
 	s.inboxes.crowded = s.door.Touch
-	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
 	}, func() float64 { return float64(s.api.CustomServers()) }))
 	s.api, err = apiserver.New(apiserver.Config{

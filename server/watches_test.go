@@ -108,6 +108,7 @@ func unreadWatches(t *testing.T, c *center, cert tls.Certificate, api dynamic.Re
 func TestOpenWatches(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.busy = true
+	before, _ := c.api.Watches()
 	c.createSpace("few", "Retain")
 	cert := c.ca.issue(t, "admin", "system:masters")
 	_, err := dyn(t, c.admin("root")).Resource(spacesGVR).Patch(t.Context(), "few", types.MergePatchType, []byte(`{"spec":{"quota":{"watches":3}}}`), metav1.PatchOptions{})
@@ -127,6 +128,9 @@ func TestOpenWatches(t *testing.T) {
 	_, err = clients(t, c.admin("few")).CoreV1().RESTClient().Get().AbsPath("/api/v1/configmaps").Param("watch", "true").MaxRetries(0).Stream(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "spec.quota.watches") {
 		t.Errorf("one too many: %v", err)
+	}
+	if n, _ := c.api.Watches(); n < before+len(open) {
+		t.Errorf("the metric counts %d watches, %d before", n, before)
 	}
 	for _, conn := range open {
 		conn.Close()

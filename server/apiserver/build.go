@@ -34,7 +34,6 @@ import (
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
 
-	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/fair"
 )
 
@@ -92,7 +91,7 @@ func (s *Server) build() error {
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, defaultSeats)
-	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats), backlog: backlog.New(watchBytes)}
+	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats), backlog: s.backlog}
 	statuses, endStatuses, err := newTargetStatus(s.storages)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/store"
@@ -91,6 +92,7 @@ type Server struct {
 	rules    *policy.Plugin
 	counts   *quotaUsage
 	usage    *spaceUsage
+	backlog  *backlog.Ledger
 	borrows  *borrows
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
@@ -113,7 +115,7 @@ func New(c Config) (*Server, error) {
 	if c.Encryption == nil {
 		c.Encryption = unencrypted{}
 	}
-	s := &Server{config: c, loopback: newLoopback(), ready: make(chan struct{})}
+	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(watchBytes), ready: make(chan struct{})}
 	if err := s.build(); err != nil {
 		return nil, fmt.Errorf("build API server: %w", err)
 	}
@@ -122,6 +124,12 @@ func New(c Config) (*Server, error) {
 
 // Counters are those parts of the server that count what spaces hold: they have to be given the writes of all spaces.
 func (s *Server) Counters() []ChangeHandler { return []ChangeHandler{s.usage, s.counts} }
+
+// Watches returns how many watches clients have open in all spaces, and how many the server has
+// ended because of what they kept in memory.
+func (s *Server) Watches() (open int, ended map[backlog.Reason]uint64) {
+	return s.backlog.Len(), s.backlog.Ended()
+}
 
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }

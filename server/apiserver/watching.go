@@ -17,7 +17,8 @@ const (
 	defaultWatches = 1000
 	// watchBytes is what the unsent events of a space's watches may take.
 	watchBytes = 64 << 20
-	// stuckAfter ends a watch whose reader has taken nothing for so long although there is something.
+	// stuckAfter ends a watch whose reader has taken nothing for so long although there is something. The
+	// buffers of a connection take the first events, so it can be some seconds until nothing is taken.
 	stuckAfter = 15 * time.Second
 	// writeStep is how much of an event is written at a time: a slow reader takes it, a stuck one does not.
 	writeStep = 32 << 10

@@ -3,6 +3,7 @@ package backlog
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type Ledger struct {
 
 	mu     sync.Mutex // before that of a space
 	spaces map[string]*space
+
+	ended [len(reasons)]atomic.Uint64 // by Reason
 }
 
 // New returns a ledger that gives each space so many bytes. It may need twice as many while watches
@@ -68,10 +71,14 @@ func (s *space) shrink(taker *Watch) {
 		if victim == nil {
 			break
 		}
-		victim.endLocked()
+		if len(victim.held) > 0 {
+			victim.endLocked(SlowReader)
+		} else {
+			victim.endLocked(IdleBuffers)
+		}
 	}
 	if s.bytes > 2*limit {
-		taker.endLocked()
+		taker.endLocked(NoRoom)
 	}
 }
 

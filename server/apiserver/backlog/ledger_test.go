@@ -118,6 +118,9 @@ func TestStuckReadersGoFirst(t *testing.T) {
 		if !busy.ended || busy.space.bytes > 2*l.bytes || other.ended {
 			t.Errorf("far over: busy %v, %d of %d bytes; other %v", busy.ended, busy.space.bytes, l.bytes, other.ended)
 		}
+		if n := l.Ended(); n[SlowReader] != 1 || n[IdleBuffers] != 1 || n[NoRoom] != 1 || l.Len() != 4 {
+			t.Errorf("ended %v, open %d", n, l.Len())
+		}
 		for _, r := range []*reader{stuck, idle, busy, other} {
 			r.Close()
 		}
@@ -146,6 +149,10 @@ func TestEndIfStuck(t *testing.T) {
 		time.Sleep(time.Second)
 		if r.EndIfStuck(10*time.Second) != 0 || !r.forced {
 			t.Error("stuck is not ended")
+		}
+		r.End() // has no effect any more
+		if n := r.space.ledger.Ended(); n[StuckReader] != 1 || n[TooFarBehind] != 0 {
+			t.Errorf("ended %v", n)
 		}
 		r.Sent(e)
 	})

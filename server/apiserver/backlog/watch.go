@@ -128,7 +128,7 @@ func (w *Watch) EndIfStuck(long time.Duration) time.Duration {
 	if left := long - time.Since(w.progressed()); left > 0 {
 		return left
 	}
-	w.endLocked()
+	w.endLocked(StuckReader)
 	return 0
 }
 
@@ -136,15 +136,16 @@ func (w *Watch) EndIfStuck(long time.Duration) time.Duration {
 func (w *Watch) End() {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
-	w.endLocked()
+	w.endLocked(TooFarBehind)
 }
 
 // endLocked ends the watch and lets go of all but what is being sent. w.space.mu must be held.
-func (w *Watch) endLocked() {
+func (w *Watch) endLocked(why Reason) {
 	if w.ended || w.closed {
 		return
 	}
 	w.ended = true
+	w.space.ledger.ended[why].Add(1)
 	w.end(len(w.held) > 0)
 	for e := range w.held {
 		if e != w.sending {
