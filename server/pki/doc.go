@@ -1,5 +1,11 @@
-// Package pki holds a center's keys and certificate authorities: one that its server certificate comes from, one for people (client
-// certificates in kubeconfigs) and one for agents. They are three, so that a certificate of one kind is worth nothing where another kind is
-// asked for; together they are a generation, which a rotation replaces in steps that a crash may interrupt anywhere. A missing directory is
-// made for a new center only; a damaged or half missing one is refused, never made anew. It is imported by server.go.
+// Package pki holds a center's keys and certificate authorities: one for the center's own server
+// certificate, one for people (client certificates in kubeconfigs) and one for agents. They are
+// three, so that a certificate of one kind is worth nothing where another kind is asked for.
+//
+// Together the three are a *generation*. A rotation replaces a generation in steps, and a crash may
+// interrupt it anywhere: authorities.json alone says which generation signs and which are trusted,
+// so a step is there or is not.
+//
+// A missing directory is made for a new center only. Keys that are missing while there is data, or
+// that are damaged, are an error that names the file. Nothing is made anew.
 package pki

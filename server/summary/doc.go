@@ -1,7 +1,38 @@
-// Package summary turns what targets report into what people read in a space: the status of each placed object, exact when it is on
-// one target and merged when it is on several (Merge is pure, associative and commutative), mirrored Pods, and a condition and an
-// Event where a target refuses something. Reports are read from the targets' inboxes when they are needed; what it keeps in memory
-// of them are a few bytes a key, and all of it can be made again. A status is written only when it differs from what the
-// space shows, so the write that it causes ends there. It knows no Kubernetes client: server.go gives it an API.
-// Only server.go imports it.
+// Package summary turns what targets report into what people read in a space.
+//
+// Its nouns: a *report* is the last that a target said of one key. What an object *shows* is the
+// status that is stored in the space. A *mirror* is an object of the space that shows one of a
+// target: a Pod, ReplicaSet, Job or ControllerRevision.
+//
+// Life of a report:
+//
+//  1. Reported queues the key. It is taken once, however often it changes while it waits. Eight
+//     writers work; an object on more than 8 targets gathers reports first, for at most 1 s.
+//  2. The last reports of all targets of the object are read. One is shown as it is; of several
+//     Merge makes one. A target that has not reported holds observedGeneration back.
+//  3. The status is written if the object shows another: one patch, guarded by the UID. The write
+//     returns through the watch as an echo, and ends there. A status that somebody else wrote is
+//     put right, but for custom resources: what an operator in the space writes is its own.
+//  4. What only a cluster's controllers know goes the same way (store.Filled): the revision of a
+//     Deployment, the addresses and node ports of a Service, the volume of a claim. A report can
+//     name these fields and no other.
+//
+// Mirrors have an owner reference to the placed object and exist while it is on at most 10
+// targets. Only the center writes them. Where two targets have a Pod of one name, the target that
+// was decided for first keeps the name, and the other Pod is called <name>.<target>. What a report
+// leaves out because the Deployment has it is filled in from the desired body. A report against
+// another version waits: the site sends it again when it has the present one.
+//
+// Warnings of a target are Events of the space, at the Pod and at the placed object, with the
+// target as source.host. They go with their report, or by the time to live of Events.
+//
+// A refusal is the condition skerry.dev/Synced=False, or the annotation skerry.dev/refused where
+// the kind has no conditions, and an Event with target, reason and message. It also stands on the
+// workloads whose pods name the object. What the center itself cannot send counts as refused by
+// all targets.
+//
+// An outage of a target is shown after 20 s, by 100 objects a second, the youngest outage first.
+// Statuses stay as they are. The end of an outage takes back what was written.
+//
+// Everything here is soft: it is made again from the store and the reports at each start.
 package summary
