@@ -34,7 +34,7 @@ var (
 	commit  = "unknown"
 )
 
-// Exit codes, documented in README.md.
+// Exit codes, documented in packaging/docs/exit-codes.md.
 const (
 	exitError   = 1
 	exitUsage   = 2
