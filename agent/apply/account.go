@@ -55,7 +55,7 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	if err := t.client.EnsureAccount(ctx, t.Key.Space); err != nil {
 		return fmt.Errorf("make the account of space %s: %w", t.Key.Space, err)
 	}
-	return t.client.Bind(ctx, t.Key.Space, t.Key.Name)
+	return t.client.Bind(ctx, t.Key.Space, t.at.Name)
 }
 
 func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {

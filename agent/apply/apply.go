@@ -213,5 +213,6 @@ func (a *Applier) retry(k store.Key, err error) {
 	if errors.As(err, &with) {
 		origin = with.uid
 	}
+	f.report.Message = a.spaceWords(k, err, f.report.Message)
 	a.Reports.Refused(k, origin, f.report)
 }

@@ -12,15 +12,15 @@ import (
 
 // waiting is deleting that also names what holds a Namespace: the objects in it that are being deleted, and the finalizers that they wait for. The Namespace itself tells
 // only how many there are.
-func (a *Applier) waiting(ctx context.Context, c *target.Client, k store.Key, live *target.Object) error {
+func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, live *target.Object) error {
 	err := deleting(live)
 	var awaited *deletingError
-	if k.Class() != store.ClassNamespace || !errors.As(err, &awaited) {
+	if at.Class() != store.ClassNamespace || !errors.As(err, &awaited) {
 		return err
 	}
-	holders, failed := a.holders(ctx, c, k.Name)
+	holders, failed := a.holders(ctx, c, at.Name)
 	if failed != nil {
-		a.Log.Debug("what holds a namespace is not known", "namespace", k.Name, "err", failed)
+		a.Log.Debug("what holds a namespace is not known", "namespace", at.Name, "err", failed)
 	}
 	if len(holders) > 0 {
 		awaited.detail = " (held by " + strings.Join(holders, ", ") + ")"

@@ -48,7 +48,7 @@ var autoscalers = target.Resource{Group: "autoscaling", Version: "v2", Plural: "
 
 // autoscaled tells whether an autoscaler on the target scales the object.
 func autoscaled(ctx context.Context, t *task) (found bool, err error) {
-	_, err = t.client.List(ctx, target.Listing{Resource: autoscalers, Namespace: t.Key.Namespace}, func(o *target.Object) error {
+	_, err = t.client.List(ctx, target.Listing{Resource: autoscalers, Namespace: t.at.Namespace}, func(o *target.Object) error {
 		var spec struct {
 			ScaleTargetRef struct{ Kind, Name string } `json:"scaleTargetRef"`
 		}

@@ -33,20 +33,20 @@ var errOwnLeft = errors.New("objects that were delivered into it are still being
 // enoughLeft is how many foreign objects are looked for at most.
 const enoughLeft = 4
 
-// leftovers returns an error while a container must stay: nothing of anybody else is deleted with it.
-func (a *Applier) leftovers(ctx context.Context, c *target.Client, k store.Key) error {
-	switch k.Class() {
+// leftovers returns an error while a container, a key in the names of the target, must stay: nothing of anybody else is deleted with it.
+func (a *Applier) leftovers(ctx context.Context, c *target.Client, at store.Key) error {
+	switch at.Class() {
 	case store.ClassNamespace:
-		if a.Inventory.Any(func(other store.Key, _ inventory.Record) bool {
-			return other.Namespace == k.Name && a.sameView(k, other)
+		if a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
+			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name && a.sameView(at, other)
 		}) {
 			return errOwnLeft
 		}
-		return a.foreignInNamespace(ctx, c, k.Name)
+		return a.foreignInNamespace(ctx, c, at.Name)
 	case store.ClassCRD:
-		plural, group, _ := strings.Cut(k.Name, ".")
+		plural, group, _ := strings.Cut(at.Name, ".")
 		ours := func(other store.Key, _ inventory.Record) bool {
-			return other.Resource == plural && other.Group == group && a.sameView(k, other)
+			return other.Resource == plural && other.Group == group && a.sameView(at, other)
 		}
 		if a.Inventory.Any(ours) {
 			return errOwnLeft

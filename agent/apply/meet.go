@@ -108,7 +108,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if err != nil {
 		return err
 	}
-	would, err := t.writer.Would(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, found.Metadata.UID)
+	would, err := t.writer.Would(ctx, t.resource, t.at.Namespace, t.at.Name, body, found.Metadata.UID)
 	if err != nil {
 		return fmt.Errorf("compare with the object that is there: %w", err)
 	}

@@ -73,31 +73,31 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	if !known { // a crash may have lost the record
 		r = inventory.Record{Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}
 	}
-	how := removal(e, &was)
+	how, at := removal(e, &was), a.mappingOf(e.Key, r, &was).KeyThere(e.Key)
 	switch {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
 	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.sealed():
-		return a.letGo(ctx, client, e, r.UID)
+		return a.letGo(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
-	case how != store.RemoveOrphan && protected(e.Key):
+	case how != store.RemoveOrphan && protected(at):
 		return a.finish(ctx, e, "protected name")
 	}
-	return a.carryOut(ctx, client, e, r, how)
+	return a.carryOut(ctx, client, e, at, r, how)
 }
 
-// carryOut deletes or releases the object of a record.
-func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, r inventory.Record, how store.Removal) error {
+// carryOut deletes or releases the object of a record, which is at a key of the target.
+func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, at store.Key, r inventory.Record, how store.Removal) error {
 	if heir, ok := a.heir(e.Key, r.UID); ok {
 		a.bequeath(heir)
 		return a.finish(ctx, e, "goes on as the definition of space "+heir.Space)
 	}
 	resource := target.Of(e.Key, r.APIVersion)
-	if gone, err := a.removeUnread(ctx, c, resource, e, r, how); gone || err != nil {
+	if gone, err := a.removeUnread(ctx, c, resource, e, at, r, how); gone || err != nil {
 		return err
 	}
-	live, done, err := a.ours(ctx, c, resource, e.Key, r)
+	live, done, err := a.ours(ctx, c, resource, at, r)
 	if live != nil && len(e.Body) == 0 {
 		how = removal(e, live) // all that was found of it after a loss is the object itself
 	}
@@ -113,27 +113,27 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		return a.finish(ctx, e, "left on the target")
 	}
 	if live.Metadata.Annotations[target.AnnotationExisted] != "" {
-		return a.letGo(ctx, c, e, live.Metadata.UID)
+		return a.letGo(ctx, c, e, at, live.Metadata.UID)
 	}
-	if err := a.waiting(ctx, c, e.Key, live); err != nil {
+	if err := a.waiting(ctx, c, at, live); err != nil {
 		return err
 	}
-	if err := a.leftovers(ctx, c, e.Key); err != nil {
+	if err := a.leftovers(ctx, c, at); err != nil {
 		return err
 	}
-	gone, err := a.delete(ctx, c, resource, e, target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents})
+	gone, err := a.delete(ctx, c, resource, e, at, target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
 	if gone {
 		return a.finish(ctx, e, "deleted")
 	}
-	live, done, err = a.ours(ctx, c, resource, e.Key, r)
+	live, done, err = a.ours(ctx, c, resource, at, r)
 	if done != "" {
 		return a.finish(ctx, e, done)
 	}
 	if err == nil {
-		err = a.waiting(ctx, c, e.Key, live)
+		err = a.waiting(ctx, c, at, live)
 	}
 	if err == nil {
 		err = &changedError{errors.New("the object has changed while it was being deleted")}
@@ -143,11 +143,13 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 
 // removeUnread deletes an object in one request when the target still has the version that was written last, which is known to be ours. It is tried
 // only where that is likely: what has a generation has a status, which changes. It tells whether all is done; otherwise the object is to be read.
-func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, r inventory.Record, how store.Removal) (bool, error) {
+func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
+	r inventory.Record, how store.Removal,
+) (bool, error) {
 	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" || r.ResourceVersion == "" || r.TargetGeneration != 0 {
 		return false, nil
 	}
-	gone, err := a.delete(ctx, c, res, e, target.Deletion{UID: r.UID, ResourceVersion: r.ResourceVersion, KeepDependents: how == store.RemoveKeepDependents})
+	gone, err := a.delete(ctx, c, res, e, at, target.Deletion{UID: r.UID, ResourceVersion: r.ResourceVersion, KeepDependents: how == store.RemoveKeepDependents})
 	switch {
 	case gone:
 		return true, a.finish(ctx, e, "deleted")
@@ -163,7 +165,7 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 
 // delete asks the target for the deletion of the object of a tombstone, unless it is desired again meanwhile. It is said first: a parent that wants the
 // object back would take the old report for the object that is to come.
-func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, d target.Deletion) (gone bool, err error) {
+func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key, d target.Deletion) (gone bool, err error) {
 	a.Reports.Removing(e.Key)
 	if now, ok, err := a.Desired.Get(e.Key); err != nil || !ok || !now.Tombstone {
 		return false, errors.Join(err, &changedError{errors.New("the object is desired again")})
@@ -173,15 +175,15 @@ func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resou
 	}
 	a.going.begin(e.Key, d.UID)
 	// gofail: var beforeTargetDelete struct{}
-	gone, err = a.writer(c, e.Key).Delete(ctx, res, e.Key.Namespace, e.Key.Name, d)
+	gone, err = a.writer(c, e.Key).Delete(ctx, res, at.Namespace, at.Name, d)
 	// gofail: var deletedBeforeRecord struct{}
 	return gone, err
 }
 
 // ours reads the object of a record, or tells why nothing is left to do. An object with another UID than the record's is ours when it carries the
 // mark of the same source: a crash lost the record of its making.
-func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, k store.Key, r inventory.Record) (*target.Object, string, error) {
-	live, err := a.find(ctx, c, res, k, false)
+func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, at store.Key, r inventory.Record) (*target.Object, string, error) {
+	live, err := a.find(ctx, c, res, at, false)
 	switch {
 	case errors.Is(err, target.ErrNotServed):
 		return nil, "kind no longer served", nil
@@ -189,7 +191,7 @@ func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resourc
 		return nil, "", err
 	case live == nil:
 		return nil, "gone", nil
-	case live.OriginUID() != r.OriginUID || live.OriginSpace() != k.Space:
+	case live.OriginUID() != r.OriginUID || live.OriginSpace() != at.Space:
 		return nil, "the object of this name is not ours", nil
 	default:
 		return live, "", nil
@@ -206,7 +208,9 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Reports.Removed(e.Key)
 	a.denials.clear(e.Key)
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name
-		a.queue.kick(func(k store.Key) bool { return k.Class() == e.Key.Class() && k.Name == e.Key.Name })
+		a.queue.kick(func(k store.Key) bool {
+			return k.Class() == e.Key.Class() && (k.Name == e.Key.Name || k.Class() == store.ClassNamespace) // under a name of its own there
+		})
 	}
 	select {
 	case a.finished <- e:

@@ -21,7 +21,9 @@ type task struct {
 	client   *target.Client   // reads
 	writer   *target.Client   // writes, for the space or for the agent itself
 	resource target.Resource
-	existed  bool // a Namespace that was there before its space took it
+	mapping  target.Mapping // of the space's namespaces, there
+	at       store.Key      // the key in the names of the target
+	existed  bool           // a Namespace that was there before its space took it
 }
 
 // decode reads what an entry says.
@@ -29,7 +31,7 @@ func (t *task) decode() error {
 	if err := json.Unmarshal(t.Body, &t.head); err != nil {
 		return fmt.Errorf("decode desired object: %w", err)
 	}
-	t.resource = target.Of(t.Key, t.head.APIVersion)
+	t.resource, t.at = target.Of(t.Key, t.head.APIVersion), t.Key
 	p, err := syncPolicyOf(&t.head)
 	if err != nil {
 		return &policyError{err}
@@ -46,7 +48,7 @@ func (p *policyError) Unwrap() error { return p.error }
 // put applies a body. Every write of an object but its deletion and its release goes through here.
 func (t *task) put(ctx context.Context, body []byte, on target.Applying) (live *target.Object, made bool, err error) {
 	// gofail: var beforeTargetWrite struct{}
-	return t.writer.Apply(ctx, t.resource, t.Key.Namespace, t.Key.Name, body, on)
+	return t.writer.Apply(ctx, t.resource, t.at.Namespace, t.at.Name, body, on)
 }
 
 // whole is the desired object in full. It is the caller's.
@@ -58,9 +60,9 @@ func (t *task) whole() (map[string]any, error) {
 	return o, nil
 }
 
-// find returns the object of a key, nil when there is none.
-func (a *Applier) find(ctx context.Context, c *target.Client, r target.Resource, k store.Key, cached bool) (*target.Object, error) {
-	found, err := c.Get(ctx, r, k.Namespace, k.Name, cached)
+// find returns the object of a key in the names of the target, nil when there is none.
+func (a *Applier) find(ctx context.Context, c *target.Client, r target.Resource, at store.Key, cached bool) (*target.Object, error) {
+	found, err := c.Get(ctx, r, at.Namespace, at.Name, cached)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -72,7 +74,7 @@ func (a *Applier) find(ctx context.Context, c *target.Client, r target.Resource,
 
 // read returns the object of a task, also in full; nil when there is none.
 func (t *task) read(ctx context.Context) (*target.Object, map[string]any, error) {
-	live, whole, err := t.client.Read(ctx, t.resource, t.Key.Namespace, t.Key.Name)
+	live, whole, err := t.client.Read(ctx, t.resource, t.at.Namespace, t.at.Name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -64,14 +65,13 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if t.Key.Namespace == "" {
 		return nil
 	}
-	space := namespaceKey(t.Key.Space, t.Key.Namespace)
-	if r, known := a.Inventory.Get(space); !known || r.UID == "" {
-		if why := a.denials.get(space); why != nil {
+	if _, there := a.Inventory.Prefix(t.Key.Space, t.Key.Namespace); !there {
+		if why := a.denials.get(inventory.NamespaceKey(t.Key.Space, t.Key.Namespace)); why != nil {
 			return why
 		}
 		return errNoNamespace
 	}
-	err := p.Object(t.Key.Space, t.Key.Namespace, policy.KindName(t.Key.Group, t.Key.Resource), t.Body, func(name string) bool {
+	err := p.Object(t.Key.Space, t.at.Namespace, policy.KindName(t.Key.Group, t.Key.Resource), t.Body, func(name string) bool {
 		r, known := a.Inventory.Get(store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name})
 		return known && r.UID != ""
 	})
@@ -81,13 +81,12 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	return err
 }
 
-func namespaceKey(space, name string) store.Key {
-	return store.Key{Space: space, Resource: "namespaces", Name: name}
-}
-
 // ownNamespace makes the body of a Namespace the one that is applied: with the site's Pod Security level, and of one that was there nothing
 // but the marks.
 func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
+	if err := p.Name(string(t.mapping), t.Key.Name); err != nil {
+		return err
+	}
 	o, err := t.whole()
 	if err != nil {
 		return err
@@ -96,10 +95,13 @@ func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
 	labels := p.Labels(t.Key.Space, t.head.Metadata.Labels)
 	if t.existed {
 		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
-		metadata = map[string]any{"name": t.Key.Name, "annotations": map[string]any{
-			target.AnnotationOrigin: t.head.Metadata.Annotations[target.AnnotationOrigin], target.AnnotationOriginUID: t.head.OriginUID(),
-			target.AnnotationSpaceUID: t.head.Metadata.Annotations[target.AnnotationSpaceUID], target.AnnotationExisted: "true",
-		}}
+		marks := map[string]any{target.AnnotationExisted: "true"}
+		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID, target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
+			if value, ok := t.head.Metadata.Annotations[mark]; ok {
+				marks[mark] = value
+			}
+		}
+		metadata = map[string]any{"name": t.at.Name, "annotations": marks}
 		o["metadata"] = metadata
 	}
 	metadata["labels"] = labels
@@ -110,7 +112,7 @@ func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
 // claim decides about a Namespace that is there and in no record: whose it is, and whether its space may have it.
 func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) error {
 	owner := policy.Space{Name: found.OriginSpace(), UID: found.Metadata.Annotations[target.AnnotationSpaceUID]}
-	is := policy.Existing{Name: t.Key.Name, Owner: owner}
+	is := policy.Existing{Name: t.at.Name, Owner: owner}
 	if owner.Name == "" {
 		if err := a.inspect(ctx, t, &is); err != nil {
 			return err
@@ -118,7 +120,7 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 	}
 	want := policy.Space{Name: t.Key.Space, UID: t.head.Metadata.Annotations[target.AnnotationSpaceUID]}
 	if err := a.Policy().Namespace(want, is); err != nil {
-		return err
+		return inWords(t, err)
 	}
 	if err := deleting(found); err != nil {
 		return err
@@ -140,29 +142,29 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 // inspect finds out whether anybody uses a namespace.
 func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) error {
 	var foreign *leftoverError
-	err := a.foreignInNamespace(ctx, t.client, t.Key.Name)
+	err := a.foreignInNamespace(ctx, t.client, t.at.Name)
 	if err != nil && !errors.As(err, &foreign) {
 		return err
 	}
 	if foreign != nil {
 		is.Foreign = foreign.names
 	}
-	if is.Bound, err = t.client.BoundAccounts(ctx, t.Key.Name); err != nil {
-		return fmt.Errorf("look for rights of the ServiceAccounts in namespace %s: %w", t.Key.Name, err)
+	if is.Bound, err = t.client.BoundAccounts(ctx, t.at.Name); err != nil {
+		return fmt.Errorf("look for rights of the ServiceAccounts in namespace %s: %w", t.at.Name, err)
 	}
 	return nil
 }
 
 // letGo gives back a namespace that was there before: all that we had set on it is taken off.
-func (a *Applier) letGo(ctx context.Context, c *target.Client, e store.Entry, uid string) error {
-	if err := a.leftovers(ctx, c, e.Key); errors.Is(err, errOwnLeft) {
+func (a *Applier) letGo(ctx context.Context, c *target.Client, e store.Entry, at store.Key, uid string) error {
+	if err := a.leftovers(ctx, c, at); errors.Is(err, errOwnLeft) {
 		return err
 	}
-	if err := c.Unbind(ctx, e.Key.Name); err != nil {
+	if err := c.Unbind(ctx, at.Name); err != nil {
 		return err
 	}
-	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, e.Key.Name)
-	_, _, err := c.Apply(ctx, target.Resource{Version: "v1", Plural: "namespaces"}, "", e.Key.Name, body, target.Applying{UID: uid, Unmarked: true})
+	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, at.Name)
+	_, _, err := c.Apply(ctx, target.Resource{Version: "v1", Plural: "namespaces"}, "", at.Name, body, target.Applying{UID: uid, Unmarked: true})
 	if err != nil && !isNotThere(err) {
 		return fmt.Errorf("give the namespace back: %w", err)
 	}

@@ -14,10 +14,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// withOrigin carries the UID of the source object with an error, for the report.
+// withOrigin carries the UID of the source object with an error, for the report, and the names in which the target speaks.
 type withOrigin struct {
-	uid string
-	err error
+	uid     string
+	mapping target.Mapping
+	err     error
 }
 
 func (w *withOrigin) Error() string { return w.err.Error() }
@@ -47,6 +48,9 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	t := &task{Entry: e, record: r}
 	err := t.decode()
 	if err == nil {
+		err = a.locate(t)
+	}
+	if err == nil {
 		err = a.bring(ctx, t, same)
 	}
 	if accountRefused(err) && a.defined(e.Key) {
@@ -57,7 +61,7 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 		a.denials.set(e.Key, refused)
 	}
 	if err != nil {
-		return &withOrigin{t.head.OriginUID(), err}
+		return &withOrigin{t.head.OriginUID(), t.mapping, err}
 	}
 	return nil
 }
@@ -67,7 +71,7 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	if t.record.Gone && (same || t.record.Finished && t.record.OriginUID == t.head.OriginUID()) {
 		return a.stayAway(t)
 	}
-	if err := a.Clients.EnsureSpace(ctx, t.Key.Space); err != nil {
+	if err := a.Clients.EnsureSpace(ctx, t.Key.Space, t.head.Mapping()); err != nil {
 		return err
 	}
 	if t.client, err = a.Clients.For(t.Key.Space); err != nil {
@@ -90,7 +94,7 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 // comeBack looks what has become of an object whose deletion was asked for from here before it was desired again: it is awaited until it is gone, or is
 // as it was because the target refused.
 func (a *Applier) comeBack(ctx context.Context, t *task) error {
-	found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+	found, err := a.find(ctx, t.client, t.resource, t.at, false)
 	switch {
 	case err != nil:
 		return err
@@ -138,7 +142,7 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		return &laterError{wait}
 	}
 	if runsOnce(t.Key) && t.head.Metadata.Annotations[target.AnnotationEnded] != "" {
-		found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+		found, err := a.find(ctx, t.client, t.resource, t.at, false)
 		if err != nil {
 			return err
 		}
@@ -175,7 +179,7 @@ func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error
 	if !apierrors.IsConflict(cause) && (!apierrors.IsNotFound(cause) || missingNamespace(cause)) {
 		return cause
 	}
-	found, err := a.find(ctx, t.client, t.resource, t.Key, false)
+	found, err := a.find(ctx, t.client, t.resource, t.at, false)
 	if err != nil {
 		return err
 	}
@@ -213,7 +217,7 @@ func (a *Applier) note(t *task, live *target.Object, created bool) {
 		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
 		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created, Autoscaled: t.record.Autoscaled,
 		Finished:   t.record.Finished && t.record.UID == live.Metadata.UID,
-		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(),
+		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
 	}
 	a.Inventory.Put(t.Key, r)
 	a.drifts.close(t.Key)
@@ -229,7 +233,7 @@ func (a *Applier) note(t *task, live *target.Object, created bool) {
 
 // keepNamespace looks whether a namespace that is not ours is still there. It is never written.
 func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
-	found, err := a.find(ctx, t.client, t.resource, t.Key, true)
+	found, err := a.find(ctx, t.client, t.resource, t.at, true)
 	if err != nil {
 		return err
 	}
@@ -248,7 +252,7 @@ func runsOnce(k store.Key) bool {
 // replace removes the object of a source that was deleted and made anew while its tombstone was overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
 	a.going.begin(t.Key, t.record.UID)
-	_, err := t.writer.Delete(ctx, t.resource, t.Key.Namespace, t.Key.Name, target.Deletion{UID: t.record.UID})
+	_, err := t.writer.Delete(ctx, t.resource, t.at.Namespace, t.at.Name, target.Deletion{UID: t.record.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the earlier object of this name: %w", err)
 	}

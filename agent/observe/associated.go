@@ -23,8 +23,16 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		return
 	}
 	o.family.unwait(uid)
-	k := store.Key{Space: owner.Space, Group: w.resource.group, Resource: w.resource.plural, Namespace: live.Metadata.Namespace,
-		Name: live.Metadata.Name}
+	source, ok := o.Inventory.Get(owner)
+	if !ok {
+		return // removed at this moment, and what belongs to it with it
+	}
+	mapping := target.Mapping(source.Prefix)
+	k, ok := mapping.KeyHere(store.Key{Space: owner.Space, Group: w.resource.group, Resource: w.resource.plural, Namespace: live.Metadata.Namespace,
+		Name: live.Metadata.Name})
+	if !ok {
+		return // what a cluster-scoped object has in a namespace that is not its space's
+	}
 	if k.Namespace == owner.Namespace {
 		k.Namespace = owner.Namespace // one copy of the text
 	}
@@ -32,13 +40,12 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
-	source, ok := o.Inventory.Get(owner)
-	if !ok {
-		return // removed at this moment, and what belongs to it with it
-	}
-	object, err := reportedObject(w.resource, live, target.Owner{
+	object, err := reportedObject(k, live, target.Owner{
 		APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name, UID: source.OriginUID, Controller: true,
 	})
+	if err == nil {
+		object, err = mapping.BodyHere(k, object)
+	}
 	if err != nil {
 		o.Log.Error("object not reported", "key", k, "err", err)
 		return
@@ -70,15 +77,15 @@ type reported struct {
 	Revision   json.RawMessage `json:"revision,omitempty"` // of a ControllerRevision
 }
 
-func reportedObject(r resource, live *target.Object, owner target.Owner) ([]byte, error) {
+func reportedObject(k store.Key, live *target.Object, owner target.Owner) ([]byte, error) {
 	m := live.Metadata
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
-			Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: unmarked(m.Annotations),
+			Name: m.Name, Namespace: k.Namespace, Labels: m.Labels, Annotations: unmarked(m.Annotations),
 			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
 		},
 	}
-	switch r {
+	switch (resource{k.Group, k.Resource}) {
 	case podResource:
 		out.APIVersion, out.Kind = "v1", "Pod"
 	case replicaSetResource:
@@ -107,7 +114,7 @@ func unmarked(annotations map[string]string) map[string]string {
 }
 
 // refetchAssociated reads again what belongs to a placed object. o.mu is held.
-func (o *Observer) refetchAssociated(owner store.Key) {
+func (o *Observer) refetchAssociated(owner store.Key, mapping target.Mapping) {
 	for _, rec := range o.associated.All() {
 		if *rec.owner != owner {
 			continue
@@ -115,7 +122,7 @@ func (o *Observer) refetchAssociated(owner store.Key) {
 		k := rec.key
 		rec.revision = 0
 		if w, ok := o.watchKeyOf(owner, resource{k.Group, k.Resource}); ok {
-			o.fetch.add(place{watch: w, namespace: k.Namespace, name: k.Name})
+			o.fetch.add(place{watch: w, namespace: mapping.There(k.Namespace), name: k.Name})
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (o *Observer) happened(live *target.Object) {
 	}
 	said := store.ReportEvent{
 		Owner: store.EventObject{APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name}, Type: e.Type, Reason: e.Reason,
-		Message: cut(e.Message), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
+		Message: cut(target.Mapping(source.Prefix).Words(owner.Namespace, e.Message)), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
 		During: e.Last.Unix() / int64(eventSlot/time.Second),
 	}
 	if e.About.UID != source.UID {

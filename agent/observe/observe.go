@@ -153,7 +153,7 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object) {
 	rec := o.record(k)
 	if rec.originUID != r.OriginUID && rec.originUID != "" {
-		o.refetchAssociated(k) // their owner reference names the source
+		o.refetchAssociated(k, target.Mapping(r.Prefix)) // their owner reference names the source
 	}
 	rec.applied(r)
 	if live != nil {
@@ -165,7 +165,8 @@ func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object)
 	o.claim(r, live)
 	if rec.counted != nil && live != nil && o.watchers[*rec.counted] != nil {
 		w := o.watchers[*rec.counted]
-		w.wrote(place{w.key, k.Namespace, k.Name, r.UID}, live.Revision())
+		at := target.Mapping(r.Prefix).KeyThere(k)
+		w.wrote(place{w.key, at.Namespace, at.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
 		o.Seen(k, rec.sight())

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"strings"
 
 	psa "k8s.io/pod-security-admission/api"
@@ -20,10 +21,39 @@ type Existing struct {
 	Bound string
 }
 
+// prefixForm is what a space may put before the names of its namespaces.
+var prefixForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,29}[a-z0-9])?-$`)
+
+// maxName is the longest name of a namespace.
+const maxName = 63
+
+// Name refuses the name that a space's namespace would have on the cluster, whether it exists or not.
+func (p *Policy) Name(prefix, namespace string) error {
+	name := prefix + namespace
+	switch {
+	case prefix != "" && !prefixForm.MatchString(prefix):
+		return refuse(ReasonNamespace, "", "", "the prefix %q of the space's spec.namespaceMapping is none: it has lower-case letters, digits and '-', "+
+			"at most 32, and ends with '-'", prefix)
+	case reserved(name) && prefix == "":
+		return refuse(ReasonNamespace, "", "", "namespaces named kube-* and skerry-* are the cluster's own, and the agent's")
+	case reserved(name):
+		return refuse(ReasonNamespace, "", "", "namespace %q would be %q at the site by the space's spec.namespaceMapping, "+
+			"and namespaces named kube-* and skerry-* are the cluster's own, and the agent's", namespace, name)
+	case len(name) > maxName:
+		return refuse(ReasonNamespace, "", "", "namespace %q would be %q at the site by the space's spec.namespaceMapping, which is %d characters, "+
+			"and the name of a namespace has at most %d; choose a name of at most %d", namespace, name, len(name), maxName, maxName-len(prefix))
+	}
+	return nil
+}
+
+func reserved(name string) bool {
+	return strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "skerry-")
+}
+
 // Namespace refuses a space the use of a namespace that exists.
 func (p *Policy) Namespace(s Space, n Existing) error {
 	switch {
-	case strings.HasPrefix(n.Name, "kube-"), strings.HasPrefix(n.Name, "skerry-"):
+	case reserved(n.Name):
 		return refuse(ReasonNamespace, "", "", "namespaces named kube-* and skerry-* are the cluster's own, and the agent's")
 	case n.Owner == s:
 		return nil
@@ -34,7 +64,7 @@ func (p *Policy) Namespace(s Space, n Existing) error {
 			"namespace %q at the site belongs to an earlier space named %q, which was another one", n.Name, s.Name)
 	case n.Owner.Name != "":
 		return refuse(ReasonTaken, "", "", "namespace %q at the site belongs to space %q, and a namespace belongs to one space; "+
-			"choose another name, or place space %q elsewhere", n.Name, n.Owner.Name, s.Name)
+			"choose another name, place space %q elsewhere, or give it names of its own at sites when it is created (spec.namespaceMapping)", n.Name, n.Owner.Name, s.Name)
 	case p.opened(s.Name, n.Name):
 		return nil
 	case n.Bound != "":

@@ -94,14 +94,15 @@ func (s *sweep) resource(ctx context.Context, c *target.Client, space string, r 
 	var refused error // of Found, not of the target
 	listing := target.Listing{Resource: r.Resource, LabelSelector: s.selector, MetadataOnly: true}
 	_, err := c.List(ctx, listing, func(o *target.Object) error {
-		k, ok := keyOf(r.Resource, space, o)
+		mapping := s.Clients.Mapping(o)
+		k, ok := keyOf(r.Resource, space, mapping, o)
 		if !ok {
 			return nil
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if ctx.Err() == nil { // what was refused to another list is not asked again
-			refused = s.Found(k, record(r, o))
+			refused = s.Found(k, record(r, mapping, o))
 		}
 		return errors.Join(refused, ctx.Err())
 	})
@@ -119,22 +120,22 @@ func (s *sweep) resource(ctx context.Context, c *target.Client, space string, r 
 }
 
 // keyOf returns the key of an object that was applied from here. An object that somebody made from ours has our marks and not our
-// field manager; one that a controller made from ours has an owner.
-func keyOf(r target.Resource, space string, o *target.Object) (store.Key, bool) {
+// field manager; one that a controller made from ours has an owner. Its namespace has the space's name again.
+func keyOf(r target.Resource, space string, mapping target.Mapping, o *target.Object) (store.Key, bool) {
 	from := o.OriginSpace()
 	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" || space != "" && space != from {
 		return store.Key{}, false
 	}
-	k := r.KeyIn(from, o)
-	return k, k.Validate() == nil
+	k, ok := mapping.KeyHere(r.KeyIn(from, o))
+	return k, ok && k.Validate() == nil
 }
 
 // record is what can be told of an object from its metadata. A Namespace that was there says so.
-func record(r target.Served, o *target.Object) inventory.Record {
+func record(r target.Served, mapping target.Mapping, o *target.Object) inventory.Record {
 	api := r.Version
 	if r.Group != "" {
 		api = r.Group + "/" + r.Version
 	}
 	return inventory.Record{UID: o.Metadata.UID, TargetGeneration: o.Metadata.Generation, ResourceVersion: o.Metadata.ResourceVersion,
-		Created: o.Metadata.Annotations[target.AnnotationExisted] == "", APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID()}
+		Created: o.Metadata.Annotations[target.AnnotationExisted] == "", APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID(), Prefix: string(mapping)}
 }

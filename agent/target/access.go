@@ -23,8 +23,9 @@ type View struct {
 type Access interface {
 	// View returns the endpoint that holds the objects of one space. It does no I/O.
 	View(space string) (View, error)
-	// EnsureSpace makes the space exist on the target, where that means anything. It is called before the first write to a space.
-	EnsureSpace(ctx context.Context, space string) error
+	// EnsureSpace makes the space exist on the target, where that means anything, with the Mapping that its own sites are to have. It is called
+	// before the first write to a space.
+	EnsureSpace(ctx context.Context, space string, mapping Mapping) error
 }
 
 // Cluster is the Access of a workload cluster: every space has the same view of it.
@@ -34,7 +35,7 @@ type cluster struct{ view View }
 
 func (c cluster) View(string) (View, error) { return c.view, nil }
 
-func (c cluster) EnsureSpace(context.Context, string) error { return nil }
+func (c cluster) EnsureSpace(context.Context, string, Mapping) error { return nil }
 
 // Clients keeps one Client for each View of an Access.
 type Clients struct {
@@ -102,14 +103,14 @@ func (c *Clients) Spaces(ctx context.Context) ([]string, error) {
 }
 
 // EnsureSpace calls the Access once for each space that it succeeds for.
-func (c *Clients) EnsureSpace(ctx context.Context, space string) error {
+func (c *Clients) EnsureSpace(ctx context.Context, space string, mapping Mapping) error {
 	c.mu.Lock()
 	done := c.ensured[space]
 	c.mu.Unlock()
 	if done {
 		return nil
 	}
-	if err := c.access.EnsureSpace(ctx, space); err != nil {
+	if err := c.access.EnsureSpace(ctx, space, mapping); err != nil {
 		return fmt.Errorf("ensure space %q on the target: %w", space, err)
 	}
 	c.mu.Lock()

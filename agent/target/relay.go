@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -29,8 +30,8 @@ func (r *relay) View(space string) (View, error) {
 }
 
 // EnsureSpace implements Access: what a parent places into a new space goes to one of the relay's own targets, unless the
-// relay's admin says otherwise.
-func (r *relay) EnsureSpace(ctx context.Context, space string) error {
+// relay's admin says otherwise. Its namespaces are called there as they would be at a target of the parent's.
+func (r *relay) EnsureSpace(ctx context.Context, space string, mapping Mapping) error {
 	if space == RootSpace {
 		return nil
 	}
@@ -42,8 +43,15 @@ func (r *relay) EnsureSpace(ctx context.Context, space string) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	body := fmt.Sprintf(`{"apiVersion":"skerry.dev/v1alpha1","kind":"Space","metadata":{"name":%q},"spec":{"defaultTargets":{"count":1}}}`, space)
-	if _, err = root.Create(ctx, spaceResource, "", []byte(body)); apierrors.IsAlreadyExists(err) {
+	spec := map[string]any{"defaultTargets": map[string]any{"count": 1}}
+	if mapping != "" {
+		spec["namespaceMapping"] = map[string]any{"prefix": mapping}
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Space", "metadata": map[string]any{"name": space}, "spec": spec})
+	if err != nil {
+		return fmt.Errorf("encode space %q: %w", space, err)
+	}
+	if _, err = root.Create(ctx, spaceResource, "", body); apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err

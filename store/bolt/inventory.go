@@ -37,6 +37,8 @@ type Record struct {
 	Kind       string `json:"kind,omitempty"`
 	// OriginUID is the UID of the source object.
 	OriginUID string `json:"origin,omitempty"`
+	// Prefix is what the space's namespaces have before their names on the target, as it was when the object was made there.
+	Prefix string `json:"prefix,omitempty"`
 }
 
 // Inventory is the list of what was applied to the target.
