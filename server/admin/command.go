@@ -61,7 +61,8 @@ func SpaceCommand() *cli.Command {
 			return err
 		}
 		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
-			Count: c.Int("default-targets"), Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
+			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"),
+			Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
 	}
 	named := func(do func(ctx context.Context, kubeconfig, name string, out io.Writer) error) cli.ActionFunc {
 		return func(c *cli.Context) error {
@@ -75,6 +76,7 @@ func SpaceCommand() *cli.Command {
 	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
 			&cli.IntFlag{Name: "default-targets", Value: 1, Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere"},
+			&cli.StringFlag{Name: "namespace-prefix", Usage: "what its namespaces have before their names at sites, as in shop-; for good"},
 			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})},
 		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),

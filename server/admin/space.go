@@ -32,6 +32,8 @@ type CreateSpaceOptions struct {
 	Name       string
 	// Count is how many targets a namespace goes to that nothing else places; 0 means nowhere.
 	Count int
+	// NamespacePrefix stands before the names of its namespaces at sites; empty leaves them as they are.
+	NamespacePrefix string
 	// Wait is how long to wait until the space answers.
 	Wait   time.Duration
 	DryRun bool
@@ -48,6 +50,9 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	spec := map[string]any{}
 	if o.Count > 0 {
 		spec["defaultTargets"] = map[string]any{"count": int64(o.Count)}
+	}
+	if o.NamespacePrefix != "" {
+		spec["namespaceMapping"] = map[string]any{"prefix": o.NamespacePrefix}
 	}
 	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": o.Name}, "spec": spec}}
 	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Space"))

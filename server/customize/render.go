@@ -21,6 +21,8 @@ type Origin struct {
 	UID string
 	// SpaceUID is the UID of the space, for a Namespace.
 	SpaceUID string
+	// NamespacePrefix is that of the space's namespaceMapping, empty where it has none.
+	NamespacePrefix string
 	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the object has from a parent.
 	Sync string
 }
@@ -97,6 +99,10 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationSpaceUID)
 	if o.SpaceUID != "" {
 		annotations[v1alpha1.AnnotationSpaceUID] = o.SpaceUID
+	}
+	delete(annotations, v1alpha1.AnnotationNamespacePrefix) // of a parent, whose Space does not speak here
+	if o.NamespacePrefix != "" {
+		annotations[v1alpha1.AnnotationNamespacePrefix] = o.NamespacePrefix
 	}
 	if o.Sync != "" {
 		annotations[v1alpha1.AnnotationSync] = o.Sync

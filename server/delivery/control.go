@@ -41,7 +41,9 @@ func (s *step) control(w store.Write) {
 func (s *step) spaceObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Name)
-	d.spaceUIDs.set(w.Key.Name, str(sub(w.Object, "metadata"), "uid"))
+	d.spaceMarks.set(w.Key.Name, spaceMark{
+		uid: str(sub(w.Object, "metadata"), "uid"), prefix: str(sub(sub(w.Object, "spec"), "namespaceMapping"), "prefix"),
+	})
 	if w.Object == nil {
 		sp.known, sp.offered, sp.fallback = false, nil, placement.Wish{}
 		s.borrow(sp, nil)

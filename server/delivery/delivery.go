@@ -65,7 +65,7 @@ type Delivery struct {
 	status queue.Queue[store.Key]
 	doubts doubts
 
-	spaceUIDs *spaceUIDs
+	spaceMarks *spaceMarks
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
@@ -91,26 +91,26 @@ func (d *Delivery) Begin(eras store.Eras) { d.cfg.Eras = eras }
 // New returns an empty catalog. It does nothing before the first Reset.
 func New(cfg Config) *Delivery {
 	return &Delivery{
-		cfg:       cfg,
-		bodies:    bodies{items: map[store.Key]*body{}, limit: bodyBytes},
-		groups:    newQueue[ref](),
-		notes:     newQueue[store.Key](),
-		marks:     newQueue[store.Key](),
-		status:    newQueue[store.Key](),
-		spaceUIDs: newSpaceUIDs(),
-		spaces:    map[string]*space{},
-		kinds:     map[[2]string]*kind{},
-		kindNames: map[[2]string]*kind{},
-		targets:   map[string]*target{},
-		locations: map[string]*location{},
-		sets:      sets{},
-		holds:     map[*object]*hold{},
-		givenUp:   map[ref]struct{}{},
-		moves:     map[ref]placement.Moving{},
-		finished:  map[*object]*set{},
-		oversize:  map[*object]int{},
-		intents:   intents{},
-		asked:     askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
+		cfg:        cfg,
+		bodies:     bodies{items: map[store.Key]*body{}, limit: bodyBytes},
+		groups:     newQueue[ref](),
+		notes:      newQueue[store.Key](),
+		marks:      newQueue[store.Key](),
+		status:     newQueue[store.Key](),
+		spaceMarks: newSpaceMarks(),
+		spaces:     map[string]*space{},
+		kinds:      map[[2]string]*kind{},
+		kindNames:  map[[2]string]*kind{},
+		targets:    map[string]*target{},
+		locations:  map[string]*location{},
+		sets:       sets{},
+		holds:      map[*object]*hold{},
+		givenUp:    map[ref]struct{}{},
+		moves:      map[ref]placement.Moving{},
+		finished:   map[*object]*set{},
+		oversize:   map[*object]int{},
+		intents:    intents{},
+		asked:      askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
 	}
 }
 

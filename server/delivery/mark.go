@@ -22,9 +22,10 @@ func (m *mark) origin(space, uid string) customize.Origin {
 
 // origin is what is rendered into the body of an object.
 func (d *Delivery) origin(k store.Key, m *mark, uid string) customize.Origin {
-	o := m.origin(k.Space, uid)
+	o, space := m.origin(k.Space, uid), d.spaceMarks.get(k.Space)
+	o.NamespacePrefix = space.prefix
 	if k.Class() == store.ClassNamespace {
-		o.SpaceUID = d.spaceUIDs.get(k.Space)
+		o.SpaceUID = space.uid
 	}
 	return o
 }

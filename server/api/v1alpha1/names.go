@@ -25,6 +25,8 @@ const (
 	AnnotationOrigin = "skerry.dev/origin"
 	// AnnotationSpaceUID stands on every delivered Namespace: the UID of the Space that it belongs to.
 	AnnotationSpaceUID = "skerry.dev/space-uid"
+	// AnnotationNamespacePrefix stands on all that is delivered from a space with a namespaceMapping: the prefix of its namespaces at sites.
+	AnnotationNamespacePrefix = "skerry.dev/namespace-prefix"
 	// AnnotationOriginUID stands on every delivered object: the UID of the source object.
 	AnnotationOriginUID = "skerry.dev/origin-uid"
 	// AnnotationSync stands on delivered objects: the SyncPolicy of the Placement that decided, as JSON without what is the default.

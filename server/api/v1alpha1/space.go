@@ -13,6 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
+// +kubebuilder:printcolumn:name="Prefix",type=string,priority=1,JSONPath=`.spec.namespaceMapping.prefix`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a space must be a DNS label: lower-case letters, digits and '-', at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space and always exists"
@@ -26,6 +27,8 @@ type Space struct {
 }
 
 // SpaceSpec is what the admin wants of a space.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaceMapping) == has(oldSelf.namespaceMapping) && (!has(self.namespaceMapping) || self.namespaceMapping == oldSelf.namespaceMapping)",message="namespaceMapping is given when the space is created and stays as it is: what runs at the sites would be made anew under other names"
 type SpaceSpec struct {
 	// Quota limits what the space may hold and how much it may ask. Empty means no limits but those that protect the
 	// center: 1000 open watches, and half of the requests that are answered side by side.
@@ -39,6 +42,10 @@ type SpaceSpec struct {
 	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means nowhere.
 	// +optional
 	DefaultTargets *DefaultTargets `json:"defaultTargets,omitempty"`
+	// NamespaceMapping gives the space's namespaces other names at sites, so that several spaces can have a namespace of the same name at one site. In the space
+	// nothing differs. It is given when the space is created, and stays.
+	// +optional
+	NamespaceMapping *NamespaceMapping `json:"namespaceMapping,omitempty"`
 	// APIs are groups of custom resources that are served here with the definitions of another space, and with objects of this space's own. That space has to
 	// agree: all its definitions of the group carry the annotation skerry.dev/shared=true. A group is given back when the space holds no objects of it.
 	// +listType=map
@@ -51,6 +58,18 @@ type SpaceSpec struct {
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// NamespaceMapping is what a space's namespaces are called at sites. A relay calls those of its space of this name as its parent does, when it makes that
+// space itself; otherwise its own Space says so.
+type NamespaceMapping struct {
+	// Prefix stands before the name of each namespace: with "shop-" the namespace web is shop-web at sites. It ends with "-". A namespace whose name is longer
+	// than 63 characters with it is refused by the sites. Names of Services that cross namespaces, NAME.NAMESPACE.svc, have it too.
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-$')",message="a prefix has lower-case letters, digits and '-', and ends with '-', as in 'shop-'"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && !self.startsWith('skerry-')",message="namespaces named kube-* and skerry-* are the cluster's own, and the agent's: choose another prefix"
+	Prefix string `json:"prefix"`
 }
 
 // SharedAPI is a group of custom resources whose definitions are in another space.
