@@ -20,7 +20,8 @@ func mapped(prefix string, e store.Entry) store.Entry {
 	if err := json.Unmarshal(e.Body, &o); err != nil {
 		panic(err)
 	}
-	o["metadata"].(map[string]any)["annotations"].(map[string]any)[target.AnnotationNamespacePrefix] = prefix
+	annotations := o["metadata"].(map[string]any)["annotations"].(map[string]any)
+	annotations[target.AnnotationNamespacePrefix] = prefix
 	e.Body, _ = json.Marshal(o)
 	e.Hash = store.HashBody(e.Generation, e.Body)
 	return e
@@ -46,8 +47,13 @@ func (s *site) applied(e store.Entry) {
 func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
-	shop := []store.Entry{spaceNamespace("shop", "u1", "default"), configMap("default", "c", "shop"), deployment(1, "default", "web", 1)}
-	theirs := []store.Entry{bank(spaceNamespace("bank", "u2", "default")), bank(configMap("default", "c", "bank")), bank(deployment(1, "default", "web", 1))}
+	web := deployment(1, "default", "web", 1)
+	shop := []store.Entry{
+		spaceNamespace("shop", "u1", "default"), configMap("default", "c", "shop"), web,
+	}
+	theirs := []store.Entry{
+		bank(spaceNamespace("bank", "u2", "default")), bank(configMap("default", "c", "bank")), bank(web),
+	}
 	s.desire(append(shop, theirs...)...)
 	s.settled()
 	for _, e := range append(shop, theirs...) {
@@ -58,14 +64,15 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 			t.Errorf("%s is not there", e.Key)
 		}
 	}
-	if value := s.api.Object("", "configmaps", "default", "c")["data"].(map[string]any)["value"]; value != "shop" {
-		t.Errorf("the other space's ConfigMap is %v", value)
+	if data := dump(s.api.Object("", "configmaps", "default", "c")["data"]); data != "map[value:shop]" {
+		t.Errorf("the other space's ConfigMap is %v", data)
 	}
-	if s.api.Object("rbac.authorization.k8s.io", "rolebindings", "bank-default", "skerry-space") == nil {
+	const rbac, account = "rbac.authorization.k8s.io", "system:serviceaccount:skerry-spaces:bank"
+	if s.api.Object(rbac, "rolebindings", "bank-default", "skerry-space") == nil {
 		t.Error("the space's account has no rights in its namespace")
 	}
 	for _, w := range s.api.Writes() {
-		if strings.HasSuffix(w.Path, "/namespaces/bank-default/configmaps/c") && w.User != "system:serviceaccount:skerry-spaces:bank" {
+		if strings.HasSuffix(w.Path, "/namespaces/bank-default/configmaps/c") && w.User != account {
 			t.Errorf("written as %q", w.User)
 		}
 	}
@@ -73,13 +80,16 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 	// Each has its own Pods alone, under its own names.
 	<-s.observer.Ready()
 	for _, ns := range []string{"default", "bank-default"} {
-		set := s.api.Put("apps/v1", "ReplicaSet", ns, "web-1", owned(s.uid("apps", "deployments", ns, "web")))
+		above := owned(s.uid("apps", "deployments", ns, "web"))
+		set := s.api.Put("apps/v1", "ReplicaSet", ns, "web-1", above)
 		s.api.Put("v1", "Pod", ns, "web-1-"+ns[:1], owned(set))
 	}
 	pod := func(space, name string) *store.Report {
 		return s.report(store.Key{Space: space, Resource: "pods", Namespace: "default", Name: name})
 	}
-	eventually(t, "both have their Pod", func() bool { return pod("shop", "web-1-d") != nil && pod("bank", "web-1-b") != nil })
+	eventually(t, "both have their Pod", func() bool {
+		return pod("shop", "web-1-d") != nil && pod("bank", "web-1-b") != nil
+	})
 	if !strings.Contains(string(pod("bank", "web-1-b").Object), `"namespace":"default"`) {
 		t.Errorf("the Pod is told as %s", pod("bank", "web-1-b").Object)
 	}
@@ -89,12 +99,13 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 
 	// What somebody changes there is set back there.
 	writes := s.writesTo("c")
-	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "bank-default", "c", map[string]any{"data": map[string]any{"value": "other"}})
+	other := map[string]any{"data": map[string]any{"value": "other"}}
+	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "bank-default", "c", other)
 	eventually(t, "the drift is set back", func() bool {
-		return s.there(theirs[1])["data"].(map[string]any)["value"] == "bank" && s.writesTo("c") > writes
+		return dump(s.there(theirs[1])["data"]) == "map[value:bank]" && s.writesTo("c") > writes
 	})
 	s.api.Remove("", "configmaps", "bank-default", "c")
-	eventually(t, "what was deleted is made again", func() bool { return s.there(theirs[1]) != nil })
+	eventually(t, "what was deleted is made", func() bool { return s.there(theirs[1]) != nil })
 	s.settled()
 
 	// A restart and a crash write and delete nothing.
@@ -109,7 +120,8 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 		t.Errorf("%d writes by restarts: %+v", n-before, s.api.Writes()[before:])
 	}
 
-	// One space leaves, with all that it has, and nothing else goes. Its "default" is no name of Kubernetes' there.
+	// One space leaves, with all that it has, and nothing else goes. Its "default" is no name of
+	// Kubernetes' there.
 	var leave []store.Entry
 	for _, e := range theirs {
 		leave = append(leave, gone(e))
@@ -162,7 +174,8 @@ func TestMappedNamesAreRefusedInWords(t *testing.T) {
 		prefix, name, reason string
 		words                []string
 	}{
-		{"bank-", "app", "NamespaceTaken", []string{`"app" is "bank-app" at the site`, `belongs to space "shop"`}},
+		{"bank-", "app", "NamespaceTaken",
+			[]string{`"app" is "bank-app" at the site`, `belongs to space "shop"`}},
 		{"bank-", long, "NamespaceNotAllowed", []string{`"bank-` + long + `"`, "at most 58"}},
 		{"kube-", "app1", "NamespaceNotAllowed", []string{`"kube-app1"`}},
 		{"skerry-", "spaces", "NamespaceNotAllowed", []string{`"skerry-spaces"`}},
@@ -197,7 +210,8 @@ func TestRefusalsSpeakOfTheSpacesNames(t *testing.T) {
 		if plural != "configmaps" {
 			return nil
 		}
-		return &targettest.Refusal{Code: 422, Reason: "Invalid", Message: `no "c" in the namespace "bank-app"`}
+		why := `no "c" in the namespace "bank-app"`
+		return &targettest.Refusal{Code: 422, Reason: "Invalid", Message: why}
 	})
 	c := bank(configMap("app", "c", "1"))
 	s.desire(bank(spaceNamespace("bank", "u2", "app")), c)
@@ -218,8 +232,9 @@ func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
 	if !s.exists(c) || !s.exists(d) || s.there(later) != nil || s.there(d) != nil {
 		t.Error("one namespace of a space has two names at the site")
 	}
-	if _, annotations := s.metadataOf(ns); annotations[target.AnnotationSpaceUID] != "u3" || annotations[target.AnnotationNamespacePrefix] != nil {
-		t.Errorf("it is marked %v", annotations)
+	_, marks := s.metadataOf(ns)
+	if marks[target.AnnotationSpaceUID] != "u3" || marks[target.AnnotationNamespacePrefix] != nil {
+		t.Errorf("it is marked %v", marks)
 	}
 	s.desire(gone(later), gone(c), gone(d))
 	s.settled()
@@ -230,6 +245,32 @@ func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
 	}
 }
 
+// A crash that loses all records leaves nothing: a tombstone says where what it names is.
+func TestMappedNamesAfterACrash(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{})
+	ns, c := bank(spaceNamespace("bank", "u2", "app")), bank(configMap("app", "c", "1"))
+	s.desire(ns, c)
+	eventually(t, "it is there", func() bool { return s.there(c) != nil && s.applier.Pending() == 0 })
+	writes := len(s.api.Writes())
+	s.restart(true)
+	s.settled()
+	for _, w := range s.api.Writes()[writes:] {
+		if w.Changed {
+			t.Errorf("after a crash %s %s", w.Method, w.Path)
+		}
+	}
+	for _, e := range []store.Entry{ns, c} {
+		s.inventory.Delete(e.Key) // as a crash loses them
+	}
+	s.desire(gone(c))
+	s.settled()
+	s.desire(gone(ns))
+	s.settled()
+	if s.there(c) != nil || s.there(ns) != nil {
+		t.Error("what was written before the crash is still there")
+	}
+}
+
 // A site that has lost its file finds what is its own by the space's names.
 func TestMappedNamesAfterALostFile(t *testing.T) {
 	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
@@ -237,7 +278,8 @@ func TestMappedNamesAfterALostFile(t *testing.T) {
 	for i := range 20 {
 		all = append(all, configMap("default", fmt.Sprint("c", i), "shop"))
 	}
-	ns, mine, removed := bank(spaceNamespace("bank", "u2", "default")), bank(configMap("default", "c", "bank")), bank(configMap("default", "old", "bank"))
+	ns, mine := bank(spaceNamespace("bank", "u2", "default")), bank(configMap("default", "c", "bank"))
+	removed := bank(configMap("default", "old", "bank"))
 	all = append(all, ns, mine, removed)
 	w := c.agent(dir, api, c.token.String())
 	c.place(all...)
@@ -249,7 +291,9 @@ func TestMappedNamesAfterALostFile(t *testing.T) {
 	writes := len(api.Writes())
 	c.place(gone(removed))
 	w = c.agent(dir, api, "")
-	eventually(t, "what was deleted meanwhile goes", func() bool { return api.Object("", "configmaps", "bank-default", "old") == nil })
+	eventually(t, "what was deleted meanwhile goes", func() bool {
+		return api.Object("", "configmaps", "bank-default", "old") == nil
+	})
 	c.eventuallyApplied(all[:len(all)-1])
 	w.stop()
 	for _, write := range api.Writes()[writes:] {

@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// mappingOf is what the namespaces of a key's space are called on the target, as far as its object goes. What is there stays where it is, and what is made
-// goes to where the Namespace of its space is; a Namespace that is made has the name that it says itself.
+// mappingOf is what the namespaces of a key's space are called on the target, as far as its object
+// goes. What is there stays where it is, and what is made goes to where the Namespace of its space
+// is; a Namespace that is made has the name that it says itself.
 func (a *Applier) mappingOf(k store.Key, r inventory.Record, says *target.Object) target.Mapping {
 	if r.UID != "" {
 		return target.Mapping(r.Prefix)
@@ -24,12 +25,14 @@ func (a *Applier) mappingOf(k store.Key, r inventory.Record, says *target.Object
 	return a.Clients.Mapping(says)
 }
 
-// locate says where on the target an object is, or is to be, and makes its body the one that goes there.
+// locate says where on the target an object is, or is to be, and makes its body the one that goes
+// there.
 func (a *Applier) locate(t *task) (err error) {
 	if a.Relay {
 		return nil
 	}
-	if t.mapping = a.mappingOf(t.Key, t.record, &t.head); t.mapping == t.head.Mapping() && t.mapping == "" {
+	t.mapping = a.mappingOf(t.Key, t.record, &t.head)
+	if t.mapping == "" && t.head.Mapping() == "" {
 		return nil
 	}
 	if t.Body, err = t.mapping.BodyThere(t.Key, t.Body); err != nil {
@@ -49,10 +52,14 @@ func inWords(t *task, err error) error {
 	if t.mapping == "" || !errors.As(err, &refused) {
 		return err
 	}
-	return &policy.Refusal{Reason: refused.Reason, Message: fmt.Sprintf("namespace %q is %q at the site; %s", t.Key.Name, t.at.Name, refused.Message)}
+	return &policy.Refusal{
+		Reason:  refused.Reason,
+		Message: fmt.Sprintf("namespace %q is %q at the site; %s", t.Key.Name, t.at.Name, refused.Message),
+	}
 }
 
-// spaceWords puts the space's names into what the target said of an object. A refusal by the site's policy names both by itself.
+// spaceWords puts the space's names into what the target said of an object. A refusal by the site's
+// policy names both by itself.
 func (a *Applier) spaceWords(k store.Key, err error, message string) string {
 	var refused *policy.Refusal
 	if errors.As(err, &refused) {

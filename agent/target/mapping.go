@@ -9,11 +9,13 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Mapping says what the namespaces of a space are called on a cluster: it is the prefix that their names have there. The empty Mapping leaves
-// names as they are. Names of namespaces in an agent are those of the space; where a request is made they become those of the cluster.
+// Mapping says what the namespaces of a space are called on a cluster: it is the prefix that their
+// names have there. The empty Mapping leaves names as they are. Names of namespaces in an agent are
+// those of the space; where a request is made they become those of the cluster.
 type Mapping string
 
-// Mapping is what an object says of its space's namespaces. At a relay nothing is mapped: its own Spaces say what its sites do.
+// Mapping is what an object says of its space's namespaces. At a relay nothing is mapped: its own
+// Spaces say what its sites do.
 func (c *Clients) Mapping(o *Object) Mapping {
 	if _, relay := c.access.(*relay); relay {
 		return ""
@@ -22,7 +24,9 @@ func (c *Clients) Mapping(o *Object) Mapping {
 }
 
 // Mapping is what the object says of its space's namespaces.
-func (o *Object) Mapping() Mapping { return Mapping(o.Metadata.Annotations[AnnotationNamespacePrefix]) }
+func (o *Object) Mapping() Mapping {
+	return Mapping(o.Metadata.Annotations[AnnotationNamespacePrefix])
+}
 
 // There is the name on the cluster of a space's namespace; empty for an empty one.
 func (m Mapping) There(namespace string) string {
@@ -32,7 +36,8 @@ func (m Mapping) There(namespace string) string {
 	return string(m) + namespace
 }
 
-// Here is the name in the space of a namespace on the cluster. It tells false for a namespace that is not one of the space's.
+// Here is the name in the space of a namespace on the cluster. It tells false for a namespace that
+// is not one of the space's.
 func (m Mapping) Here(namespace string) (string, bool) {
 	if namespace == "" {
 		return "", true
@@ -67,8 +72,9 @@ func (m Mapping) Words(namespace, text string) string {
 	return strings.ReplaceAll(text, m.There(namespace), namespace)
 }
 
-// BodyThere is a delivered body as the cluster is to have it: in its namespace, with the mark of this Mapping, and with the cluster's names where
-// a kind of Kubernetes refers to namespaces. A body that says nothing of a Mapping stays as it is under an empty one.
+// BodyThere is a delivered body as the cluster is to have it: in its namespace, with the mark of
+// this Mapping, and with the cluster's names where a kind of Kubernetes refers to namespaces. A
+// body that says nothing of a Mapping stays as it is under an empty one.
 func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	if m == "" && !bytes.Contains(body, []byte(AnnotationNamespacePrefix)) {
 		return body, nil
@@ -102,7 +108,8 @@ func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// BodyHere is an object of the cluster with the space's names where a kind of Kubernetes refers to namespaces. Its own namespace is the caller's.
+// BodyHere is an object of the cluster with the space's names where a kind of Kubernetes refers to
+// namespaces. Its own namespace is the caller's.
 func (m Mapping) BodyHere(k store.Key, body []byte) ([]byte, error) {
 	if m == "" || !bytes.Contains(body, []byte(m)) {
 		return body, nil
@@ -111,11 +118,14 @@ func (m Mapping) BodyHere(k store.Key, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rename(o, k.Group+"/"+k.Resource, func(name string) string { return strings.TrimPrefix(name, string(m)) })
+	rename(o, k.Group+"/"+k.Resource, func(name string) string {
+		return strings.TrimPrefix(name, string(m))
+	})
 	return json.Marshal(o)
 }
 
-// refer is the cluster's name for a namespace that an object of the space names. Those of Kubernetes itself are no space's.
+// refer is the cluster's name for a namespace that an object of the space names. Those of
+// Kubernetes itself are no space's.
 func (m Mapping) refer(name string) string {
 	if strings.HasPrefix(name, "kube-") {
 		return name

@@ -5,25 +5,30 @@ import "strings"
 // labelNamespaceName is the label by which every Namespace can be selected by its name.
 const labelNamespaceName = "kubernetes.io/metadata.name"
 
-// reference is a place where an object of Kubernetes names namespaces: fields with dots between them, "*" for every element of a list.
+// reference is a place where an object of Kubernetes names namespaces: fields with dots between
+// them, "*" for every element of a list.
 type reference struct {
 	path string
 	edit func(v any, to func(string) string) any
 }
 
-// references are those places by kind, GROUP/RESOURCE. Custom resources have none that could be known.
+// references are those places by kind, GROUP/RESOURCE. Custom resources have none that could be
+// known.
 var references = map[string][]reference{
 	"networking.k8s.io/networkpolicies": {
-		{"spec.ingress.*.from.*.namespaceSelector", selector}, {"spec.egress.*.to.*.namespaceSelector", selector},
+		{"spec.ingress.*.from.*.namespaceSelector", selector},
+		{"spec.egress.*.to.*.namespaceSelector", selector},
 	},
 	"rbac.authorization.k8s.io/rolebindings":        {{"subjects.*", subject}},
 	"rbac.authorization.k8s.io/clusterrolebindings": {{"subjects.*", subject}},
 	"/persistentvolumeclaims":                       {{"spec.dataSourceRef.namespace", named}},
 	"admissionregistration.k8s.io/validatingwebhookconfigurations": {
-		{"webhooks.*.clientConfig.service.namespace", named}, {"webhooks.*.namespaceSelector", selector},
+		{"webhooks.*.clientConfig.service.namespace", named},
+		{"webhooks.*.namespaceSelector", selector},
 	},
 	"admissionregistration.k8s.io/mutatingwebhookconfigurations": {
-		{"webhooks.*.clientConfig.service.namespace", named}, {"webhooks.*.namespaceSelector", selector},
+		{"webhooks.*.clientConfig.service.namespace", named},
+		{"webhooks.*.namespaceSelector", selector},
 	},
 	"/pods":                    podReferences(""),
 	"/podtemplates":            podReferences("template."),
@@ -41,9 +46,14 @@ var references = map[string][]reference{
 // podReferences are those of a Pod that is at a path.
 func podReferences(at string) (out []reference) {
 	for _, affinity := range []string{"podAffinity", "podAntiAffinity"} {
-		for _, term := range []string{"requiredDuringSchedulingIgnoredDuringExecution.*", "preferredDuringSchedulingIgnoredDuringExecution.*.podAffinityTerm"} {
+		for _, term := range []string{
+			"requiredDuringSchedulingIgnoredDuringExecution.*",
+			"preferredDuringSchedulingIgnoredDuringExecution.*.podAffinityTerm",
+		} {
 			term = at + "spec.affinity." + affinity + "." + term
-			out = append(out, reference{term + ".namespaces.*", named}, reference{term + ".namespaceSelector", selector})
+			out = append(out,
+				reference{term + ".namespaces.*", named},
+				reference{term + ".namespaceSelector", selector})
 		}
 	}
 	return out

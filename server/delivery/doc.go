@@ -80,4 +80,8 @@
 // annotation skerry.dev/sync: compact JSON of what is not the default. The agent obeys it and a
 // relay hands it on. When a policy changes, bodies are rendered again without a write in the space.
 // spec.suspend stops the decisions of that Placement alone.
+//
+// Space.spec.namespaceMapping is rendered on every body of the space, as the annotation
+// skerry.dev/namespace-prefix. It never changes. What a parent has written there is removed: at a
+// relay its own Space decides.
 package delivery

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// prefixMark is the annotation skerry.dev/namespace-prefix of what a target gets; nil when there is none.
+// prefixMark is the annotation skerry.dev/namespace-prefix of what a target gets; nil when there is
+// none.
 func (c *center) prefixMark(target string, k store.Key) any {
 	c.t.Helper()
 	body, _, err := c.d.Feed(target).Body(c.t.Context(), k)

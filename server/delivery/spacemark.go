@@ -4,13 +4,16 @@ import "sync"
 
 // spaceMark is what of a Space is written on what it delivers.
 type spaceMark struct {
-	// uid is metadata.uid. A Namespace carries it to the targets, because a namespace there belongs to one space and not to a later one of the same name.
+	// uid is metadata.uid. A Namespace carries it to the targets, because a namespace there belongs
+	// to one space and not to a later one of the same name.
 	uid string
-	// prefix is that of spec.namespaceMapping. Everything carries it: a site has to know it whatever comes first.
+	// prefix is that of spec.namespaceMapping. Everything carries it: a site has to know it
+	// whatever comes first.
 	prefix string
 }
 
-// spaceMarks are those of the Spaces by name. They have a lock of their own: bodies are rendered with and without Delivery's.
+// spaceMarks are those of the Spaces by name. They have a lock of their own: bodies are rendered
+// with and without Delivery's.
 type spaceMarks struct {
 	mu  sync.RWMutex
 	all map[string]spaceMark
