@@ -99,13 +99,16 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		prefix = "/" + strings.Trim(prefix, "/")
 		codec := keyCodec{config.Codec, &storageName{prefix}, s.recent}
 		versioner := storage.APIObjectVersioner{}
+		transformer := keyTransformer{s.encryption.TransformerForResource(config.GroupResource)}
 		raw, err := etcd3.New(s.client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
-			keyTransformer{s.encryption.TransformerForResource(config.GroupResource)}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+			transformer, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		if err != nil {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists, all: s}, raw.Close, nil
+			shared := &storeWatches{prefix: registryPrefix + prefix + "/", watch: s.client.Watch, decode: decoder(transformer, codec, versioner),
+				bookmark: bookmarkOf(newFunc, versioner), ask: raw.RequestWatchProgress, open: map[string]*storeWatch{}}
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, shared: shared, only: only, exists: s.exists, all: s}, raw.Close, nil
 		}
 		newest := s.newest(config.Prefix + prefix) // before the cache reads anything
 		c, err := cacher.NewCacherFromConfig(cacher.Config{

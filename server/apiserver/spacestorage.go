@@ -28,6 +28,8 @@ type spaceStorage struct {
 	prefix            string            // "/deployments"
 	// newest is the newest write of the resource, nil where there is no cache.
 	newest *kine.Watermark
+	// shared has the watches of the store, nil where there is a cache.
+	shared *storeWatches
 	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
 	// a context of its own, which names no space. Besides it there are the spaces that borrow the definition.
 	only string
@@ -269,22 +271,29 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if err != nil {
 		return nil, err
 	}
-	bySpace := spaceOf(ctx) != anySpace
-	fromStore := bySpace && s.newest == nil
-	if fromStore { // the cache sends bookmarks by itself
-		o.ProgressNotify = o.Predicate.AllowWatchBookmarks
+	if spaceOf(ctx) == anySpace {
+		return to.Watch(ctx, k, o)
 	}
-	if is := watchingOf(ctx); is != nil && fromStore && (o.ResourceVersion == "" || o.ResourceVersion == "0") {
+	var h *holding
+	is := watchingOf(ctx)
+	if is != nil && s.all != nil {
+		h = s.holdEvents(is, spaceOf(ctx))
+	}
+	if s.shared == nil { // the cache sends bookmarks by itself
+		w, err := to.Watch(ctx, k, o)
+		if err != nil {
+			return nil, err
+		}
+		return stripKeys(ctx, w, false, h), nil
+	}
+	if is != nil && (o.ResourceVersion == "" || o.ResourceVersion == "0") {
 		is.lists = true
 	}
-	w, err := to.Watch(ctx, k, o)
-	if err != nil || !bySpace {
-		return w, err
+	w, err := s.watchStore(ctx, k, o, h)
+	if err != nil {
+		return nil, err
 	}
-	if is := watchingOf(ctx); is != nil && s.all != nil {
-		return stripKeys(ctx, w, fromStore, s.holdEvents(is, spaceOf(ctx))), nil
-	}
-	return stripKeys(ctx, w, fromStore, nil), nil
+	return stripKeys(ctx, w, true, h), nil
 }
 
 // plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"strconv"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -16,14 +17,22 @@ const maxQueue = 1000
 // for a reader or keeps copies for it. What was there before comes as fast as the reader takes it.
 type holding struct {
 	*watching
-	of        *spaceStorage
-	space     string
-	fromStore bool  // for each such watch the store sends a copy of each event, and keeps it until it is taken
-	since     int64 // what is of a later revision happens while the watch is open
+	of    *spaceStorage
+	space string
+	own   atomic.Bool // it still has a watch of the store to itself, which sends a copy of each event, and keeps it until it is taken
+	since int64       // what is of a later revision happens while the watch is open
 }
 
 func (s *spaceStorage) holdEvents(is *watching, space string) *holding {
-	return &holding{watching: is, of: s, space: space, fromStore: s.newest == nil, since: s.all.usage.seen()}
+	h := &holding{watching: is, of: s, space: space, since: s.all.usage.seen()}
+	h.own.Store(s.shared != nil)
+	return h
+}
+
+// shares says that the watch has no watch of the store to itself any more.
+func (h *holding) shares() {
+	h.own.Store(false)
+	h.books.Unkeep()
 }
 
 // hold notes an event that is about to be sent, and returns the event to send instead. ok is false
@@ -39,7 +48,7 @@ func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	}
 	key := eventKey{h.of, h.space, o.GetNamespace(), o.GetName(), o.GetResourceVersion(), e.Type}
 	size := h.of.sizeOf(key)
-	if h.fromStore {
+	if h.own.Load() {
 		h.books.Keep(2 * size) // the object and the one before it
 	}
 	held := h.books.Hold(key, size, func() any {

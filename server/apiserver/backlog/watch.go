@@ -28,7 +28,8 @@ type Watch struct {
 	// Guarded by space.mu.
 	held          map[*Event]struct{}
 	sending       *Event
-	kept          int64
+	kept          int64 // what it takes besides events
+	encoded       int64 // of kept, buffers of what it has encoded
 	ended, closed bool
 }
 
@@ -71,7 +72,8 @@ func (w *Watch) Encoded(e *Event, size int64) {
 		e.cost += more
 		s.bytes += more
 	}
-	w.keepLocked(2 * size)
+	w.encoded = max(w.encoded, 2*size)
+	w.keepLocked(w.encoded)
 	s.shrink(w)
 }
 
@@ -81,6 +83,21 @@ func (w *Watch) Keep(bytes int64) {
 	defer w.space.mu.Unlock()
 	w.keepLocked(bytes)
 	w.space.shrink(w)
+}
+
+// Unkeep takes back what Keep said: the watch takes no more than what it has encoded.
+func (w *Watch) Unkeep() {
+	w.space.mu.Lock()
+	defer w.space.mu.Unlock()
+	less := w.kept - w.encoded
+	if w.closed {
+		return
+	}
+	w.kept -= less
+	w.space.bytes -= less
+	if w.ended {
+		w.space.leaving -= less
+	}
 }
 
 // keepLocked charges what a watch keeps, of which the largest counts. w.space.mu must be held.
