@@ -57,6 +57,24 @@ func TestUnreadWatches(t *testing.T) {
 	unreadWatches(t, c, cert, api, object("v1", "ConfigMap", "default", "big"), "/api/v1/namespaces/default/configmaps", 60<<20)
 }
 
+// TestUnreadCustomWatches is TestUnreadWatches of a custom resource, whose watches share one of the
+// store.
+func TestUnreadCustomWatches(t *testing.T) {
+	c := start(t, t.TempDir(), newAuthority(t), nil)
+	c.busy = true
+	c.createSpace("flood", "Retain")
+	d, cert := dyn(t, c.admin("flood")), c.ca.issue(t, "admin", "system:masters")
+	def, gvr := gadgets("flood.example.com")
+	spec := def.Object["spec"].(map[string]any)
+	spec["scope"] = "Namespaced"
+	spec["versions"].([]any)[0].(map[string]any)["schema"] = map[string]any{
+		"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
+	_, err := d.Resource(crdsGVR).Create(t.Context(), def, metav1.CreateOptions{})
+	must(t, err)
+	unreadWatches(t, c, cert, d.Resource(gvr).Namespace("default"), object(gvr.GroupVersion().String(), "Gadget", "default", "big"),
+		"/apis/flood.example.com/v1/namespaces/default/gadgets", 60<<20)
+}
+
 func unreadWatches(t *testing.T, c *center, cert tls.Certificate, api dynamic.ResourceInterface, obj *unstructured.Unstructured, path string, may uint64) {
 	const watches, changes, size = 40, 4, 1_000_000
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

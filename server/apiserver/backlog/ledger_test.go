@@ -130,6 +130,36 @@ func TestStuckReadersGoFirst(t *testing.T) {
 	})
 }
 
+// TestUnkeep: what a watch no longer keeps is there for others, but not what it has encoded.
+func TestUnkeep(t *testing.T) {
+	r := open(t, New(10<<20), "a")
+	r.Keep(4 << 20)
+	r.Unkeep()
+	if r.space.bytes != 0 {
+		t.Errorf("%d bytes are left", r.space.bytes)
+	}
+	r.Keep(4 << 20)
+	e := hold(r, "x", 1<<20)
+	r.Encoded(e, 1<<20)
+	r.Sent(e)
+	r.Unkeep()
+	r.Unkeep()
+	if r.space.bytes != 2<<20 {
+		t.Errorf("%d bytes with an encoding of %d", r.space.bytes, 1<<20)
+	}
+	r.End()
+	r.Keep(4 << 20)
+	r.Unkeep()
+	if r.space.bytes != 2<<20 || r.space.leaving != 2<<20 {
+		t.Errorf("%d bytes, %d leaving after its end", r.space.bytes, r.space.leaving)
+	}
+	r.Close()
+	r.Unkeep()
+	if r.space.bytes != 0 || r.space.leaving != 0 {
+		t.Errorf("%d bytes, %d leaving after it is closed", r.space.bytes, r.space.leaving)
+	}
+}
+
 func TestEndIfStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, New(1<<20), "a")
