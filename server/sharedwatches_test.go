@@ -22,7 +22,8 @@ import (
 func storeWatches() (own, shared int) {
 	stacks := make([]byte, 64<<20)
 	all := string(stacks[:runtime.Stack(stacks, true)])
-	return strings.Count(all, "etcd3.(*watchChan).startWatching("), strings.Count(all, "apiserver.(*storeWatches).run(")
+	return strings.Count(all, "etcd3.(*watchChan).startWatching("),
+		strings.Count(all, "apiserver.(*storeWatches).run(")
 }
 
 // watched is a watch and what it must be told.
@@ -89,9 +90,10 @@ func TestSharedWatches(t *testing.T) {
 			"with bookmarks": {ResourceVersion: list.GetResourceVersion(), AllowWatchBookmarks: true},
 			"of all":         {},
 			"of any":         {ResourceVersion: "0"},
-			"as events":      {SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true},
-			"of one":         {ResourceVersion: list.GetResourceVersion(), FieldSelector: "metadata.name=x1"},
-			"of blue ones":   {ResourceVersion: list.GetResourceVersion(), LabelSelector: "color=blue"},
+			"as events": {SendInitialEvents: &yes, AllowWatchBookmarks: true,
+				ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
+			"of one":       {ResourceVersion: list.GetResourceVersion(), FieldSelector: "metadata.name=x1"},
+			"of blue ones": {ResourceVersion: list.GetResourceVersion(), LabelSelector: "color=blue"},
 		} {
 			for i := range 4 {
 				open.Go(func() {
@@ -119,7 +121,9 @@ func TestSharedWatches(t *testing.T) {
 
 	var writing sync.WaitGroup
 	for space, d := range apis {
-		mine := slices.DeleteFunc(slices.Clone(all), func(w *watched) bool { return !strings.HasPrefix(w.name, space+" ") })
+		mine := slices.DeleteFunc(slices.Clone(all), func(w *watched) bool {
+			return !strings.HasPrefix(w.name, space+" ")
+		})
 		writing.Go(func() { writeGadgets(t, d, gvr, mine) })
 	}
 	writing.Wait()
@@ -145,9 +149,11 @@ func TestSharedWatches(t *testing.T) {
 
 // changedMeanwhile changes a definition and deletes it, of which open watches are told no less than
 // what becomes of the objects.
-func changedMeanwhile(t *testing.T, d dynamic.Interface, gvr schema.GroupVersionResource, all []*watched) {
+func changedMeanwhile(t *testing.T, d dynamic.Interface, gvr schema.GroupVersionResource,
+	all []*watched) {
 	ctx, name := t.Context(), gvr.GroupResource().String()
-	_, err := d.Resource(crdsGVR).Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"names":{"shortNames":["gg"]}}}`), metav1.PatchOptions{})
+	_, err := d.Resource(crdsGVR).Patch(ctx, name, types.MergePatchType,
+		[]byte(`{"spec":{"names":{"shortNames":["gg"]}}}`), metav1.PatchOptions{})
 	must(t, err)
 	within(t, time.Minute, "the change of the definition", func() bool {
 		def, err := d.Resource(crdsGVR).Get(ctx, name, metav1.GetOptions{})
@@ -162,7 +168,8 @@ func changedMeanwhile(t *testing.T, d dynamic.Interface, gvr schema.GroupVersion
 		if strings.HasPrefix(w.name, "team of all ") {
 			got := w.next(3)
 			slices.Sort(got[1:])
-			if want := []string{told(watch.Added, later), "DELETED default/first", "DELETED default/later"}; !slices.Equal(got, want) {
+			want := []string{told(watch.Added, later), "DELETED default/first", "DELETED default/later"}
+			if !slices.Equal(got, want) {
 				t.Errorf("the watch %s is told %v while its definition changes, want %v", w.name, got, want)
 			}
 		}
@@ -174,7 +181,8 @@ func labelled(gvr schema.GroupVersionResource, name string) *unstructured.Unstru
 }
 
 // writeGadgets creates, paints and deletes objects, and notes what watches must be told of that.
-func writeGadgets(t *testing.T, d dynamic.Interface, gvr schema.GroupVersionResource, watches []*watched) {
+func writeGadgets(t *testing.T, d dynamic.Interface, gvr schema.GroupVersionResource,
+	watches []*watched) {
 	ctx, api := t.Context(), d.Resource(gvr).Namespace("default")
 	tell := func(typ watch.EventType, o *unstructured.Unstructured, blue watch.EventType) {
 		for _, w := range watches {
@@ -197,12 +205,19 @@ func writeGadgets(t *testing.T, d dynamic.Interface, gvr schema.GroupVersionReso
 		tell(watch.Added, o, "")
 		for _, color := range []string{"red", "blue", "blue2", "green", "blue"} {
 			was := o.GetLabels()["color"]
-			o, err = api.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"color":"`+color+`"}}}`), metav1.PatchOptions{})
+			o, err = api.Patch(ctx, o.GetName(), types.MergePatchType,
+				[]byte(`{"metadata":{"labels":{"color":"`+color+`"}}}`), metav1.PatchOptions{})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			blue := map[[2]bool]watch.EventType{{true, true}: watch.Modified, {false, true}: watch.Added, {true, false}: watch.Deleted}[[2]bool{was == "blue", color == "blue"}]
+			var blue watch.EventType
+			switch {
+			case color == "blue":
+				blue = watch.Added
+			case was == "blue":
+				blue = watch.Deleted
+			}
 			tell(watch.Modified, o, blue)
 		}
 		if err := api.Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil {

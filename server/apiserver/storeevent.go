@@ -13,11 +13,13 @@ import (
 )
 
 // decodeFunc makes an object of a stored value, with a revision as its resourceVersion.
-type decodeFunc func(ctx context.Context, key string, value []byte, revision int64) (runtime.Object, error)
+type decodeFunc func(ctx context.Context, key string, value []byte, revision int64) (
+	runtime.Object, error)
 
 // decoder decodes with a codec what a transformer has stored.
 func decoder(t value.Transformer, c runtime.Codec, v storage.Versioner) decodeFunc {
-	return func(ctx context.Context, key string, stored []byte, revision int64) (runtime.Object, error) {
+	return func(ctx context.Context, key string, stored []byte, revision int64) (
+		runtime.Object, error) {
 		data, _, err := t.TransformFromStorage(ctx, stored, value.DefaultContext(key))
 		if err != nil {
 			return nil, fmt.Errorf("read %s at revision %d: %w", key, revision, err)
@@ -51,7 +53,7 @@ type storedObject struct {
 	err   error
 }
 
-// newStoreEvent returns the error that upstream's watches give of an event without its former value.
+// newStoreEvent returns an error for an event without its former value, as upstream's watches do.
 func newStoreEvent(e *clientv3.Event) (*storeEvent, error) {
 	s := &storeEvent{revision: e.Kv.ModRevision, key: string(e.Kv.Key), typ: watch.Modified}
 	switch {
@@ -74,7 +76,8 @@ func newStoreEvent(e *clientv3.Event) (*storeEvent, error) {
 
 // object decodes one of an event's two objects. Both have the revision of the event, as in
 // upstream's watches.
-func (e *storeEvent) object(ctx context.Context, o *storedObject, decode decodeFunc) (runtime.Object, error) {
+func (e *storeEvent) object(ctx context.Context, o *storedObject, decode decodeFunc) (
+	runtime.Object, error) {
 	o.once.Do(func() {
 		o.obj, o.err = decode(ctx, e.key, o.value, e.revision)
 		o.value = nil
@@ -84,7 +87,8 @@ func (e *storeEvent) object(ctx context.Context, o *storedObject, decode decodeF
 
 // seenBy returns what a watch with a predicate is told of the event. ok is false when that is
 // nothing. The object is shared: it must not be changed.
-func (e *storeEvent) seenBy(ctx context.Context, p storage.SelectionPredicate, decode decodeFunc) (out watch.Event, ok bool, err error) {
+func (e *storeEvent) seenBy(ctx context.Context, p storage.SelectionPredicate, decode decodeFunc) (
+	out watch.Event, ok bool, err error) {
 	var now, before runtime.Object
 	if e.typ != watch.Deleted {
 		if now, err = e.object(ctx, &e.now, decode); err != nil {

@@ -26,9 +26,9 @@ const (
 // storeWatches has the storeWatch of each space in which a resource without a cache is watched.
 //
 // A client's watch begins with a watch of the store of its own, which gives it the list that it may
-// have asked for, the changes since its resourceVersion, or the answer that this is too old. As soon
-// as the store says that it has come to the present, it joins the storeWatch of its space, which the
-// first one begins and the last one ends (watchjoin.go).
+// have asked for, the changes since its resourceVersion, or the answer that this is too old. When
+// the store says that it has come to the present, it joins the storeWatch of its space. The first
+// watch begins that, and the last one ends it (watchjoin.go).
 type storeWatches struct {
 	prefix   string // of keys: "/registry/example.com/gadgets/"
 	watch    func(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan
@@ -50,12 +50,13 @@ type storeWatch struct {
 	mu          sync.Mutex
 	subscribers map[*subscription]struct{}
 	from        int64 // recent has everything after this revision
+	reached     int64 // up to this revision, which the store has told
 	recent      []*storeEvent
 	bytes       int // of recent
 	ended       bool
 }
 
-// join gives a subscription what happens after a revision, up to which its watch has had everything.
+// join gives a subscription what happens after a revision. Its watch has had everything before.
 // It reports false where the storeWatch begins later, or where there is none and begin is false.
 func (s *storeWatches) join(space string, sub *subscription, after int64, begin bool) bool {
 	s.mu.Lock()
@@ -67,7 +68,8 @@ func (s *storeWatches) join(space string, sub *subscription, after int64, begin 
 		}
 		// It is no request's: it lasts until the last one leaves.
 		ctx, cancel := context.WithCancel(withSpace(context.Background(), space))
-		w = &storeWatch{ctx: ctx, cancel: cancel, subscribers: map[*subscription]struct{}{}, from: after}
+		w = &storeWatch{ctx: ctx, cancel: cancel, from: after, reached: after,
+			subscribers: map[*subscription]struct{}{}}
 		s.open[space] = w
 		go s.run(space, w, after)
 	}
@@ -148,6 +150,7 @@ func (w *storeWatch) add(sub *subscription, after int64) bool {
 	for _, e := range w.recent {
 		sub.offer(e)
 	}
+	sub.offer(&storeEvent{revision: w.reached})
 	w.subscribers[sub] = struct{}{}
 	return true
 }
@@ -155,6 +158,7 @@ func (w *storeWatch) add(sub *subscription, after int64) bool {
 func (w *storeWatch) publish(e *storeEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.reached = max(w.reached, e.revision)
 	if e.key != "" {
 		w.recent = append(w.recent, e)
 		w.bytes += e.size
@@ -179,7 +183,7 @@ func (w *storeWatch) finish(err error) {
 	}
 }
 
-// askProgress has all watches of the store be told how far they are, unless that was just asked for.
+// askProgress has all watches of the store be told how far they are, at most once a second.
 func (s *storeWatches) askProgress(ctx context.Context) {
 	s.mu.Lock()
 	due := time.Since(s.asked) >= askPeriod

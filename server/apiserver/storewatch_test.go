@@ -43,15 +43,19 @@ func (f *fakeStore) watches() *storeWatches {
 			}
 			return named(string(stored), strconv.FormatInt(rev, 10))
 		},
-		bookmark: func(rev int64) (runtime.Object, error) { return named("", strconv.FormatInt(rev, 10)) },
-		ask:      func(context.Context) error { f.asked++; return nil },
-		open:     map[string]*storeWatch{},
+		bookmark: func(rev int64) (runtime.Object, error) {
+			return named("", strconv.FormatInt(rev, 10))
+		},
+		ask:  func(context.Context) error { f.asked++; return nil },
+		open: map[string]*storeWatch{},
 	}
 }
 
-// changed is what the store says of one change. An old value of "" is a creation, a new one a deletion.
+// changed is what the store says of one change. Without an old value it is a creation, without a new
+// one a deletion.
 func changed(rev int64, name, old, now string) clientv3.WatchResponse {
-	e := &clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte("/registry/things/a/" + name), ModRevision: rev, CreateRevision: 1, Value: []byte(now)}}
+	e := &clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte("/registry/things/a/" + name),
+		ModRevision: rev, CreateRevision: 1, Value: []byte(now)}}
 	if old == "" {
 		e.Kv.CreateRevision = rev
 	} else {
@@ -60,13 +64,16 @@ func changed(rev int64, name, old, now string) clientv3.WatchResponse {
 	if now == "" {
 		e.Type = mvccpb.DELETE
 	}
-	return clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: rev}, Events: []*clientv3.Event{e}}
+	return clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: rev},
+		Events: []*clientv3.Event{e}}
 }
 
-func (*fakeStore) join(t *testing.T, s *storeWatches, own watch.Interface, p storage.SelectionPredicate) *joiningWatch {
+func (*fakeStore) join(t *testing.T, s *storeWatches, own watch.Interface,
+	p storage.SelectionPredicate) *joiningWatch {
 	ctx := withSpace(t.Context(), "a")
-	w := &joiningWatch{all: s, ctx: ctx, space: "a", pred: p, own: own, joined: func() {}, behind: func() {}, copies: true,
-		sub: newSubscription("/registry/things/a", true, 0), out: make(chan watch.Event), done: make(chan struct{})}
+	w := &joiningWatch{all: s, ctx: ctx, space: "a", pred: p, own: own, copies: true,
+		joined: func() {}, behind: func() {}, sub: newSubscription("/registry/things/a", true, 0),
+		out: make(chan watch.Event), done: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -132,6 +139,18 @@ func TestJoinLosesNothing(t *testing.T) {
 		want(t, w, "MODIFIED x2@7", "BOOKMARK @9", "DELETED x2@10")
 	}
 	want(t, late, "MODIFIED x2@7", "DELETED x2@10")
+	f.in <- clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: 12}}
+	want(t, a, "BOOKMARK @12")
+	want(t, early, "BOOKMARK @12")
+	// One that begins where nothing has happened since is told so, and joins at once.
+	sub := newSubscription("/registry/things/a", true, 11)
+	if !s.join("a", sub, 11, false) {
+		t.Fatal("not joined at once")
+	}
+	if events, _ := sub.take(); len(events) != 1 || events[0].revision != 12 || events[0].key != "" {
+		t.Errorf("%d events wait for it", len(events))
+	}
+	sub.leave()
 	if len(f.from) != 1 || f.from[0] != "/registry/things/a/@6" {
 		t.Errorf("the store is watched from %v", f.from)
 	}

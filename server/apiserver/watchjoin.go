@@ -16,7 +16,7 @@ const maxAskPeriod = 30 * time.Second
 // joiningWatch is a watch of a resource without a cache. It begins with a watch of the store of its
 // own, unless it can join the storeWatch of its space at once, and joins that as soon as it can.
 //
-//	own watch: the list, the past ... bookmark B ── join(B) ──> storeWatch: what happens after B
+//	own watch: list, past ... bookmark B -- join(B) --> storeWatch: what happens after B
 type joiningWatch struct {
 	all    *storeWatches
 	ctx    context.Context // of the request
@@ -162,14 +162,16 @@ func (w *joiningWatch) send(e watch.Event) bool {
 }
 
 // watchStore begins a watch of a resource without a cache. key has its space.
-func (s *spaceStorage) watchStore(ctx context.Context, key string, o storage.ListOptions, h *holding) (watch.Interface, error) {
+func (s *spaceStorage) watchStore(ctx context.Context, key string, o storage.ListOptions,
+	h *holding) (watch.Interface, error) {
 	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
 	rev, err := s.raw.Versioner().ParseResourceVersion(o.ResourceVersion)
 	if err != nil {
 		return nil, err
 	}
 	after := int64(rev)
-	w := &joiningWatch{all: s.shared, ctx: ctx, space: spaceOf(ctx), pred: o.Predicate, copies: h == nil, joined: func() {}, behind: func() {},
+	w := &joiningWatch{all: s.shared, ctx: ctx, space: spaceOf(ctx), pred: o.Predicate,
+		copies: h == nil, joined: func() {}, behind: func() {},
 		sub: newSubscription(registryPrefix+key, o.Recursive, after), live: rev > 0 && !initial,
 		out: make(chan watch.Event), done: make(chan struct{})}
 	if h != nil {
@@ -186,7 +188,8 @@ func (s *spaceStorage) watchStore(ctx context.Context, key string, o storage.Lis
 }
 
 // bookmarkOf makes the object of a bookmark.
-func bookmarkOf(newFunc func() runtime.Object, versioner storage.Versioner) func(int64) (runtime.Object, error) {
+func bookmarkOf(newFunc func() runtime.Object,
+	versioner storage.Versioner) func(int64) (runtime.Object, error) {
 	return func(revision int64) (runtime.Object, error) {
 		mark := newFunc()
 		return mark, versioner.UpdateObject(mark, uint64(revision))
