@@ -22,11 +22,11 @@ type Reach struct {
 	Targets   int `json:"targets"`
 	Connected int `json:"connected"`
 	// Away are the first of those that have no session, longest ago first, at most MaxTroubles. What is below one of them is not named.
-	Away []Away `json:"away,omitempty"`
+	Away []SiteAway `json:"away,omitempty"`
 }
 
-// Away is a site or relay that has no session.
-type Away struct {
+// SiteAway is a site or relay that has no session.
+type SiteAway struct {
 	// Path leads to it, as that of a Trouble does.
 	Path string `json:"path"`
 	// Since is when it was last heard of, Unix time in seconds.

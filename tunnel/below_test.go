@@ -23,9 +23,9 @@ func TestBelowIsBounded(t *testing.T) {
 			&Below{Troubled: 5, First: []Trouble{good}}},
 		{"what are no words", &Below{Troubled: 4, First: []Trouble{{"a", "skerry target accept", "X"}, {"a", "", "X"}, {"a", CenterTrusted, "run: rm"}, good}},
 			&Below{Troubled: 4, First: []Trouble{good}}},
-		{"how many are connected", &Below{Reach: &Reach{3, 1, []Away{{"oslo", 7}, {"a b", 7}, {"vik", -1}}}}, &Below{Reach: &Reach{3, 1, []Away{{"oslo", 7}}}}},
-		{"more away than there are", &Below{Reach: &Reach{2, 1, []Away{{"oslo", 7}, {"vik", 8}}}}, &Below{Reach: &Reach{2, 1, []Away{{"oslo", 7}}}}},
-		{"times that cannot be", &Below{Reach: &Reach{2, 0, []Away{{"oslo", latest + 1}, {"vik", latest}}}}, &Below{Reach: &Reach{2, 0, []Away{{"vik", latest}}}}},
+		{"how many are connected", &Below{Reach: &Reach{3, 1, []SiteAway{{"oslo", 7}, {"a b", 7}, {"vik", -1}}}}, &Below{Reach: &Reach{3, 1, []SiteAway{{"oslo", 7}}}}},
+		{"more away than there are", &Below{Reach: &Reach{2, 1, []SiteAway{{"oslo", 7}, {"vik", 8}}}}, &Below{Reach: &Reach{2, 1, []SiteAway{{"oslo", 7}}}}},
+		{"times that cannot be", &Below{Reach: &Reach{2, 0, []SiteAway{{"oslo", latest + 1}, {"vik", latest}}}}, &Below{Reach: &Reach{2, 0, []SiteAway{{"vik", latest}}}}},
 		{"more connected than there are", &Below{Reach: &Reach{1, 2, nil}}, &Below{}},
 		{"fewer connected than none", &Below{Reach: &Reach{1, -1, nil}}, &Below{}},
 		{"more than can be", &Below{Reach: &Reach{1 << 31, 0, nil}}, &Below{}},
@@ -38,7 +38,7 @@ func TestBelowIsBounded(t *testing.T) {
 	}
 	many := &Below{Troubled: 1000, Reach: &Reach{Targets: 1000}}
 	for i := range 1000 {
-		many.Reach.Away = append(many.Reach.Away, Away{fmt.Sprint("site-", i), int64(i)})
+		many.Reach.Away = append(many.Reach.Away, SiteAway{fmt.Sprint("site-", i), int64(i)})
 		many.First = append(many.First, Trouble{fmt.Sprint("site-", i), ClockInSync, "Behind"})
 	}
 	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles || len(got.Reach.Away) != MaxTroubles {
@@ -53,7 +53,7 @@ func TestOverlook(t *testing.T) {
 		return &Below{Troubled: n, First: []Trouble{{"oslo", CenterTrusted, CenterRegressed}}[:min(n, 1)]}
 	}
 	reach := func(connected int, since int64) *Below {
-		return &Below{Reach: &Reach{2, connected, []Away{{"vik", since}}}}
+		return &Below{Reach: &Reach{2, connected, []SiteAway{{"vik", since}}}}
 	}
 	for i, step := range []struct {
 		say  *Below

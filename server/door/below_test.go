@@ -57,12 +57,12 @@ func TestWhatIsBelowARelay(t *testing.T) {
 	l = c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
 	l.says.Overlook(&tunnel.Below{})
 	within(t, "the end of it", func() bool { told, _ := c.door.Below(); return told.Troubled == 0 && status().Below == nil })
-	l.says.Overlook(&tunnel.Below{Troubled: 1, First: trouble.First[1:], Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.Away{{Path: "fjord/vik", Since: 1763794800}}}})
+	l.says.Overlook(&tunnel.Below{Troubled: 1, First: trouble.First[1:], Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}}}})
 	within(t, "the sites that are away beside the trouble", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") })
 	if is := status().Below; is == nil || is.Targets == nil || *is.Targets != 3 || *is.Connected != 1 || len(is.Away) != 1 || is.Away[0].Path != "fjord/vik" || is.Away[0].Since.Unix() != 1763794800 {
 		t.Errorf("below: %+v", is)
 	}
-	l.says.Overlook(&tunnel.Below{Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.Away{{Path: "fjord/vik", Since: 1763794800}}}})
+	l.says.Overlook(&tunnel.Below{Reach: &tunnel.Reach{Targets: 3, Connected: 1, Away: []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}}}})
 	within(t, "the sites that are away", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesDisconnected") })
 	message = apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionSubtreeHealthy).Message
 	if want := "2 of 3 sites below this relay are not connected, longest: fjord/vik (since 2025-11-22 07:00 UTC). What runs there goes on"; message != want {

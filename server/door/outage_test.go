@@ -86,7 +86,7 @@ func TestOutagesThatAreTold(t *testing.T) {
 	reachable := func(status string) *tunnel.Said {
 		return &tunnel.Said{Conditions: []tunnel.Condition{{Type: tunnel.TargetReachable, Status: status, Reason: "Forbidden", Message: "403"}}}
 	}
-	below := func(targets, connected int, away ...tunnel.Away) *tunnel.Said {
+	below := func(targets, connected int, away ...tunnel.SiteAway) *tunnel.Said {
 		return &tunnel.Said{Below: &tunnel.Below{Reach: &tunnel.Reach{Targets: targets, Connected: connected, Away: away}}}
 	}
 	at := time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -98,8 +98,8 @@ func TestOutagesThatAreTold(t *testing.T) {
 		"cluster":         {reachable(tunnel.False), placement.OutageCluster, time.Time{}},
 		"cluster answers": {reachable(tunnel.True), "", time.Time{}},
 		"wiped relay":     {below(0, 0), placement.OutageNoSites, time.Time{}},
-		"relay cut off":   {below(2, 0, tunnel.Away{Path: "a", Since: at.Unix() - 9}, tunnel.Away{Path: "b", Since: at.Unix()}), placement.OutageBelow, at},
-		"relay half cut":  {below(2, 1, tunnel.Away{Path: "a", Since: at.Unix()}), "", time.Time{}},
+		"relay cut off":   {below(2, 0, tunnel.SiteAway{Path: "a", Since: at.Unix() - 9}, tunnel.SiteAway{Path: "b", Since: at.Unix()}), placement.OutageBelow, at},
+		"relay half cut":  {below(2, 1, tunnel.SiteAway{Path: "a", Since: at.Unix()}), "", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI()

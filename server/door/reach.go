@@ -92,7 +92,7 @@ func reachOf(b *v1alpha1.SyncTargetBelow) *tunnel.Reach {
 	}
 	out := &tunnel.Reach{Targets: int(*b.Targets), Connected: int(*b.Connected)}
 	for _, a := range b.Away {
-		out.Away = append(out.Away, tunnel.Away{Path: a.Path, Since: a.Since.Unix()})
+		out.Away = append(out.Away, tunnel.SiteAway{Path: a.Path, Since: a.Since.Unix()})
 	}
 	return out
 }
@@ -142,15 +142,15 @@ func (r *reach) sum() *tunnel.Reach {
 		}
 		out.Targets += 1 + below.Targets
 		if !t.told {
-			out.Away = append(out.Away, tunnel.Away{Path: name, Since: t.since})
+			out.Away = append(out.Away, tunnel.SiteAway{Path: name, Since: t.since})
 			continue
 		}
 		out.Connected += 1 + below.Connected
 		for _, a := range below.Away {
-			out.Away = append(out.Away, tunnel.Away{Path: path.Join(name, a.Path), Since: a.Since})
+			out.Away = append(out.Away, tunnel.SiteAway{Path: path.Join(name, a.Path), Since: a.Since})
 		}
 	}
-	slices.SortFunc(out.Away, func(a, b tunnel.Away) int {
+	slices.SortFunc(out.Away, func(a, b tunnel.SiteAway) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Path, b.Path))
 	})
 	out.Away = slices.Clip(out.Away[:min(len(out.Away), tunnel.MaxTroubles)])
