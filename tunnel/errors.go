@@ -22,12 +22,16 @@ var (
 	ErrRemoved = errors.New("this site was removed at its parent")
 	// ErrStalled is the reason when the link carries signs of life and no data. The child dials again, and finds a way that works.
 	ErrStalled = errors.New("full packets do not cross the link, though small ones do (an MTU below 1,228 bytes?)")
+	// ErrUnused is the reason when a data connection has had no stream for a while. It is no failure.
+	ErrUnused = errors.New("nothing has used the data connection for a while")
+	// ErrUnasked is the reason when a data connection comes that the parent did not ask for.
+	ErrUnasked = errors.New("the parent did not ask for this data connection")
 	// ErrProtocol is the reason when the other side broke the protocol.
 	ErrProtocol = errors.New("the other side broke the protocol")
 )
 
 // The codes of the reasons on the wire. 0 is a close without a reason.
-var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved, ErrStalled}
+var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved, ErrStalled, ErrUnused, ErrUnasked}
 
 // CodeOf is the code that a transport sends for a reason.
 func CodeOf(reason error) uint64 {

@@ -16,6 +16,9 @@ import (
 // ALPN is the protocol name of the tunnel on QUIC and on TLS.
 const ALPN = "skerry/1"
 
+// DataALPN is the protocol name of a data connection, see package data.
+const DataALPN = "skerry-data/1"
+
 // How long a child hears nothing of its parent before it asks for a sign of life.
 const (
 	// KeepAlive is that of a link of the classes lan and wan, and of any link that was in use lately: either side notices within ten seconds when a way dies.

@@ -44,5 +44,5 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 		raw.Close()
 		return nil, fmt.Errorf("dial parent: %w", err)
 	}
-	return newConn(secure, meter, tunnel.Identity{}, true, rtt), nil
+	return newConn(carrier{secure, meter}, tunnel.Identity{}, true, rtt), nil
 }

@@ -68,5 +68,5 @@ func server(raw net.Conn) (tunnel.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: not metered", errNoAgent)
 	}
-	return newConn(secure, meter, peer, false, 0), nil
+	return newConn(carrier{secure, meter}, peer, false, 0), nil
 }

@@ -106,11 +106,15 @@ func TestStreamsComeAndGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	const streams = 500
-	var all sync.WaitGroup
+	var opened, all sync.WaitGroup
 	defer all.Wait()
+	accepting, stop := context.WithCancel(ctx)
 	all.Go(func() {
-		for range streams {
-			s, err := parent.AcceptStream(ctx)
+		for {
+			s, err := parent.AcceptStream(accepting)
+			if accepting.Err() != nil {
+				return
+			}
 			if err != nil {
 				t.Error(err)
 				return
@@ -122,13 +126,13 @@ func TestStreamsComeAndGo(t *testing.T) {
 		}
 	})
 	for i := range streams {
-		all.Go(func() {
+		opened.Go(func() {
 			s, err := child.OpenStream(ctx)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if i%10 == 0 {
+			if i%10 == 0 { // it may be gone before it is accepted
 				s.Write([]byte("never mind"))
 				s.Cancel()
 				return
@@ -140,4 +144,6 @@ func TestStreamsComeAndGo(t *testing.T) {
 			}
 		})
 	}
+	opened.Wait()
+	stop()
 }

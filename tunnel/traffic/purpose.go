@@ -18,13 +18,15 @@ const (
 	Status
 	Associated
 	Events
+	// Streams are what crosses data connections: logs, terminals, forwarded ports.
+	Streams
 	// Transport is what the transport adds: handshakes, packet heads, its own acknowledgements, what was sent again.
 	Transport
 
 	purposes
 )
 
-var names = [purposes]string{"control", "positions", "desired", "errors", "status", "associated", "events", "transport"}
+var names = [purposes]string{"control", "positions", "desired", "errors", "status", "associated", "events", "streams", "transport"}
 
 // String is the purpose as a label says it.
 func (p Purpose) String() string { return names[p] }

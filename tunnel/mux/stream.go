@@ -1,4 +1,4 @@
-package tcp
+package mux
 
 import (
 	"errors"
@@ -12,23 +12,26 @@ var errReset = errors.New("the stream was cancelled")
 
 // stream is one stream. Its fields are guarded by the connection's mu.
 type stream struct {
-	c  *conn
+	c  *Conn
 	id uint32
 
-	in       []byte // received and not yet read
-	window   int    // what the other side may still send
-	read     int    // what was read and not yet credited
-	credit   int    // what this side may still send
-	inEnd    bool   // the other side has ended its half
-	outEnd   bool   // this side has
-	outDone  bool   // and has told the other side
-	broken   error  // what Read and Write return at once
+	in       []byte    // received and not yet read
+	size     int       // the whole window; what is unread and window are at most that
+	held     bool      // size is taken from the budget
+	window   int       // what the other side may still send
+	read     int       // what was read and not yet credited
+	epoch    time.Time // when credit was given the last time
+	credit   int       // what this side may still send
+	inEnd    bool      // the other side has ended its half
+	outEnd   bool      // this side has
+	outDone  bool      // and has told the other side
+	broken   error     // what Read and Write return at once
 	deadline time.Time
 	change   chan struct{} // closed and replaced when something of the above changes
 }
 
-func newStream(c *conn, id uint32) *stream {
-	return &stream{c: c, id: id, window: streamWindow, credit: streamWindow, change: make(chan struct{})}
+func newStream(c *Conn, id uint32) *stream {
+	return &stream{c: c, id: id, size: c.StreamWindow, held: true, window: c.StreamWindow, credit: c.StreamWindow, epoch: time.Now(), change: make(chan struct{})}
 }
 
 // changed wakes everybody who waits; the caller holds mu.
@@ -72,10 +75,12 @@ func (s *stream) Read(b []byte) (n int, err error) {
 		n, err = copy(b, s.in), nil
 		if s.in = s.in[n:]; len(s.in) == 0 {
 			s.in = nil
+			s.releaseLocked()
 		}
-		if s.read += n; s.read >= streamWindow/2 && !s.inEnd {
-			s.c.owe(s.id, s.read)
-			s.window += s.read
+		if s.read += n; s.read >= s.size/2 && !s.inEnd {
+			more := s.read + s.growLocked()
+			s.c.owe(s.id, more)
+			s.window += more
 			s.read = 0
 		}
 		s.c.taken(n)
@@ -169,6 +174,7 @@ func (s *stream) breakOff(err error) {
 	s.c.taken(len(s.in))
 	s.in = nil
 	s.c.forget(s)
+	s.releaseLocked()
 	s.changed()
 }
 
@@ -179,4 +185,29 @@ func (s *stream) SetDeadline(t time.Time) error {
 	s.deadline = t
 	s.changed()
 	return nil
+}
+
+// leastRound is the round trip that a window is grown for at least: a local peer is scheduled, too.
+const leastRound = 5 * time.Millisecond
+
+// growLocked doubles the window when half of it was read within two round trips: the other side waits
+// for credit then. It returns by how many bytes the window has grown.
+func (s *stream) growLocked() int {
+	now := time.Now()
+	fast := now.Sub(s.epoch) < 2*max(s.c.rtt, leastRound)
+	s.epoch = now
+	more := min(s.size, s.c.MaxStreamWindow-s.size)
+	if !fast || more <= 0 || !s.c.Budget.TakeExtra(more) {
+		return 0
+	}
+	s.size += more
+	return more
+}
+
+// releaseLocked gives the window back when the stream is over and nothing of it is unread.
+func (s *stream) releaseLocked() {
+	if s.held && len(s.in) == 0 && s.c.streams[s.id] != s {
+		s.held = false
+		s.c.Budget.Release(s.size)
+	}
 }

@@ -1,4 +1,4 @@
-package tcp
+package mux
 
 import (
 	"bufio"
@@ -99,4 +99,14 @@ func readNumber(r *bufio.Reader, limit uint64) (n uint64, err error) {
 		}
 	}
 	return 0, fmt.Errorf("%w: a number without an end", errFrame)
+}
+
+// size is how many bytes the frame has, with what follows its head.
+func (f frame) size() int {
+	var head [1 + 2*binary.MaxVarintLen32]byte
+	n := len(f.append(head[:0]))
+	if f.kind == frameData || f.kind == frameClose {
+		n += f.value
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package tcp
+package mux
 
 import (
 	"bufio"
@@ -19,6 +19,9 @@ func FuzzFrame(f *testing.F) {
 		}
 		if got.stream > maxNumber || got.value < 0 || got.kind == frameData && got.value > maxData || got.kind == frameClose && got.value > maxReason {
 			t.Errorf("%x is %+v", data, got)
+		}
+		if head := len(got.append(nil)); got.size() < head || got.kind == frameData && got.size() != head+got.value {
+			t.Errorf("%+v has a size of %d", got, got.size())
 		}
 		again, err := readFrame(bufio.NewReader(bytes.NewReader(got.append(nil))))
 		if err != nil || again != got {

@@ -1,46 +1,49 @@
-package tcp
+package mux
 
 import (
 	"fmt"
 	"maps"
 	"time"
+
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // write sends one frame as one record.
-func (c *conn) write(f frame, payload []byte) error {
+func (c *Conn) write(f frame, payload []byte) error {
 	b := f.append(make([]byte, 0, 12+len(payload)))
+	c.Meter.Add(traffic.Sent, traffic.Streams, 1, f.size())
 	return c.send(append(b, payload...))
 }
 
-func (c *conn) send(b []byte) error {
+func (c *Conn) send(b []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if err := c.tls.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := c.carrier.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return c.broke(err)
 	}
-	if _, err := c.tls.Write(b); err != nil {
+	if _, err := c.carrier.Write(b); err != nil {
 		return c.broke(err)
 	}
 	return nil
 }
 
 // broke ends the connection with an error of the network, and returns why it ended.
-func (c *conn) broke(err error) error {
+func (c *Conn) broke(err error) error {
 	if c.end(fmt.Errorf("the connection broke: %w", err)) {
-		_ = c.tls.NetConn().Close()
+		_ = c.carrier.Abort()
 	}
 	return c.Err()
 }
 
 // owe notes credit for the other side; the caller holds mu.
-func (c *conn) owe(stream uint32, n int) { c.debts[stream] += n }
+func (c *Conn) owe(stream uint32, n int) { c.debts[stream] += n }
 
 // taken notes that bytes of the connection were read, or thrown away; the caller holds mu.
-func (c *conn) taken(n int) {
-	if c.read += n; c.read >= connectionWindow/4 {
+func (c *Conn) taken(n int) {
+	if c.read += n; c.read >= c.ConnectionWindow/4 {
 		c.owe(0, c.read)
 		c.window += c.read
 		c.read = 0
@@ -48,8 +51,8 @@ func (c *conn) taken(n int) {
 }
 
 // owes tells whether the caller, who holds mu, is to call pay.
-func (c *conn) owes() bool {
-	if c.paying || c.err != nil || len(c.debts) == 0 && !c.pong {
+func (c *Conn) owes() bool {
+	if c.paying || c.err != nil || len(c.debts) == 0 && len(c.refused) == 0 && !c.pong {
 		return false
 	}
 	c.paying = true
@@ -57,13 +60,13 @@ func (c *conn) owes() bool {
 }
 
 // pay writes what is owed until nothing is.
-func (c *conn) pay() {
+func (c *Conn) pay() {
 	for {
 		c.mu.Lock()
-		debts, pong := maps.Clone(c.debts), c.pong
+		debts, refused, pong := maps.Clone(c.debts), c.refused, c.pong
 		clear(c.debts)
-		c.pong = false
-		if len(debts) == 0 && !pong || c.err != nil {
+		c.refused, c.pong = nil, false
+		if len(debts) == 0 && len(refused) == 0 && !pong || c.err != nil {
 			c.paying = false
 			c.mu.Unlock()
 			return
@@ -73,15 +76,19 @@ func (c *conn) pay() {
 		for stream, n := range debts {
 			b = frame{kind: frameCredit, stream: stream, value: n}.append(b)
 		}
+		for _, stream := range refused {
+			b = frame{kind: frameReset, stream: stream}.append(b)
+		}
 		if pong {
 			b = frame{kind: framePong}.append(b)
 		}
+		c.Meter.Add(traffic.Sent, traffic.Streams, 1, len(b))
 		_ = c.send(b) // it fails with the connection, which ends the loop
 	}
 }
 
-// KeepAlive has a child ask for a sign of life when it has heard nothing for so long.
-func (c *conn) KeepAlive(every time.Duration) {
+// KeepAlive has this side ask for a sign of life when it has heard nothing for so long.
+func (c *Conn) KeepAlive(every time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.every = every
@@ -91,7 +98,7 @@ func (c *conn) KeepAlive(every time.Duration) {
 }
 
 // keepAlive asks for a sign of life when there was none for a while, and comes back.
-func (c *conn) keepAlive() {
+func (c *Conn) keepAlive() {
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
@@ -107,7 +114,7 @@ func (c *conn) keepAlive() {
 }
 
 // Ping asks the other side for a sign of life.
-func (c *conn) Ping() error {
+func (c *Conn) Ping() error {
 	c.mu.Lock()
 	c.pinged = time.Now()
 	c.mu.Unlock()

@@ -1,4 +1,4 @@
-package tcp
+package mux
 
 import (
 	"bufio"
@@ -8,15 +8,18 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // receive reads frames until the connection ends. It never writes: two sides that both wait to write would wait for ever.
-func (c *conn) receive(r *bufio.Reader) {
-	defer c.tls.NetConn().Close()
+func (c *Conn) receive(r *bufio.Reader) {
+	defer close(c.received)
+	defer func() { _ = c.carrier.Abort() }()
 	for {
 		c.expect()
 		f, err := readFrame(r)
 		if err == nil {
+			c.Meter.Add(traffic.Received, traffic.Streams, 1, f.size())
 			err = c.take(f, r)
 		}
 		switch {
@@ -35,16 +38,16 @@ func (c *conn) receive(r *bufio.Reader) {
 }
 
 // expect gives the other side time for the next frame. A connection that was closed keeps the time that it got then.
-func (c *conn) expect() {
+func (c *Conn) expect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		_ = c.tls.SetReadDeadline(time.Now().Add(tunnel.Idle)) // fails with the connection, as the read will
+		_ = c.carrier.SetReadDeadline(time.Now().Add(c.Dead)) // fails with the connection, as the read will
 	}
 }
 
 // take does what one frame says.
-func (c *conn) take(f frame, r *bufio.Reader) error {
+func (c *Conn) take(f frame, r *bufio.Reader) error {
 	switch f.kind {
 	case frameClose:
 		text := make([]byte, f.value)
@@ -59,12 +62,18 @@ func (c *conn) take(f frame, r *bufio.Reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = time.Now()
+	err := c.takeLocked(f)
+	if err == nil && c.owes() {
+		go c.pay()
+	}
+	return err
+}
+
+// takeLocked does what a frame without bytes behind it says.
+func (c *Conn) takeLocked(f frame) error {
 	switch f.kind {
 	case framePing:
 		c.pong = true
-		if c.owes() {
-			go c.pay()
-		}
 	case framePong:
 		c.rtt = time.Since(c.pinged)
 	case frameCredit:
@@ -88,7 +97,7 @@ func (c *conn) take(f frame, r *bufio.Reader) error {
 
 // find returns the stream that a frame is for; nil is one that has ended. Streams may be used in another order than they were opened in, so
 // one opens those before it, too. The caller holds mu.
-func (c *conn) find(id uint32) (*stream, error) {
+func (c *Conn) find(id uint32) (*stream, error) {
 	if s := c.streams[id]; s != nil || c.err != nil {
 		return s, nil
 	}
@@ -98,35 +107,36 @@ func (c *conn) find(id uint32) (*stream, error) {
 		return nil, nil
 	}
 	for ; c.peers <= id; c.peers += 2 {
-		if _, limit := c.limits(); c.admitted >= limit {
+		if _, limit := c.limits(); c.admitted+len(c.refused) >= limit {
 			return nil, fmt.Errorf("%w: more than %d streams", tunnel.ErrProtocol, limit)
 		}
-		s := newStream(c, c.peers)
-		select {
-		case c.accept <- s:
-		default:
-			return nil, fmt.Errorf("%w: too many streams that wait to be accepted", tunnel.ErrProtocol)
+		if !c.Budget.Take(c.StreamWindow) {
+			c.refused = append(c.refused, c.peers)
+			continue
 		}
-		c.streams[s.id] = s
+		s := newStream(c, c.peers)
+		c.addLocked(s)
 		c.admitted++
+		c.waiting = append(c.waiting, s)
+		c.wakeLocked()
 	}
 	return c.streams[id], nil
 }
 
 // takeCredit lets writers go on; the caller holds mu.
-func (c *conn) takeCredit(f frame) error {
+func (c *Conn) takeCredit(f frame) error {
 	if f.stream != 0 {
 		s, err := c.find(f.stream)
 		if s == nil {
 			return err
 		}
-		if s.credit += f.value; s.credit > streamWindow {
+		if s.credit += f.value; s.credit > c.MaxStreamWindow {
 			return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, s.credit)
 		}
 		s.changed()
 		return nil
 	}
-	if c.credit += f.value; c.credit > connectionWindow {
+	if c.credit += f.value; c.credit > c.ConnectionWindow {
 		return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, c.credit)
 	}
 	for _, s := range c.streams {
@@ -136,7 +146,7 @@ func (c *conn) takeCredit(f frame) error {
 }
 
 // takeData hands bytes to their stream, in the pieces that the reader has. Those for a stream that has ended are thrown away.
-func (c *conn) takeData(f frame, r *bufio.Reader) error {
+func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 	c.mu.Lock()
 	c.heard = time.Now()
 	s, err := c.find(f.stream)
@@ -150,6 +160,7 @@ func (c *conn) takeData(f frame, r *bufio.Reader) error {
 	c.mu.Unlock()
 	for left := f.value; left > 0 && err == nil; {
 		if r.Buffered() == 0 {
+			c.expect()
 			_, err = r.Peek(1)
 		}
 		piece, _ := r.Peek(min(left, r.Buffered()))

@@ -1,0 +1,352 @@
+package mux
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/traffic"
+)
+
+// ErrTooManyStreams is returned by OpenStream when this side has as many streams open as it may, and by
+// a Budget that is used up.
+var ErrTooManyStreams = errors.New("too many streams are open; try again when some have ended")
+
+// Times of a connection: one that takes nothing for writeTime is dead, and one that is closed waits for
+// lingerTime until the other side has read why.
+const (
+	writeTime  = 60 * time.Second
+	lingerTime = time.Second
+)
+
+// Options of one side of a connection.
+type Options struct {
+	Profile
+	// Child is true for the side that has dialled.
+	Child bool
+	// Peer is the proven identity of the other side, Transport what Conn.Transport returns.
+	Peer      tunnel.Identity
+	Transport string
+	// RTT is the round trip as it was measured while dialling, 0 where it is not known.
+	RTT time.Duration
+	// Budget bounds the windows of all connections that share it; nil does not.
+	Budget *Budget
+	// Meter counts each frame as traffic.Streams; nil counts nothing.
+	Meter *traffic.Meter
+}
+
+// Conn is one side of a connection. It implements tunnel.Conn.
+type Conn struct {
+	Options
+	carrier  Carrier
+	arrived  chan struct{} // a stream waits to be accepted; one slot
+	done     chan struct{}
+	received chan struct{} // closed when nothing reads the carrier any more
+
+	writing sync.Mutex // held while a frame is written; never taken with mu held
+
+	mu       sync.Mutex
+	err      error
+	streams  map[uint32]*stream
+	waiting  []*stream // the peer's streams that were not accepted yet
+	next     uint32    // the next own stream
+	peers    uint32    // the peer's next stream
+	opened   int       // own streams that the other side may still count
+	admitted int       // the peer's streams
+	room     chan struct{}
+	credit   int            // what may be sent on all streams
+	window   int            // what the peer may still send on all streams
+	read     int            // what was read on all streams and not yet credited
+	debts    map[uint32]int // credit that is to be told; 0 is the connection
+	refused  []uint32       // streams of the peer that are to be reset
+	pong     bool           // a ping is to be answered
+	paying   bool           // somebody writes debts, refused and pong
+	heard    time.Time
+	pinged   time.Time
+	rtt      time.Duration
+	every    time.Duration // see KeepAlive
+	alive    *time.Timer   // nil where this side does not ask
+	unused   *time.Timer   // closes a connection without streams; nil where it stands for ever
+}
+
+var _ tunnel.Conn = (*Conn)(nil)
+
+// New takes over a carrier.
+func New(carrier Carrier, o Options) *Conn {
+	c := &Conn{Options: o, carrier: carrier, arrived: make(chan struct{}, 1), done: make(chan struct{}), received: make(chan struct{}),
+		streams: map[uint32]*stream{}, room: make(chan struct{}), credit: o.ConnectionWindow, window: o.ConnectionWindow,
+		debts: map[uint32]int{}, heard: time.Now(), rtt: o.RTT, every: o.Profile.KeepAlive, next: 2, peers: 1}
+	if o.Child {
+		c.next, c.peers = 1, 2
+	}
+	c.mu.Lock()
+	if o.Child || o.BothAsk {
+		c.alive = time.AfterFunc(c.every, c.keepAlive)
+	}
+	if o.Unused > 0 {
+		c.unused = time.AfterFunc(c.unusedTime(), c.closeUnused)
+	}
+	c.mu.Unlock()
+	go c.receive(bufio.NewReaderSize(carrier, o.ReadBuffer))
+	return c
+}
+
+// Received is closed when the connection has ended and nothing of it runs any more.
+func (c *Conn) Received() <-chan struct{} { return c.received }
+
+// Streams is how many streams are open.
+func (c *Conn) Streams() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.streams)
+}
+
+// unusedTime is how long this side lets a connection stand without a stream. The parent is the first,
+// so that a child does not close what its parent is about to use.
+func (c *Conn) unusedTime() time.Duration {
+	if c.Child {
+		return c.Unused * 3 / 2
+	}
+	return c.Unused
+}
+
+// closeUnused closes a connection that had no stream for long.
+func (c *Conn) closeUnused() {
+	c.mu.Lock()
+	ended := len(c.streams) == 0 && c.endLocked(tunnel.ErrUnused)
+	c.mu.Unlock()
+	if ended {
+		c.farewell(tunnel.CodeOf(tunnel.ErrUnused), "")
+	}
+}
+
+// addLocked notes a new stream.
+func (c *Conn) addLocked(s *stream) {
+	c.streams[s.id] = s
+	if c.unused != nil {
+		c.unused.Stop()
+	}
+}
+
+// limits are how many streams this side and the other one may have open.
+func (c *Conn) limits() (own, peers int) {
+	if c.Child {
+		return c.ChildStreams, c.ParentStreams
+	}
+	return c.ParentStreams, c.ChildStreams
+}
+
+// OpenStream implements tunnel.Conn.
+func (c *Conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
+	limit, _ := c.limits()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if c.err != nil {
+			return nil, fmt.Errorf("open a stream: %w", c.err)
+		}
+		if c.opened < limit {
+			break
+		}
+		if c.FailsFull {
+			return nil, fmt.Errorf("open a stream: %w (%d on this connection)", ErrTooManyStreams, limit)
+		}
+		room := c.room
+		c.mu.Unlock()
+		select {
+		case <-room:
+		case <-c.done:
+		case <-ctx.Done():
+			c.mu.Lock()
+			return nil, fmt.Errorf("open a stream: %w", ctx.Err())
+		}
+		c.mu.Lock()
+	}
+	if !c.Budget.Take(c.StreamWindow) {
+		return nil, fmt.Errorf("open a stream: %w (the memory for them is used up)", ErrTooManyStreams)
+	}
+	s := newStream(c, c.next)
+	c.addLocked(s)
+	c.next += 2
+	c.opened++
+	return s, nil
+}
+
+// AcceptStream implements tunnel.Conn.
+func (c *Conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
+	for {
+		s, err := c.acceptOne()
+		if s != nil {
+			return s, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("accept a stream: %w", err)
+		}
+		select {
+		case <-c.arrived:
+		case <-c.done:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("accept a stream: %w", ctx.Err())
+		}
+	}
+}
+
+// acceptOne returns a stream that waits, nil when there is none.
+func (c *Conn) acceptOne() (*stream, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.err
+	}
+	if len(c.waiting) == 0 {
+		return nil, nil
+	}
+	s := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	if len(c.waiting) > 0 {
+		c.wakeLocked()
+	}
+	return s, nil
+}
+
+// wakeLocked wakes one who accepts.
+func (c *Conn) wakeLocked() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Peer implements tunnel.Conn.
+func (c *Conn) Peer() tunnel.Identity { return c.Options.Peer }
+
+// Transport implements tunnel.Conn.
+func (c *Conn) Transport() string { return c.Options.Transport }
+
+// RemoteAddr implements tunnel.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return c.carrier.RemoteAddr() }
+
+// Stats implements tunnel.Conn.
+func (c *Conn) Stats() tunnel.Stats {
+	sent, received := c.carrier.Crossed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return tunnel.Stats{SentBytes: sent, ReceivedBytes: received, RTT: c.rtt}
+}
+
+// Crossed implements traffic.Link.
+func (c *Conn) Crossed() (sent, received uint64) { return c.carrier.Crossed() }
+
+// Done implements tunnel.Conn.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err implements tunnel.Conn.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close implements tunnel.Conn. The other side is told in a moment or not at all: the connection ends either way.
+func (c *Conn) Close(reason error) error {
+	text := ""
+	if reason != nil && !errors.Is(reason, context.Canceled) {
+		text = reason.Error()
+	}
+	text = text[:min(len(text), maxReason)]
+	code := tunnel.CodeOf(reason)
+	if c.end(tunnel.ReasonOf(code, text)) {
+		c.farewell(code, text)
+	}
+	return nil
+}
+
+// farewell tells the other side why the connection has ended.
+func (c *Conn) farewell(code uint64, text string) {
+	_ = c.carrier.SetWriteDeadline(time.Now().Add(lingerTime)) // also for somebody who is writing now
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	b := frame{kind: frameClose, stream: uint32(code), value: len(text)}.append(nil)
+	_, err := c.carrier.Write(append(b, text...))
+	if err == nil {
+		err = c.carrier.CloseWrite()
+	}
+	if err != nil { // the other side is gone
+		_ = c.carrier.Abort()
+		return
+	}
+	// What the other side has sent meanwhile must be read, or the kernel resets the connection before the reason has arrived.
+	_ = c.carrier.SetReadDeadline(time.Now().Add(lingerTime)) // fails when that is so already
+}
+
+// end breaks everything, once. It tells whether it did.
+func (c *Conn) end(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endLocked(err)
+}
+
+func (c *Conn) endLocked(err error) bool {
+	if c.err != nil {
+		return false
+	}
+	c.err = err
+	for _, t := range []*time.Timer{c.alive, c.unused} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	for _, s := range c.streams {
+		s.breakOff(err)
+	}
+	close(c.done)
+	return true
+}
+
+// forget drops a stream; the caller holds mu. The other side counts an own stream until it is told, see told.
+func (c *Conn) forget(s *stream) {
+	if c.streams[s.id] != s {
+		return
+	}
+	delete(c.streams, s.id)
+	delete(c.debts, s.id)
+	if !c.own(s) {
+		c.admitted--
+		c.waiting = slices.DeleteFunc(c.waiting, func(w *stream) bool { return w == s })
+	}
+	s.releaseLocked()
+	if len(c.streams) == 0 && c.unused != nil && c.err == nil {
+		c.unused.Reset(c.unusedTime())
+	}
+}
+
+// told is called when the other side knows that an own stream has ended, so that there is room for another.
+func (c *Conn) told(s *stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.freed(s)
+}
+
+func (c *Conn) freed(s *stream) {
+	if c.own(s) {
+		c.opened--
+		close(c.room)
+		c.room = make(chan struct{})
+	}
+}
+
+// settle forgets a stream both of whose halves have ended; the caller holds mu.
+func (c *Conn) settle(s *stream) {
+	if c.streams[s.id] == s && s.inEnd && s.outEnd && (s.outDone || !c.own(s)) {
+		c.forget(s)
+		c.freed(s)
+	}
+}
+
+func (c *Conn) own(s *stream) bool { return s.id%2 == c.next%2 }

@@ -1,0 +1,50 @@
+package mux
+
+import (
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// Profile bounds what a peer can make this side hold, and says when a connection is dead. Both ends
+// of a connection have the same.
+type Profile struct {
+	// StreamWindow is what a stream may hold unread at first, MaxStreamWindow what its window may grow
+	// to, ConnectionWindow what all streams may hold. All are bytes.
+	StreamWindow, MaxStreamWindow, ConnectionWindow int
+	// ChildStreams and ParentStreams are how many streams each side may have open.
+	ChildStreams, ParentStreams int
+	// FailsFull has OpenStream fail with ErrTooManyStreams instead of waiting for room.
+	FailsFull bool
+	// ReadBuffer is what an idle connection holds to read frames.
+	ReadBuffer int
+	// KeepAlive is how long a side hears nothing until it asks for a sign of life. Only a child asks,
+	// unless BothAsk is set. Dead is how long nothing may come until the connection counts as dead.
+	KeepAlive, Dead time.Duration
+	BothAsk         bool
+	// Unused is how long a connection stands without a stream until its parent closes it; 0 is for
+	// ever. A child waits for half as long again.
+	Unused time.Duration
+}
+
+// Sync is the profile of a session's connection, as package quic has it.
+var Sync = Profile{
+	StreamWindow: 128 << 10, MaxStreamWindow: 128 << 10, ConnectionWindow: 512 << 10,
+	ChildStreams: 16, ParentStreams: 1024, ReadBuffer: 2 << 10,
+	KeepAlive: tunnel.IdleKeepAlive, Dead: tunnel.Idle,
+}
+
+// Limits of a data connection. A window of 4 MiB carries 40 MB/s over a round trip of 100 ms.
+const (
+	dataChildStreams  = 128
+	dataParentStreams = 256
+	dataStreamWindow  = 4 << 20
+)
+
+// Data is the profile of a data connection.
+var Data = Profile{
+	StreamWindow: 128 << 10, MaxStreamWindow: dataStreamWindow,
+	ConnectionWindow: (dataChildStreams + dataParentStreams) * dataStreamWindow,
+	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true, ReadBuffer: 32 << 10,
+	KeepAlive: 3 * time.Second, Dead: 10 * time.Second, BothAsk: true, Unused: time.Minute,
+}
