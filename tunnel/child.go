@@ -38,6 +38,9 @@ type ChildConfig struct {
 	OnAccept func(Accept) (again bool, err error)
 	// OnNarrow takes what the parent takes away of what the site allows, nil for nothing: with its welcome, and when it changes. It may be nil.
 	OnNarrow func(*Narrow)
+	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed where
+	// it cannot. Nil refuses.
+	OnConnect func(n Number, failed func(why error))
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
 	// Probe asks the parent for a sign of life each time that something comes; nil never does.
@@ -222,6 +225,10 @@ func (c *child) read(ctx context.Context) error {
 				return err
 			}
 			c.narrow(n)
+		case typeConnect:
+			if err := c.connect(payload); err != nil {
+				return err
+			}
 		case typeAccept:
 			if err := c.accept(payload); err != nil {
 				return err

@@ -48,6 +48,8 @@ type ParentConfig struct {
 	OnHolds func(Holding)
 	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
 	OnHeld func(delta.Held)
+	// OnNotConnected is called when the child does not bring a data connection up. It may be nil.
+	OnNotConnected func(NotConnected)
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
 	// Orders are sent to the child as they come. It may be nil.
@@ -301,6 +303,8 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		if p.OnHolds != nil {
 			p.OnHolds(h)
 		}
+	case typeNotConnected:
+		return p.notConnected(payload)
 	case typeRequest:
 		csr, err := decode[[]byte](payload)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
 	"skerry.dev/skerry/tunnel/quic"
@@ -55,6 +56,11 @@ type Config struct {
 	OnNarrow func(*tunnel.Narrow)
 	// Conditions are what the site says of itself.
 	Conditions *tunnel.Conditions
+	// Streams serves the streams that the parent opens into this site, over a data connection that is there
+	// only while the parent needs it. Nil refuses that connection.
+	Streams tunnel.StreamHandler
+	// Data counts data connections; it may be nil.
+	Data *data.Metrics
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
@@ -90,6 +96,10 @@ func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watching.Go(func() { u.watchClock(ctx) })
+	if u.reach = u.newReach(ctx); u.reach != nil {
+		defer u.reach.running.Wait()
+		defer cancel()
+	}
 	return u.sessions(ctx)
 }
 
@@ -99,6 +109,7 @@ type uplink struct {
 	credentials *enroll.Credentials
 	dialer      *dialer
 	memory      *memory
+	reach       *reach // nil where the site serves no streams
 	instance    string
 	joinAgain   bool       // there is a token that these credentials did not come from
 	explained   complaints // reasons of failed dials since the last session

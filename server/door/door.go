@@ -21,8 +21,10 @@ import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/mux"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tcp"
 	"skerry.dev/skerry/tunnel/traffic"
@@ -73,6 +75,9 @@ type Config struct {
 	Above func() []store.Incarnation
 	// Arrives is called for each connection that a session is to begin on. It may be nil.
 	Arrives func()
+	// Streams returns who serves the streams that a target opens over its data connection. A nil Streams,
+	// and a nil handler, cancel them.
+	Streams func(who tunnel.Identity) tunnel.StreamHandler
 	// Metrics is where the door registers what it counts; nil counts for nobody.
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
@@ -101,6 +106,8 @@ type Door struct {
 	usage    *usage
 	shared   *delta.Shared
 	roll     *roll
+	links    *data.Links
+	budget   *mux.Budget // of the windows of links
 	gate     *bucket
 	outages  *outages
 	progress *progresses
@@ -126,8 +133,11 @@ func New(cfg Config) *Door {
 		gate: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unknown: strangers, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, doubted: map[string]int64{}, rotation: make(chan struct{}, 1),
 		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
 		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
+	connections := data.NewMetrics()
+	d.budget = mux.NewBudget(dataBudget)
+	d.links = d.newLinks(connections)
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(meter, strangers.count(), healthMetrics{d})
+		cfg.Metrics.MustRegister(connections, meter, strangers.count(), healthMetrics{d})
 	}
 	return d
 }
@@ -143,20 +153,26 @@ func (d *Door) Handler() http.Handler {
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
 func (d *Door) Run(ctx context.Context) error {
-	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Metrics: d.cfg.Metrics, Log: d.cfg.Log})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dataOverQUIC, dataOverTCP := d.takes(ctx)
+	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
+		Metrics: d.cfg.Metrics, Log: d.cfg.Log})
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}
 	defer listener.Close()
-	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Log: d.cfg.Log})
+	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Log: d.cfg.Log})
 	defer streams.Close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	before := d.roll.before()
 	var running sync.WaitGroup
 	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })
 	}
+	running.Go(func() {
+		<-ctx.Done()
+		d.links.Close()
+	})
 	running.Go(func() { d.keepStatus(ctx) })
 	running.Go(func() { d.count(ctx) })
 	running.Go(func() { d.rotate(ctx) })
@@ -201,10 +217,8 @@ func (d *Door) accept(ctx context.Context, next func(context.Context) (tunnel.Co
 // that was cut off for long comes back by itself.
 func (d *Door) TLSConfig() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
+		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN, tunnel.DataALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
 		SessionTicketsDisabled: true, // agents resume no session
-		VerifyConnection: func(s tls.ConnectionState) error {
-			return enroll.VerifyAgent(s.PeerCertificates[0], d.cfg.Authorities.AgentCAs())
-		},
+		VerifyConnection:       d.verify,
 	}
 }

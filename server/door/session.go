@@ -204,8 +204,9 @@ func (d *Door) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			d.offer(s)
 			d.targets.touch(s.target)
 		},
-		Recheck: s.again,
-		Orders:  s.orders,
+		OnNotConnected: func(n tunnel.NotConnected) { d.links.NotConnected(conn.Peer(), n) },
+		Recheck:        s.again,
+		Orders:         s.orders,
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
 			if err := d.member(id); err != nil {
 				return nil, nil, err
@@ -288,6 +289,7 @@ func (d *Door) admit(ctx context.Context, s *session, id tunnel.Identity, hello 
 		return tunnel.Admission{}, err
 	}
 	d.offer(s)
+	d.links.Again(asking{s})
 	d.Recount(id.Target)
 	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)

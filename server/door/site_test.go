@@ -59,6 +59,7 @@ type center struct {
 	authorities *fakeAuthorities
 	above       []store.Incarnation
 	confirmed   chan confirmation // nil for nobody
+	dialled     func(tunnel.Conn) // is told of a site's connections; nil is nobody
 }
 
 func newCenter(t testing.TB) *center {
@@ -265,10 +266,14 @@ func (c *center) connect(s *site, adjust ...func(*tunnel.ChildConfig)) *link {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
+	dialled := c.dialled
 	var running sync.WaitGroup
 	running.Go(func() {
 		conn, err := c.dial(ctx, s)
 		if err == nil {
+			if dialled != nil {
+				dialled(conn)
+			}
 			err = tunnel.ServeChild(ctx, conn, cfg)
 		}
 		l.ended <- err

@@ -126,6 +126,9 @@ func (d *Door) look() {
 		s.stir()
 	}
 	now := time.Now()
+	for _, l := range d.links.All() {
+		d.accountData(l, now)
+	}
 	d.listen(now)
 	d.assess(now)
 	d.beat(now)

@@ -199,6 +199,7 @@ func (d *Door) wrote(name string, written map[string]any) {
 	}
 	d.below.see(name, &obj.Status)
 	d.lookAtRotation()
+	d.endData(name, tunnel.ErrRefused)
 	if s := d.session(name); s != nil {
 		if err := d.member(s.conn.Peer()); err != nil {
 			s.cancel(err)
@@ -226,6 +227,7 @@ func (d *Door) removed(name string) {
 	if s != nil {
 		s.cancel(tunnel.ErrRemoved)
 	}
+	d.endData(name, tunnel.ErrRemoved)
 	if d.cfg.Forget != nil {
 		d.cfg.Forget(name)
 	}

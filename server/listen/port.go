@@ -103,7 +103,7 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 	p.halfOpen.done(h)
 	meter.Conn = raw
 	to := p.api
-	if secure.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
+	if protocol := secure.ConnectionState().NegotiatedProtocol; protocol == tunnel.ALPN || protocol == tunnel.DataALPN {
 		to = p.agents
 	}
 	if !to.hand(ctx, secure) {
@@ -113,7 +113,7 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 
 // configFor tells agents and users apart by what they say they speak. Who speaks both is an agent.
 func (p *Port) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-	if slices.Contains(hello.SupportedProtos, tunnel.ALPN) {
+	if slices.Contains(hello.SupportedProtos, tunnel.ALPN) || slices.Contains(hello.SupportedProtos, tunnel.DataALPN) {
 		return chosen(p.cfg.Agents(), hello)
 	}
 	return chosen(p.cfg.API(), hello)

@@ -303,7 +303,7 @@ func (c *Conn) endLocked(err error) bool {
 		}
 	}
 	for _, s := range c.streams {
-		s.breakOff(err)
+		s.givenUpLocked(err)
 	}
 	close(c.done)
 	return true

@@ -84,7 +84,7 @@ func (c *Conn) takeLocked(f frame) error {
 			return err
 		}
 		if f.kind == frameReset {
-			s.breakOff(errReset)
+			s.givenUpLocked(errReset)
 			c.freed(s)
 			break
 		}

@@ -25,6 +25,7 @@ type stream struct {
 	inEnd    bool      // the other side has ended its half
 	outEnd   bool      // this side has
 	outDone  bool      // and has told the other side
+	stopped  error     // what Write returns: the other side has ended its half, and then given up this one
 	broken   error     // what Read and Write return at once
 	deadline time.Time
 	change   chan struct{} // closed and replaced when something of the above changes
@@ -115,6 +116,8 @@ func (s *stream) reserve(want int) (int, error) {
 		switch room := min(want, maxData, s.credit, s.c.credit); {
 		case s.broken != nil:
 			return 0, s.broken
+		case s.stopped != nil:
+			return 0, s.stopped
 		case s.outEnd:
 			return 0, io.ErrClosedPipe
 		case !s.deadline.IsZero() && !time.Now().Before(s.deadline):
@@ -133,7 +136,7 @@ func (s *stream) reserve(want int) (int, error) {
 // Close implements tunnel.Stream: it ends the writing half.
 func (s *stream) Close() error {
 	s.c.mu.Lock()
-	if s.broken != nil || s.outEnd {
+	if s.broken != nil || s.stopped != nil || s.outEnd {
 		s.c.mu.Unlock()
 		return nil
 	}
@@ -176,6 +179,20 @@ func (s *stream) breakOff(err error) {
 	s.c.forget(s)
 	s.releaseLocked()
 	s.changed()
+}
+
+// givenUpLocked is called when the other side, or the connection, has ended both halves. What has come whole
+// can still be read.
+func (s *stream) givenUpLocked(err error) {
+	if !s.inEnd {
+		s.breakOff(err)
+		return
+	}
+	if s.stopped == nil {
+		s.stopped = err
+		s.c.forget(s)
+		s.changed()
+	}
 }
 
 // SetDeadline implements tunnel.Stream.

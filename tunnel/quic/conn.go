@@ -25,6 +25,7 @@ type conn struct {
 	peer   tunnel.Identity
 	secret secret
 	asks   chan struct{} // of a child's
+	socket *ownSocket    // of a child's
 	every  atomic.Int64  // how many nanoseconds nothing comes before a child asks for a sign of life; 0 is tunnel.IdleKeepAlive
 	silent atomic.Bool   // it was ended because nothing came
 

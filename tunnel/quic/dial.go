@@ -47,7 +47,7 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 	return c, nil
 }
 
-// dialOver dials over a socket, which ends with the connection.
+// dialOver dials over a socket, which ends with the last connection over it.
 func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg DialConfig) (*conn, error) {
 	b := newBeat(cfg.OnWake, func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) }) // lost like any other when it fails
 	ctx, answered, stop := withPatience(ctx, cfg.Patience)
@@ -67,14 +67,46 @@ func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg D
 		return nil, errors.Join(err, c.Close(nil), transport.Close())
 	}
 	c.asks = make(chan struct{}, 1)
+	c.socket = &ownSocket{transport: transport, packet: packet, remote: remote, users: 1}
 	var beating sync.WaitGroup
 	beating.Go(func() { b.run(c) })
 	context.AfterFunc(q.Context(), func() {
-		_ = transport.Close()
-		_ = packet.Close()
+		c.socket.leave()
 		beating.Wait()
 	})
 	return c, nil
+}
+
+// ownSocket is a child's socket. It ends with the last connection over it.
+type ownSocket struct {
+	transport *quicgo.Transport
+	packet    net.PacketConn
+	remote    net.Addr
+
+	mu    sync.Mutex
+	users int
+}
+
+// join keeps the socket for one connection more. It reports false when the socket has ended.
+func (s *ownSocket) join() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		return false
+	}
+	s.users++
+	return true
+}
+
+func (s *ownSocket) leave() {
+	s.mu.Lock()
+	s.users--
+	last := s.users == 0
+	s.mu.Unlock()
+	if last {
+		_ = s.transport.Close()
+		_ = s.packet.Close()
+	}
 }
 
 // errNobody ends a dial.

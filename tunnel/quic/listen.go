@@ -26,6 +26,8 @@ type ListenConfig struct {
 	ResetKey *[32]byte
 	// Limits of handshakes; the zero value means DefaultLimits.
 	Limits Limits
+	// Data says which data connections are let in; the zero value lets none in.
+	Data DataConfig
 	// Metrics is where the listener registers what it counts; nil counts for nobody.
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
@@ -37,6 +39,7 @@ type Listener struct {
 	quic      *quicgo.Listener
 	shaking   *handshakes
 	hearing   *hearing
+	data      *dataConns
 	stop      context.CancelFunc
 	all       sync.WaitGroup
 	log       *slog.Logger
@@ -59,12 +62,13 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	}
 	config := cfg.TLS.Clone()
 	config.SessionTicketsDisabled = true // a child resumes no session: each proves itself anew
-	q, err := transport.Listen(config, parentConfig())
+	data := newDataConns(cfg.Data)
+	q, err := transport.Listen(config, data.parentConfig())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Listener{transport: transport, quic: q, shaking: shaking, hearing: hearing, stop: stop, log: cfg.Log}
+	l := &Listener{transport: transport, quic: q, shaking: shaking, hearing: hearing, data: data, stop: stop, log: cfg.Log}
 	l.all.Go(func() { hearing.run(ctx) })
 	if cfg.Metrics != nil {
 		if err := l.register(cfg.Metrics); err != nil {
@@ -86,6 +90,10 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		if err != nil {
 			l.log.Warn("a connection with a certificate that is no agent's was refused", "from", q.RemoteAddr(), "err", err)
 			_ = q.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)), "not an agent's certificate")
+			continue
+		}
+		if q.ConnectionState().TLS.NegotiatedProtocol == tunnel.DataALPN {
+			l.data.take(q, peer)
 			continue
 		}
 		c, err := newConn(q, peer)

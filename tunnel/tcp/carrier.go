@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"context"
 	"crypto/tls"
 	"time"
 
@@ -26,3 +27,21 @@ func (c carrier) Crossed() (sent, received uint64) {
 func newConn(c carrier, peer tunnel.Identity, child bool, rtt time.Duration) tunnel.Conn {
 	return mux.New(c, mux.Options{Profile: mux.Sync, Child: child, Peer: peer, Transport: "tcp", RTT: rtt})
 }
+
+// Data is a data connection on which nothing was said yet. It implements data.Bare.
+type Data struct {
+	carrier
+	peer tunnel.Identity
+}
+
+// Peer is the verified identity of the other side; it is empty for a parent.
+func (d *Data) Peer() tunnel.Identity { return d.peer }
+
+// Transport is "tcp".
+func (d *Data) Transport() string { return "tcp" }
+
+// Carry returns the connection itself.
+func (d *Data) Carry(context.Context) (mux.Carrier, error) { return d.carrier, nil }
+
+// Close ends the connection. The other side is told nothing.
+func (d *Data) Close(error) error { return d.Abort() }

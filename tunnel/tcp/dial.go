@@ -20,6 +20,24 @@ type DialConfig struct {
 
 // Dial opens a connection to a parent's port at HOST:PORT.
 func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, error) {
+	c, rtt, err := dial(ctx, address, tunnel.ALPN, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("dial parent: %w", err)
+	}
+	return newConn(c, tunnel.Identity{}, true, rtt), nil
+}
+
+// DialData opens a data connection to a parent's port at HOST:PORT.
+func DialData(ctx context.Context, address string, cfg DialConfig) (*Data, error) {
+	c, _, err := dial(ctx, address, tunnel.DataALPN, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("dial parent: %w", err)
+	}
+	return &Data{c, tunnel.Identity{}}, nil
+}
+
+// dial connects, and shakes hands for a protocol.
+func dial(ctx context.Context, address, protocol string, cfg DialConfig) (c carrier, rtt time.Duration, err error) {
 	dial := cfg.Dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -27,22 +45,22 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 	began := time.Now()
 	raw, err := dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("dial parent: %w", err)
+		return c, 0, err
 	}
-	rtt := time.Since(began)
+	rtt = time.Since(began)
 	config := cfg.TLS.Clone()
-	config.MinVersion, config.NextProtos = tls.VersionTLS13, []string{tunnel.ALPN}
+	config.MinVersion, config.NextProtos = tls.VersionTLS13, []string{protocol}
 	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
 		config.ServerName = host
 	}
 	meter := NewMeter(raw)
 	secure := tls.Client(meter, config)
-	if err = secure.HandshakeContext(ctx); err == nil && secure.ConnectionState().NegotiatedProtocol != tunnel.ALPN {
-		err = fmt.Errorf("the server at %s does not let agents in over TCP (no %s); is it a center of this version?", address, tunnel.ALPN)
+	if err = secure.HandshakeContext(ctx); err == nil && secure.ConnectionState().NegotiatedProtocol != protocol {
+		err = fmt.Errorf("the server at %s does not let agents in over TCP (no %s); is it a center of this version?", address, protocol)
 	}
 	if err != nil {
 		raw.Close()
-		return nil, fmt.Errorf("dial parent: %w", err)
+		return c, 0, err
 	}
-	return newConn(carrier{secure, meter}, tunnel.Identity{}, true, rtt), nil
+	return carrier{secure, meter}, rtt, nil
 }

@@ -20,7 +20,9 @@ type ListenConfig struct {
 	// Listener hands in connections of type *tls.Conn over a *Meter, whose handshake is done. Their TLS configuration must require and
 	// verify the children's certificates.
 	Listener net.Listener
-	Log      *slog.Logger
+	// Data gets each data connection, and must not wait. Nil refuses all.
+	Data func(*Data)
+	Log  *slog.Logger
 }
 
 // Listener accepts children.
@@ -38,35 +40,44 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := server(raw)
+		secure, peer, err := proven(raw)
 		if err != nil {
 			l.cfg.Log.Warn("a connection that is no agent's was refused", "from", raw.RemoteAddr(), "err", err)
 			raw.Close()
 			continue
 		}
-		return c, nil
+		if protocol := secure.ConnectionState().NegotiatedProtocol; protocol == tunnel.ALPN {
+			return newConn(secure, peer, false, 0), nil
+		}
+		if l.cfg.Data == nil {
+			_ = secure.Abort()
+			continue
+		}
+		l.cfg.Data(&Data{secure, peer})
 	}
 }
 
 // Close stops accepting. Connections that are open stay.
 func (l *Listener) Close() error { return l.cfg.Listener.Close() }
 
-func server(raw net.Conn) (tunnel.Conn, error) {
+// proven returns a connection that an agent has made, and who that is.
+func proven(raw net.Conn) (carrier, tunnel.Identity, error) {
 	secure, ok := raw.(*tls.Conn)
 	if !ok {
-		return nil, fmt.Errorf("%w: not TLS", errNoAgent)
+		return carrier{}, tunnel.Identity{}, fmt.Errorf("%w: not TLS", errNoAgent)
 	}
 	state := secure.ConnectionState()
-	if !state.HandshakeComplete || state.Version != tls.VersionTLS13 || state.NegotiatedProtocol != tunnel.ALPN || len(state.PeerCertificates) == 0 {
-		return nil, errNoAgent
+	spoken := state.NegotiatedProtocol == tunnel.ALPN || state.NegotiatedProtocol == tunnel.DataALPN
+	if !state.HandshakeComplete || state.Version != tls.VersionTLS13 || !spoken || len(state.PeerCertificates) == 0 {
+		return carrier{}, tunnel.Identity{}, errNoAgent
 	}
 	peer, err := enroll.IdentityOf(state.PeerCertificates[0])
 	if err != nil {
-		return nil, err
+		return carrier{}, tunnel.Identity{}, err
 	}
 	meter, ok := secure.NetConn().(*Meter)
 	if !ok {
-		return nil, fmt.Errorf("%w: not metered", errNoAgent)
+		return carrier{}, tunnel.Identity{}, fmt.Errorf("%w: not metered", errNoAgent)
 	}
-	return newConn(carrier{secure, meter}, peer, false, 0), nil
+	return carrier{secure, meter}, peer, nil
 }

@@ -24,7 +24,8 @@ type Meter struct {
 	waited  prometheus.Histogram
 
 	mu        sync.Mutex
-	links     map[Link]struct{}
+	links     map[Link]struct{}  // sessions
+	others    map[Link]struct{}  // connections that are no sessions
 	ended     [directions]uint64 // bytes of links that have ended
 	transport [directions]uint64 // as told last
 	ends      map[string]uint64  // sessions that have ended, by reason
@@ -34,7 +35,7 @@ type count struct{ bytes, frames atomic.Uint64 }
 
 // New returns a Meter.
 func New() *Meter {
-	return &Meter{links: map[Link]struct{}{}, ends: map[string]uint64{}, waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+	return &Meter{links: map[Link]struct{}{}, others: map[Link]struct{}{}, ends: map[string]uint64{}, waited: prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "skerry_link_acknowledge_seconds", Help: "From sending a batch until its receiver has stored it durably.",
 		Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)})}
 }
@@ -94,6 +95,42 @@ func (m *Meter) Open(l Link) {
 	m.links[l] = struct{}{}
 }
 
+// OpenOther counts the bytes of a connection that is no session, from now on.
+func (m *Meter) OpenOther(l Link) {
+	switch {
+	case m == nil:
+	case m.whole != nil:
+		m.whole.OpenOther(l)
+	default:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.others[l] = struct{}{}
+	}
+}
+
+// EndedOther notes that a connection of OpenOther has ended.
+func (m *Meter) EndedOther(l Link) {
+	switch {
+	case m == nil:
+	case m.whole != nil:
+		m.whole.EndedOther(l)
+	default:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if _, ok := m.others[l]; ok {
+			delete(m.others, l)
+			m.overLocked(l)
+		}
+	}
+}
+
+// overLocked keeps the bytes of a connection that has ended.
+func (m *Meter) overLocked(l Link) {
+	sent, received := l.Crossed()
+	m.ended[Sent] += sent
+	m.ended[Received] += received
+}
+
 // DialFailed counts a dial that made no connection.
 func (m *Meter) DialFailed() {
 	if m != nil {
@@ -116,9 +153,7 @@ func (m *Meter) Ended(l Link, reason string) {
 		return
 	}
 	delete(m.links, l)
-	sent, received := l.Crossed()
-	m.ended[Sent] += sent
-	m.ended[Received] += received
+	m.overLocked(l)
 	m.ends[reason]++
 }
 
@@ -154,10 +189,12 @@ func (m *Meter) Total(d Direction) uint64 {
 
 func (m *Meter) total(d Direction) uint64 {
 	total := m.ended[d]
-	for l := range m.links {
-		crossed := [directions]uint64{}
-		crossed[Sent], crossed[Received] = l.Crossed()
-		total += crossed[d]
+	for _, links := range []map[Link]struct{}{m.links, m.others} {
+		for l := range links {
+			crossed := [directions]uint64{}
+			crossed[Sent], crossed[Received] = l.Crossed()
+			total += crossed[d]
+		}
 	}
 	return total
 }

@@ -129,6 +129,8 @@ type BytesByPurpose struct {
 	Status     int64 `json:"status"`
 	Associated int64 `json:"associated"`
 	Events     int64 `json:"events"`
+	// Streams are logs, terminals and forwarded ports.
+	Streams int64 `json:"streams"`
 	// Transport is what the transport adds: handshakes, packet heads, its acknowledgements, what was sent again.
 	Transport int64 `json:"transport"`
 }

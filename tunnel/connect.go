@@ -1,0 +1,86 @@
+package tunnel
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"skerry.dev/skerry/tunnel/wire"
+)
+
+const (
+	typeConnect      wire.Type = 46 // of the parent: bring a data connection up
+	typeNotConnected wire.Type = 47 // of the child: it cannot
+)
+
+// Number is said once: a parent gives it to a child with the request for a data connection, and the
+// child says it first on the new connection. It is a secret until then, and means nothing afterwards.
+type Number [16]byte
+
+// NewNumber returns a random number.
+func NewNumber() (n Number) {
+	_, _ = rand.Read(n[:]) // it never fails
+	return n
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (n Number) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, n[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *Number) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(n)) {
+		return errors.New("a number has 32 digits")
+	}
+	_, err := hex.Decode(n[:], text)
+	return err
+}
+
+// Connect asks a child for a data connection, see package data.
+type Connect struct {
+	Number Number `json:"number"`
+}
+
+func (Connect) frame() wire.Type { return typeConnect }
+
+// NotConnected says that a child does not bring the connection up that Number asked for.
+type NotConnected struct {
+	Number Number `json:"number"`
+	Why    string `json:"why"`
+}
+
+// maxWhy bounds what a parent takes of a child's reason.
+const maxWhy = 256
+
+// bounded returns what a parent takes of it.
+func (n NotConnected) bounded() NotConnected {
+	n.Why = strings.ToValidUTF8(n.Why[:min(len(n.Why), maxWhy)], "")
+	return n
+}
+
+// connect has the child bring a data connection up, or tells why it does not.
+func (c *child) connect(payload []byte) error {
+	asked, err := decode[Connect](payload)
+	if err != nil {
+		return err
+	}
+	failed := func(why error) {
+		// It fails with the session. The parent asks again in the next one.
+		_ = c.control.send(typeNotConnected, NotConnected{asked.Number, why.Error()}.bounded())
+	}
+	if c.OnConnect == nil {
+		failed(errors.New("this site serves no streams"))
+		return nil
+	}
+	c.OnConnect(asked.Number, failed)
+	return nil
+}
+
+// notConnected hands on that a child does not connect.
+func (p *parent) notConnected(payload []byte) error {
+	n, err := decode[NotConnected](payload)
+	if err == nil && p.OnNotConnected != nil {
+		p.OnNotConnected(n.bounded())
+	}
+	return err
+}

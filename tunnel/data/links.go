@@ -1,0 +1,311 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/mux"
+)
+
+// Errors of a request that is not fulfilled.
+var (
+	// ErrLate is returned when a child does not bring its data connection up in time.
+	ErrLate = fmt.Errorf("its agent did not open a data connection within %s", askTime)
+	// ErrBusy is returned when the child's session takes no request now.
+	ErrBusy = errors.New("its agent is too busy to be asked for a data connection; try again")
+)
+
+// Session is the session of a child that is asked for a data connection.
+type Session interface {
+	// Peer is the child's proven identity, Source where it comes from.
+	Peer() tunnel.Identity
+	Source() netip.Prefix
+	// Ask puts a request on the control stream. It reports whether there was room.
+	Ask(tunnel.Connect) bool
+}
+
+// LinksConfig is what a parent brings into its data connections.
+type LinksConfig struct {
+	Config
+	// Serve returns who serves the streams that a child opens. A nil Serve, and a nil handler, cancel them.
+	Serve func(who tunnel.Identity) tunnel.StreamHandler
+	// OnEnd is called when a connection has ended and nothing of it runs any more. It may be nil.
+	OnEnd func(*Link)
+}
+
+// Links are the data connections of a parent, one for each child that is reached into. Its methods may be
+// called concurrently.
+type Links struct {
+	cfg     LinksConfig
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	over    bool
+	asked   map[string]*request  // by target
+	sources map[netip.Prefix]int // of those requests
+	links   map[string]*Link     // by target
+}
+
+// NewLinks returns the connections of a parent that has none yet.
+func NewLinks(cfg LinksConfig) *Links {
+	return &Links{cfg: cfg, asked: map[string]*request{}, sources: map[netip.Prefix]int{}, links: map[string]*Link{}}
+}
+
+// Open opens a stream to a target. It asks session for a data connection when there is none; session is
+// nil where the target has none. It fails with mux.ErrTooManyStreams where there is no room, and else with
+// what kept the connection from coming.
+func (l *Links) Open(ctx context.Context, target string, session Session) (tunnel.Stream, error) {
+	for {
+		conn, err := l.conn(ctx, target, session)
+		if err != nil {
+			return nil, err
+		}
+		s, err := conn.OpenStream(ctx)
+		if err == nil || conn.Err() == nil {
+			return s, err
+		}
+		// It has ended just now.
+	}
+}
+
+// conn returns the connection to a target, and brings it up.
+func (l *Links) conn(ctx context.Context, target string, session Session) (*mux.Conn, error) {
+	l.mu.Lock()
+	if link := l.links[target]; link != nil && link.conn.Err() == nil {
+		l.mu.Unlock()
+		return link.conn, nil
+	}
+	r, ask := l.asked[target], false
+	if r == nil {
+		if session == nil || l.over {
+			l.mu.Unlock()
+			return nil, ErrNoSession
+		}
+		r, ask = l.requestLocked(session), true
+	}
+	l.mu.Unlock()
+	if ask && !session.Ask(tunnel.Connect{Number: r.number}) {
+		l.fail(r, ErrBusy)
+	}
+	select {
+	case <-r.done:
+		return r.conn, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ErrNoSession is returned when a target has neither a session nor a data connection.
+var ErrNoSession = errors.New("its agent is not connected")
+
+// requestLocked notes a request that a session is about to get.
+func (l *Links) requestLocked(session Session) *request {
+	r := &request{who: session.Peer(), from: session.Source(), number: tunnel.NewNumber(), done: make(chan struct{})}
+	r.late = time.AfterFunc(askTime, func() { l.fail(r, ErrLate) })
+	l.asked[r.who.Target] = r
+	l.sources[r.from]++
+	return r
+}
+
+// Again asks a new session for what the one before may not have got.
+func (l *Links) Again(session Session) {
+	l.mu.Lock()
+	r := l.asked[session.Peer().Target]
+	again := r != nil && !r.used && sameHolder(r.who, session.Peer())
+	l.mu.Unlock()
+	if again {
+		session.Ask(tunnel.Connect{Number: r.number}) // one that takes nothing leaves the request to time out
+	}
+}
+
+// NotConnected takes a child's word that it does not fulfil a request.
+func (l *Links) NotConnected(who tunnel.Identity, n tunnel.NotConnected) {
+	l.mu.Lock()
+	r := l.asked[who.Target]
+	mine := r != nil && !r.used && sameHolder(r.who, who) && r.is(n.Number)
+	l.mu.Unlock()
+	if mine {
+		l.fail(r, fmt.Errorf("its agent could not open a data connection: %s", n.Why))
+	}
+}
+
+// Expects reports whether a connection of an identity was asked for. A handshake ends without one.
+func (l *Links) Expects(who tunnel.Identity) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked[who.Target].expects(who, time.Now()) {
+		return true
+	}
+	l.cfg.Metrics.refuse()
+	return false
+}
+
+// ExpectsFrom reports whether a connection may come from somewhere. It tells nothing about who comes.
+func (l *Links) ExpectsFrom(source netip.Prefix) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sources[source] > 0
+}
+
+// Take serves a connection whose handshake is done, and returns at once. One that was not asked for is closed.
+func (l *Links) Take(ctx context.Context, bare Bare) {
+	l.mu.Lock()
+	r := l.asked[bare.Peer().Target]
+	if l.over || !r.expects(bare.Peer(), time.Now()) {
+		l.mu.Unlock()
+		l.cfg.Metrics.refuse()
+		_ = bare.Close(tunnel.ErrUnasked)
+		return
+	}
+	r.coming++
+	l.serving.Add(1)
+	l.mu.Unlock()
+	go func() {
+		defer l.serving.Done()
+		l.serve(ctx, r, bare)
+	}()
+}
+
+// serve reads the number of a connection, and serves the connection if it is the right one.
+func (l *Links) serve(ctx context.Context, r *request, bare Bare) {
+	claimed := false
+	carrier, err := carry(ctx, bare, func(c mux.Carrier) error {
+		n, err := readHead(c)
+		if err != nil {
+			return err
+		}
+		if claimed = l.claim(r, n); !claimed {
+			l.cfg.Metrics.refuse()
+			return tunnel.ErrUnasked
+		}
+		_, err = c.Write([]byte{taken})
+		return err
+	})
+	l.mu.Lock()
+	r.coming--
+	l.mu.Unlock()
+	switch {
+	case claimed && err != nil:
+		l.fail(r, fmt.Errorf("its data connection broke at once: %w", err))
+		return
+	case err != nil:
+		return
+	}
+	cfg := l.cfg.Config
+	cfg.Meter = cfg.Meter.Part()
+	if l.cfg.Serve != nil {
+		cfg.Handler = l.cfg.Serve(bare.Peer())
+	}
+	link := &Link{who: bare.Peer(), conn: cfg.conn(bare, carrier, false), meter: cfg.Meter}
+	l.stands(r, link)
+	_ = Serve(ctx, link.conn, cfg)
+	l.gone(link)
+}
+
+// claim uses a number up. It reports whether that is the one that the request waits for.
+func (l *Links) claim(r *request, n tunnel.Number) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.used || l.asked[r.who.Target] != r || !r.is(n) {
+		return false
+	}
+	r.used = true
+	return true
+}
+
+// stands gives a connection to who waits for it. One whose request was given up meanwhile is closed.
+func (l *Links) stands(r *request, link *Link) {
+	l.mu.Lock()
+	current := l.asked[r.who.Target] == r && !l.over
+	if current {
+		l.links[r.who.Target] = link
+		r.conn = link.conn
+		l.forgetLocked(r)
+	}
+	l.mu.Unlock()
+	if !current {
+		_ = link.conn.Close(tunnel.ErrUnasked)
+	}
+}
+
+// fail ends a request without a connection.
+func (l *Links) fail(r *request, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked[r.who.Target] == r {
+		l.cfg.Metrics.fail()
+		r.err = why
+		l.forgetLocked(r)
+	}
+}
+
+// forgetLocked ends a request, whose conn or err is set.
+func (l *Links) forgetLocked(r *request) {
+	r.late.Stop()
+	delete(l.asked, r.who.Target)
+	if l.sources[r.from]--; l.sources[r.from] == 0 {
+		delete(l.sources, r.from)
+	}
+	close(r.done)
+}
+
+// gone forgets a connection that has ended.
+func (l *Links) gone(link *Link) {
+	l.mu.Lock()
+	if l.links[link.who.Target] == link {
+		delete(l.links, link.who.Target)
+	}
+	l.mu.Unlock()
+	if l.cfg.OnEnd != nil {
+		l.cfg.OnEnd(link)
+	}
+}
+
+// All returns the connections that stand.
+func (l *Links) All() []*Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.links))
+}
+
+// End ends the connection to a target, and what was asked for, unless keep says that its holder stays. It
+// does not wait for the other side.
+func (l *Links) End(target string, why error, keep func(tunnel.Identity) bool) {
+	l.mu.Lock()
+	r, link := l.asked[target], l.links[target]
+	l.mu.Unlock()
+	if r != nil && !keep(r.who) {
+		l.fail(r, why)
+	}
+	if link == nil || keep(link.who) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over { // else Close does it
+		l.serving.Go(func() { _ = link.conn.Close(why) })
+	}
+}
+
+// Close ends all connections, because the parent stops, and returns when nothing of them runs any more.
+func (l *Links) Close() {
+	l.mu.Lock()
+	l.over = true
+	for _, r := range l.asked {
+		r.err = tunnel.ErrDraining
+		l.forgetLocked(r)
+	}
+	links := slices.Collect(maps.Values(l.links))
+	l.mu.Unlock()
+	for _, link := range links {
+		_ = link.conn.Close(tunnel.ErrDraining)
+	}
+	l.serving.Wait()
+}
