@@ -202,7 +202,17 @@ func (s *stream) Cancel() {
 }
 
 func (s *stream) SetDeadline(t time.Time) error {
+	return errors.Join(s.SetReadDeadline(t), s.SetWriteDeadline(t))
+}
+
+// SetReadDeadline is of Read alone.
+func (s *stream) SetReadDeadline(t time.Time) error {
 	s.in.setDeadline(reading, t)
+	return nil
+}
+
+// SetWriteDeadline is of Write alone.
+func (s *stream) SetWriteDeadline(t time.Time) error {
 	s.out.setDeadline(writing, t)
 	return nil
 }

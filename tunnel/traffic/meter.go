@@ -41,7 +41,12 @@ func New() *Meter {
 }
 
 // Part returns a Meter of one link of many. What it counts is counted by m as well, which alone knows what the transports add.
-func (m *Meter) Part() *Meter { return &Meter{whole: m} }
+func (m *Meter) Part() *Meter {
+	if m == nil {
+		return nil
+	}
+	return &Meter{whole: m}
+}
 
 // Counted is how many bytes were counted for a purpose but Transport, in both directions together.
 func (m *Meter) Counted(p Purpose) uint64 {
