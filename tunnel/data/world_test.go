@@ -133,6 +133,8 @@ func newWorld(t testing.TB, transport string, serve tunnel.StreamHandler) *world
 		w.overPipe(pipe.Options{})
 	case "tcp":
 		w.overTCP(t)
+	case "far":
+		w.overQUIC(t, tunneltest.Faults{Delay: 50 * time.Millisecond})
 	default:
 		w.overQUIC(t, tunneltest.Faults{})
 	}

@@ -87,7 +87,11 @@ func New(carrier Carrier, o Options) *Conn {
 	}
 	c.mu.Lock()
 	if o.Child || o.BothAsk {
-		c.alive = time.AfterFunc(c.every, c.keepAlive)
+		first := c.every
+		if c.grows() {
+			first = 0 // windows grow by the round trip, which it measures
+		}
+		c.alive = time.AfterFunc(first, c.keepAlive)
 	}
 	if o.Unused > 0 {
 		c.unused = time.AfterFunc(c.unusedTime(), c.closeUnused)
@@ -96,6 +100,9 @@ func New(carrier Carrier, o Options) *Conn {
 	go c.receive(bufio.NewReaderSize(carrier, o.ReadBuffer))
 	return c
 }
+
+// grows reports whether windows may grow.
+func (c *Conn) grows() bool { return c.MaxStreamWindow > c.StreamWindow }
 
 // Received is closed when the connection has ended and nothing of it runs any more.
 func (c *Conn) Received() <-chan struct{} { return c.received }

@@ -105,7 +105,7 @@ func (c *Conn) keepAlive() {
 		return
 	}
 	left := c.every - time.Since(c.heard)
-	ask := left <= 0 && time.Since(c.pinged) >= c.every
+	ask := left <= 0 && time.Since(c.pinged) >= c.every || c.pinged.IsZero() && c.grows()
 	c.alive.Reset(max(left, c.every/8))
 	c.mu.Unlock()
 	if ask {

@@ -27,7 +27,7 @@ type Faults struct {
 	Cut bool
 	// Loss is the share of datagrams that is dropped, each way.
 	Loss float64
-	// Delay is how long a datagram takes, each way.
+	// Delay is how long a datagram takes, each way. None overtakes another.
 	Delay time.Duration
 	// MTU is the largest payload that passes; 0 is any.
 	MTU int
@@ -86,6 +86,9 @@ func (r *Relay) Rebind() {
 // carry reads datagrams until the socket is closed.
 func (r *Relay) carry(from *net.UDPConn, up bool, pass func(datagram []byte, sender *net.UDPAddr)) {
 	buffer := make([]byte, 64<<10)
+	late := make(chan delayed, delayedMost)
+	defer close(late)
+	r.all.Go(func() { deliver(late, pass) })
 	for {
 		n, sender, err := from.ReadFromUDP(buffer)
 		if errors.Is(err, net.ErrClosed) {
@@ -104,11 +107,28 @@ func (r *Relay) carry(from *net.UDPConn, up bool, pass func(datagram []byte, sen
 			pass(datagram, sender)
 			continue
 		}
-		r.all.Add(1)
-		time.AfterFunc(f.Delay, func() {
-			defer r.all.Done()
-			pass(datagram, sender)
-		})
+		select {
+		case late <- delayed{datagram, sender, time.Now().Add(f.Delay)}:
+		default: // a router's queue is full
+		}
+	}
+}
+
+// delayed is a datagram on its way.
+type delayed struct {
+	datagram []byte
+	sender   *net.UDPAddr
+	at       time.Time
+}
+
+// delayedMost is how many datagrams are on their way in one direction.
+const delayedMost = 16 << 10
+
+// deliver passes datagrams on when they are due, in their order.
+func deliver(late <-chan delayed, pass func([]byte, *net.UDPAddr)) {
+	for d := range late {
+		time.Sleep(time.Until(d.at))
+		pass(d.datagram, d.sender)
 	}
 }
 
