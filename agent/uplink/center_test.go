@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tcp"
 	"skerry.dev/skerry/tunnel/tunneltest"
@@ -26,6 +27,7 @@ type center struct {
 	refuse  *tunnel.Refused // everybody, while it is set
 	wake    []byte
 	quic    *quic.Listener
+	links   *data.Links
 
 	mu       sync.Mutex
 	current  context.CancelCauseFunc
@@ -33,6 +35,7 @@ type center struct {
 	way      string // the transport of the session
 	from     net.Addr
 	sessions []string // transports, in order
+	asking   *asking  // the session; nil while there is none
 	revision int64
 }
 
@@ -43,10 +46,13 @@ func newCenter(t *testing.T) *center {
 	c.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
 		return []byte(`{"name":"` + k.Name + `"}`), 1, nil
 	})
+	c.links = data.NewLinks(data.LinksConfig{})
+	t.Cleanup(c.links.Close)
 	l := tunneltest.ListenWhereUDPIsFree(t)
 	c.address = l.Addr().String()
 	c.relay = tunneltest.NewRelay(t, c.address, c.listen(t))
-	overTCP := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: c.TLS(t)}, Log: slog.New(slog.DiscardHandler)})
+	overTCP := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: c.tls(t)}, Log: slog.New(slog.DiscardHandler),
+		Data: func(d *tcp.Data) { c.links.Take(context.Background(), d) }})
 	c.accept(t, overTCP.Accept)
 	return c
 }
@@ -57,7 +63,8 @@ func (c *center) listen(t *testing.T) net.Addr {
 	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { packet.Close() })
-	c.quic, err = quic.Listen(quic.ListenConfig{Packet: packet, TLS: c.TLS(t), Log: slog.New(slog.DiscardHandler)})
+	c.quic, err = quic.Listen(quic.ListenConfig{Packet: packet, TLS: c.tls(t), Log: slog.New(slog.DiscardHandler),
+		Data: quic.DataConfig{Expects: c.links.ExpectsFrom, Take: func(d *quic.Data) { c.links.Take(context.Background(), d) }}})
 	must(t, err)
 	listener := c.quic
 	t.Cleanup(func() { listener.Close() })
@@ -89,7 +96,8 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	defer cancel(nil)
 	over := make(chan struct{})
 	defer close(over)
-	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+	orders := tunnel.NewOrders(8)
+	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Orders: orders, OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) }, Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 		c.mu.Lock()
 		old, ended, refuse := c.current, c.over, c.refuse
 		if refuse != nil {
@@ -97,6 +105,7 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 			return tunnel.Admission{}, refuse
 		}
 		c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
+		c.asking = &asking{conn, orders}
 		c.sessions = append(c.sessions, c.way)
 		c.mu.Unlock()
 		if old != nil {
@@ -108,7 +117,7 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over == over {
-		c.current, c.over, c.way = nil, nil, ""
+		c.current, c.over, c.way, c.asking = nil, nil, "", nil
 	}
 }
 

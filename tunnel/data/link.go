@@ -40,3 +40,6 @@ func (l *Link) Crossed() Crossing {
 	l.before = now
 	return Crossing{now.Sent - was.Sent, now.Received - was.Received, now.Streams - was.Streams, now.Transport - was.Transport}
 }
+
+// Transport is "quic", "tcp" or "pipe".
+func (l *Link) Transport() string { return l.conn.Transport() }
