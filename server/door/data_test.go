@@ -7,10 +7,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/mux"
@@ -147,4 +149,166 @@ func TestStreamsReachASite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A target that cannot be reached is away, with when it was last heard of, and why.
+func TestAway(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	var away *tunnel.Away
+	if _, err := c.door.OpenStream(t.Context(), "nowhere"); !errors.As(err, &away) || !away.Since.IsZero() || away.Target != "nowhere" {
+		t.Errorf("a target that does not exist: %v", err)
+	}
+	s := c.joined("paris")
+	l := c.connect(s) // an agent that serves no streams
+	got(t, l.welcome, "a welcome")
+	_, err := c.door.OpenStream(t.Context(), "paris")
+	if !errors.As(err, &away) || time.Since(away.Since) > patience || !strings.Contains(err.Error(), "serves no streams") {
+		t.Errorf("an agent that serves no streams: %v", err)
+	}
+	l.stop()
+	within(t, "the end of the session", func() bool { return c.door.session("paris") == nil })
+	_, err = c.door.OpenStream(t.Context(), "paris")
+	if !errors.As(err, &away) || time.Since(away.Since) > patience || !strings.Contains(err.Error(), "not connected") {
+		t.Errorf("an agent that is gone: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.door.OpenStream(ctx, "paris"); errors.As(err, &away) && away.Reason == context.Canceled.Error() {
+		t.Errorf("who gives up is told %v", err)
+	}
+}
+
+// openedTo opens a stream to a target and says a byte.
+func (c *center) openedTo(target string) tunnel.Stream {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	s, err := c.door.OpenStream(ctx, target)
+	must(c.t, err)
+	c.t.Cleanup(s.Cancel)
+	must(c.t, alive(s))
+	return s
+}
+
+// alive says a byte on a stream to an echo.
+func alive(s tunnel.Stream) error {
+	if _, err := s.Write([]byte("x")); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(s, make([]byte, 1))
+	return err
+}
+
+// Whoever does not belong here any more loses the data connection with the session.
+func TestDataConnectionEndsWithItsTarget(t *testing.T) {
+	for name, end := range map[string]func(c *center){
+		"removed":   func(c *center) { c.api.change(targetsPath+"/paris", nil) },
+		"key taken": func(c *center) { c.annotate(v1alpha1.AnnotationKey, nil) },
+		"revoked": func(c *center) {
+			known, _ := c.door.targets.get("paris")
+			c.annotate(v1alpha1.AnnotationRevoked, known.key)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCenter(t)
+			c.open()
+			r := c.reach(c.joined("paris"), echo{})
+			stream := c.openedTo("paris")
+			c.annotate("note", "a change that concerns nobody")
+			must(t, alive(stream))
+			end(c)
+			if _, err := stream.Read(make([]byte, 1)); err == nil || err == io.EOF {
+				t.Errorf("the stream reads %v", err)
+			}
+			if err := got(t, r.ended, "the end of the data connection"); !errors.Is(err, tunnel.ErrRemoved) && !errors.Is(err, tunnel.ErrRefused) {
+				t.Errorf("the agent was told %v", err)
+			}
+			if _, err := c.door.OpenStream(t.Context(), "paris"); err == nil {
+				t.Error("a stream reaches it again")
+			}
+		})
+	}
+}
+
+func (c *center) annotate(name string, value any) {
+	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+}
+
+// A stream goes on while one session of its site replaces the other, whichever way they come, and nobody takes the
+// data connection for another agent.
+func TestStreamOutlivesItsSession(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	s := c.joined("paris")
+	first := c.reach(s, echo{})
+	stream := c.openedTo("paris")
+	c.dialled = nil
+	for i := range 3 {
+		c.tcp = i%2 == 0
+		next := c.connect(s)
+		got(t, next.welcome, "a welcome")
+		must(t, alive(stream))
+	}
+	if err := got(t, first.link.ended, "the end of the first session"); !errors.Is(err, tunnel.ErrReplaced) {
+		t.Errorf("the first session ended with %v", err)
+	}
+	must(t, c.says("paris", "hello"))
+	if n := len(first.numbers); n != 1 {
+		t.Errorf("the site was asked %d times", n)
+	}
+	if at := c.door.session("paris").rivals; !at.at.IsZero() {
+		t.Errorf("two agents are said to take turns: %+v", at)
+	}
+}
+
+// A center that stops takes the streams along and tells the agent; the one after it knows nothing of them.
+func TestDataConnectionEndsWithTheCenter(t *testing.T) {
+	c := newCenter(t)
+	stop := c.open()
+	r := c.reach(c.joined("paris"), echo{})
+	stream := c.openedTo("paris")
+	stop()
+	if _, err := stream.Read(make([]byte, 1)); err == nil || err == io.EOF {
+		t.Errorf("the stream reads %v", err)
+	}
+	if err := got(t, r.ended, "the end"); !errors.Is(err, tunnel.ErrDraining) {
+		t.Errorf("the agent was told %v", err)
+	}
+}
+
+// Data connections that nobody has asked for do not get past their handshake, whoever comes.
+func TestUnaskedDataConnections(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	s := c.joined("paris")
+	c.reach(s, echo{})
+	for range 20 {
+		bare, err := c.bare(t.Context(), s, nil)
+		if err == nil { // over TLS 1.3 a client learns it from the first answer
+			_, err = data.Dial(t.Context(), bare, tunnel.NewNumber(), data.Config{})
+		}
+		if err == nil {
+			t.Fatal("a connection was taken that nobody has asked for")
+		}
+	}
+	must(t, c.says("paris", "hello"))
+	if c.door.session("paris") == nil {
+		t.Error("the session has ended")
+	}
+}
+
+// What crosses a data connection counts against the budget of the link.
+func TestStreamsCountAgainstTheBudget(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	c.reach(c.joined("paris"), echo{})
+	c.api.change(targetsPath+"/paris", map[string]any{"spec": map[string]any{"link": map[string]any{"class": "wan", "bytesPerDay": "100k"}}})
+	must(t, c.says("paris", "hello"))
+	if c.door.session("paris").use.Now().Hold {
+		t.Fatal("the budget is used up by a few bytes")
+	}
+	must(t, c.says("paris", strings.Repeat("x", 60_000)))
+	within(t, "the end of the budget", func() bool { return c.door.session("paris").use.Now().Hold })
+	must(t, c.says("paris", "what a user asks for goes on"))
 }
