@@ -1,7 +1,3 @@
-// Package agent runs beside a workload cluster, or inside a relay, and makes it what the parent wants: uplink keeps a durable copy of
-// the desired feed, apply brings it to the target, observe tells what became of it. This file only wires them. An agent
-// works from its own file alone; no parent, no link and no clock is needed to go on with what it knows. It never links
-// the API server. It is imported by main.go.
 package agent
 
 import (

@@ -1,7 +1,3 @@
-// Package tunnel is how two tiers talk: one connection, dialled inward by the child, that carries a control stream and one
-// delta stream per direction. The wire protocol is described in README.md beside this file. Transports (quic, pipe) implement Conn;
-// delta keeps a receiver's copy equal to a sender's feed; enroll turns a join token into a certificate. Package tunnel
-// itself holds what they share: Conn, Stream, Identity. It is imported by agent and server and imports only store.
 package tunnel
 
 import (

@@ -1,7 +1,81 @@
-// Package apply makes the target hold what the durable desired copy says: server-side apply of every live entry, deletion
-// of what a tombstone names, nothing else. A keyed queue drives eight workers; kinds go in the order CustomResourceDefinition,
-// Namespace, everything else, and deletions last in the reverse order. What the inventory says is already applied is not
-// written again; an object that is not ours is reported and left alone. It never talks to the parent: it starts from the
-// bbolt file, and a link that is down changes nothing for it. It does not watch the target; observe does, and tells it by
-// Applier.Seen what it sees and by Applier.Vanished what went. It is imported by agent.go alone.
+// Package apply makes the target match the durable desired copy. It applies every live entry by
+// server-side apply, removes what a tombstone names, and does nothing else.
+//
+// Its nouns are the [Desired] copy, which it reads; inventory.Record, which says what was written
+// before; and [Reports], which receives the result. An [Applier] works from the file alone: a
+// parent that is away changes nothing for it. It never talks to the parent, and it does not watch
+// the target. observe calls [Applier.Seen] with what it sees and [Applier.Vanished] with what went.
+//
+//	a := apply.New(apply.Config{Desired: sink, Inventory: inv, Clients: clients, Reports: reports})
+//	a.Changed(keys)    // entries were committed to the desired copy
+//	err := a.Run(ctx)  // eight workers, until ctx ends
+//
+// The life of one key:
+//
+//  1. Changed puts it into the keyed queue. Kinds go in the order CustomResourceDefinition,
+//     Namespace, everything else. Deletions go last, in the reverse order.
+//  2. A worker compares the entry with the inventory. An equal hash ends here.
+//  3. The site's policy permits or refuses it, if the target has one.
+//  4. One PATCH, conditional on the recorded UID, or on the absence of an object of this name.
+//  5. The answer updates the inventory and is reported. An error is classified (reason.go):
+//     reported at once or after some tries, and tried again with jitter.
+//
+// # Removal
+//
+// A tombstone concerns the object whose UID is in the inventory. When a crash has lost the record,
+// it concerns the object that carries the origin's UID. An object that carries another
+// skerry.dev/origin-uid is left alone. The tombstone says how to remove:
+//
+//	Delete          deleted; what it owns follows in the background
+//	KeepDependents  deleted; what it owns stays (kubectl delete --cascade=orphan)
+//	Orphan          stays as it is; our labels, annotations and ownership of fields are removed,
+//	                and no field is lost
+//	ByPolicy        the parent compared, and does not know why the object is gone:
+//	                whenPlacementDeleted in the annotation skerry.dev/sync decides; in doubt Orphan
+//
+// An object that nobody has changed since it was written is deleted in one request, conditional on
+// that version. Every other object is read first. The tombstone is forgotten only when the object
+// is gone. Finalizers are awaited and named (WaitingForFinalizers), never removed.
+//
+// Never deleted: what the target needs to live (protected.go), and a Namespace or definition that
+// existed before. One that still contains foreign objects is not deleted either (NotEmpty, with
+// names). An object that is desired again before its deletion has ended is created again after that
+// end. The end of such a deletion is no external delete (pendingdeletes.go).
+//
+// # Drift
+//
+// The target's metadata.managedFields records who owns which field. Whoever changes or removes a
+// field that we applied takes it out of our entry, and nothing else does. The inventory has a hash
+// of that entry from our last write. So a watch of metadata is enough to find drift of every kind,
+// without a copy of the object and without a request. Only if the hash differs is the object read,
+// once. whenDrifted then decides:
+//
+//   - Restore, the default: one forced apply sets our fields back; fields that others own beside
+//     ours stay. A deleted object is created again. The first restore is immediate, later ones wait
+//     longer, up to 5 minutes. From the third on the report names who and which field (Contested).
+//   - Report: the report says Drifted, with fields and managers. Nothing is written. A new version
+//     yields to the others, too (Conflict). Fields that are set back by hand become shared, and the
+//     report ends.
+//
+// Retained fields are written when the object is created and not changed from then on. They are the
+// retainFields of the policy, and spec.replicas while a HorizontalPodAutoscaler on the target
+// scales the object, whether delivered or local. While such a field is still ours, an apply carries
+// the object's present value, because an apply without it would remove it. When the autoscaler
+// goes, replicas stay until the object changes. A kubectl scale on the target is drift. A relay
+// retains no replicas: what runs, runs below it.
+//
+// # Objects that exist already
+//
+// whenAlreadyExists has three values: refuse (AlreadyExists), adopt if a dry run of the apply would
+// change nothing, adopt always. An object that another space delivered is never adopted; the
+// refusal names that space. A relay uses an existing Namespace and never writes it. At a site the
+// policy decides about it.
+//
+// # Run once
+//
+// A Job or Pod that was seen to have finished is not created again, whoever removed it. The same
+// holds for a Job that its time to live removed while nobody watched. Deleted and created again in
+// the space, it runs again, though nothing in it differs. If the parent knows that an object has
+// ended, it sends it with the annotation skerry.dev/ended. A site that has lost its file then
+// checks whether the object is still there, and does not create it again.
 package apply

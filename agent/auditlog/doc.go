@@ -1,8 +1,14 @@
-// Package auditlog writes what an agent has written to its target: one JSON line a write, with the verb,
-// the object, its space and how it ended, never the body.
+// Package auditlog records what an agent has written to its target. Each write is one JSON line
+// with verb, object, space and result, never the body.
 //
-// A line waits in memory until there are some, or a few seconds have gone by, and no write waits for the
-// disk: flash wears by the page, and a site has more to do than to log. What a crash or a full disk loses
-// is lost; lines that did not fit are counted in the next one that does. The files are bounded: the log is
-// begun anew at a size, and few old ones are kept.
+//	log := auditlog.New("/var/lib/skerry/audit.log", auditlog.Options{})
+//	clients.Written = log.Note  // never waits for the disk
+//	err := log.Run(ctx)         // writes the file until ctx ends
+//
+// Lines are buffered in memory until there are enough, or until a few seconds have passed, because
+// flash wears by the page. A crash or a full disk loses the buffered lines. The next line that fits
+// counts the lost ones. The files are bounded: the log is rotated at a size, and few old files are
+// kept.
+//
+// It is a record for people, no journal: nothing is restored from it.
 package auditlog

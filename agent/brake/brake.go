@@ -1,6 +1,3 @@
-// Package brake protects a site from mistakes: it stands between the session and the durable copy of the desired state, and holds deletions
-// back when too many come at once, until an admin confirms them. Everything else goes on. What it holds, and that it holds, survives a restart.
-// It decides from tombstones alone and does no I/O but on the copy. agent.go wires it; apply asks it before it deletes.
 package brake
 
 import (

@@ -1,8 +1,3 @@
-// Package inventory remembers what an agent has written to its target: for each desired key the UID of the object there and
-// the hash that was applied. It answers from memory and writes to the bbolt file behind, with what else is written there or many
-// records a transaction, so that an apply never waits for a disk and an idle agent never syncs one. A record that a crash loses costs
-// a read of the target at the next start, never a second write: the object there carries the origin's UID.
-// It is shared by apply, which writes it, and observe, which looks objects up by their UID on the target.
 package inventory
 
 import (

@@ -13,7 +13,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := os.ReadFile("../../tunnel/README.md")
+	listed, err := os.ReadFile("../../tunnel/OPERATIONS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(string(listed), "`"+name+"`") {
-			t.Errorf("%s is not listed in tunnel/README.md", name)
+			t.Errorf("%s is not listed in tunnel/OPERATIONS.md", name)
 		}
 	}
 }

@@ -1,8 +1,26 @@
-// Package delta is the protocol of the tunnel: it keeps a receiver's durable copy (store.Sink) equal to a sender's store.Feed over one
-// ordered stream, for ever. Send and Receive are used by both directions and every tier. The receiver says what it has; the sender
-// continues from that position, or compares digests and sends only what differs; then it follows its feed. Only the sender
-// decides what is deleted. A receiver that does not obey its sender holds: it stores nothing, and only answers how it differs. It starts no goroutine that outlives Send or Receive and never reconnects: that is its caller's.
-// The bytes are described in tunnel/README.md.
+// Package delta keeps a receiver's durable copy (store.Sink) equal to a sender's store.Feed over
+// one ordered stream. Both directions and every tier run this code.
+//
+// Its nouns are the position, which says how far a copy has got, and the batch of entries between
+// two positions. A comparison of digests finds differences where there is no common position.
+//
+//	err := delta.Send(ctx, stream, feed, delta.Down(delta.WAN))         // one side
+//	err := delta.Receive(ctx, stream, sink, delta.ReceiveOptions{...})  // the other side
+//
+// The life of a stream:
+//
+//  1. The receiver says its position and root digest, the sender says its own.
+//  2. The sender continues from that position. If it cannot, it asks for digests and sends only
+//     what differs.
+//  3. It follows its feed: each batch is sent, committed in one transaction, and acknowledged.
+//  4. An acknowledged batch is durable. The sender frees its bytes in flight and learns the
+//     position.
+//
+// Only the sender decides what is deleted. A receiver whose copy came from other data holds: it
+// stores nothing, and only answers how it differs ([Held]).
+//
+// It starts no goroutine that outlives Send or Receive, and it never reconnects. The bytes are in
+// tunnel/PROTOCOL.md.
 package delta
 
 import (
@@ -10,7 +28,8 @@ import (
 	"io"
 )
 
-// Stream is what delta needs of a connection: an ordered byte stream that can be cut from this side.
+// Stream is what delta needs of a connection: an ordered byte stream that can be cut from this
+// side.
 type Stream interface {
 	io.Reader
 	io.Writer
@@ -18,11 +37,14 @@ type Stream interface {
 	Cancel()
 }
 
-// ErrHeld is returned by Send when the receiver does not obey this feed: store.ErrRegressed on its side.
+// ErrHeld is returned by Send when the receiver does not obey this feed: store.ErrRegressed on its
+// side.
 var ErrHeld = errors.New("the receiver holds: it does not take this center for the one that its data came from")
 
-// ErrReleased is returned by Receive when it held and holds no more: its copy is equal to the feed of now. Begin anew on another stream.
+// ErrReleased is returned by Receive when it held and holds no more: its copy is equal to the feed
+// of now. Begin anew on another stream.
 var ErrReleased = errors.New("the sender is followed again: what it has is what is here")
 
-// errBase is returned by Receive when a patch does not fit what is stored. The next stream begins with whole bodies.
+// errBase is returned by Receive when a patch does not fit what is stored. The next stream begins
+// with whole bodies.
 var errBase = errors.New("the base of a patch is not stored")

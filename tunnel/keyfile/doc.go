@@ -1,4 +1,11 @@
-// Package keyfile is how keys and certificates stand in files: PEM in one form each, limits checked before anything is decoded, files mode
-// 0600 that are replaced as a whole and durably, in directories of mode 0700. It knows nothing of what the keys are for. A center's pki and a
-// site's credentials both stand on it.
+// Package keyfile stores keys and certificates in files: PEM, in one form each.
+//
+//	key, err := keyfile.MakeKey(path)              // a new one, stored
+//	chain, err := keyfile.ReadCertificates(path)
+//	err = keyfile.Replace(path, data)              // as a whole, durably
+//
+// Files have mode 0600 and are replaced as a whole and durably. Directories have mode 0700
+// ([Protect]). Limits are checked before anything is decoded.
+//
+// It does not know what the keys are for.
 package keyfile

@@ -1,7 +1,3 @@
-// Package metrics is how a process shows its figures to Prometheus: one Registry, whose parts (center, uplink, agent) add collectors of
-// their own under a label, and the listener that serves it as plain text. Nothing in it is global. Names are skerry_<noun>_<unit>; no label
-// ever holds the name of an object, a space or a target, so that the size of the answer does not grow with what is placed. It is
-// imported by agent and server.
 package metrics
 
 import (

@@ -1,4 +1,8 @@
-// Package pipe is the tunnel's transport inside one process: two ends of one connection, in memory, with a latency and a fault of one's
-// choice. Tests use it, in real or in testing/synctest's time, and a relay can use it for its own. It keeps to the same suite
-// (tunneltest) as the transports that have a wire.
+// Package pipe is the tunnel's transport inside one process: two ends of one connection in memory.
+//
+//	child, parent := pipe.New(pipe.Options{...})  // with a latency and a fault, if wanted
+//
+// Tests run it in real time, or in the fake time of testing/synctest. It passes the same suite
+// (tunneltest) as the transports that have a wire. It encrypts nothing and proves no identity: [Options]
+// name the peers.
 package pipe

@@ -32,7 +32,7 @@ var ErrMalformed = errors.New("malformed message")
 // Type says what the payload of a frame is.
 type Type byte
 
-// The frames of a delta stream, see tunnel/README.md. Receiver to sender: Resume, Ack, Answer, Compare, Hold. Sender to
+// The frames of a delta stream, see tunnel/PROTOCOL.md. Receiver to sender: Resume, Ack, Answer, Compare, Hold. Sender to
 // receiver: Start, Batch, Ask. The frames of a control stream begin at 32.
 const (
 	TypeResume Type = iota + 1

@@ -1,5 +1,3 @@
-// Package work is for what lives long and has seldom anything to do, a thousand times over: a Job has a goroutine only while there is something to
-// do, and Apart keeps the stack of a goroutine that mostly waits small. It knows nothing of what is done.
 package work
 
 import "sync"
