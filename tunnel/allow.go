@@ -7,13 +7,15 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Allow is what spaces may do on a site's cluster beyond the default of package agent/policy. The zero
-// value is the default. The site's own configuration is one, and so is what results from it.
+// Allow is what spaces may do on a site's cluster beyond the default of package agent/policy. The
+// zero value is the default. Both the site's own configuration and its result with Narrow are an
+// Allow.
 type Allow struct {
 	// Namespaces opens namespaces that exist on the cluster: NAMESPACE, or SPACE/NAMESPACE for one
 	// space. '*' stands for any part of a name.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Kinds are further kinds, RESOURCE or RESOURCE.GROUP: priorityclasses.scheduling.k8s.io, *.cattle.io, *.
+	// Kinds opens further kinds, RESOURCE or RESOURCE.GROUP: priorityclasses.scheduling.k8s.io,
+	// *.cattle.io, *.
 	Kinds []string `json:"kinds,omitempty"`
 	// DenyKinds are kinds that are refused, of the default ones, too.
 	DenyKinds []string `json:"denyKinds,omitempty"`
@@ -29,27 +31,28 @@ type Allow struct {
 	ExternalIPs bool `json:"externalIPs,omitempty"`
 	// VolumeNames lets claims name the volume that they want.
 	VolumeNames bool `json:"volumeNames,omitempty"`
-	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets hold them.
+	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
+	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
 }
 
-// Equal reports whether two say the same.
+// Equal reports whether a and other allow the same.
 func (a *Allow) Equal(other *Allow) bool { return reflect.DeepEqual(a, other) }
 
-// Narrow is what a parent takes away of what a site allows. Nil leaves the site's word, and nothing in it
+// Narrow is what a parent takes away from what a site allows. Nil takes nothing away. It never
 // gives more than the site does.
 type Narrow struct {
-	// Namespaces, Kinds, ServiceAccounts and LoadBalancerClasses, when not nil, are the only ones. Kinds counts
-	// for the default kinds, too.
+	// Namespaces, Kinds, ServiceAccounts and LoadBalancerClasses, when not nil, are the only ones
+	// that remain. Kinds also applies to the default kinds.
 	Namespaces          []string `json:"namespaces"`
 	Kinds               []string `json:"kinds"`
 	ServiceAccounts     []string `json:"serviceAccounts"`
 	LoadBalancerClasses []string `json:"loadBalancerClasses"`
 	// DenyKinds are refused in any case.
 	DenyKinds []string `json:"denyKinds,omitempty"`
-	// PodSecurity is the weakest level that is left; empty is the site's.
+	// PodSecurity is the weakest level that remains; empty is the site's.
 	PodSecurity string `json:"podSecurity,omitempty"`
-	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away when they are false.
+	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away if they are false.
 	TakeOver    *bool `json:"takeOver,omitempty"`
 	ExternalIPs *bool `json:"externalIPs,omitempty"`
 	VolumeNames *bool `json:"volumeNames,omitempty"`
@@ -58,7 +61,7 @@ type Narrow struct {
 
 func (*Narrow) frame() wire.Type { return typeNarrow }
 
-// Equal reports whether two say the same.
+// Equal reports whether n and other take away the same.
 func (n *Narrow) Equal(other *Narrow) bool { return reflect.DeepEqual(n, other) }
 
 // What a parent takes of what a child says that it allows.
@@ -67,7 +70,7 @@ const (
 	maxAllowedText = 253
 )
 
-// bounded returns what a parent takes of it.
+// bounded returns what a parent accepts of a.
 func (a *Allow) bounded() *Allow {
 	if a == nil {
 		return nil

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// Below is what a relay says of the sites below it, through any number of relays.
+// Below is what a relay reports about the sites below it, through any number of relays.
 type Below struct {
-	// Troubled is how many of them say that they are not as they should be.
+	// Troubled is how many of them have a condition that is False.
 	Troubled int `json:"troubled"`
 	// First are the first of those, at most MaxTroubles.
 	First []Trouble `json:"first,omitempty"`
-	// Reach is which of them are connected; nil from a relay that does not say it.
+	// Reach is which of them are connected; nil from a relay that does not report it.
 	Reach *Reach `json:"reach,omitempty"`
 }
 
-// Reach is which of the sites and relays below a relay are connected. One is when it has a session, and so has every relay on the way to it.
+// Reach is which sites and relays below a relay are connected. A site is connected when it and
+// every relay on the way to it have a session.
 type Reach struct {
 	// Targets is how many sites and relays there are, Connected how many of them are connected.
 	Targets   int `json:"targets"`
@@ -33,11 +34,12 @@ type SiteAway struct {
 	Since int64 `json:"since"`
 }
 
-// Trouble is what one site below a relay says of itself.
+// Trouble is a site below a relay with a condition that is False.
 type Trouble struct {
-	// Path leads from the one that speaks to the site: the names of the relays on the way and the site's own, joined by "/".
+	// Path leads from the one that speaks to the site: the names of the relays on the way and the
+	// site's own, joined by "/".
 	Path string `json:"path"`
-	// Type is that of the worst of its conditions that are False, Reason is why.
+	// Type is the worst of its conditions that are False, Reason is why.
 	Type   string `json:"type"`
 	Reason string `json:"reason"`
 }
@@ -45,12 +47,12 @@ type Trouble struct {
 // MaxTroubles is how many sites a relay names: of those in trouble, and of those that are away.
 const MaxTroubles = 10
 
-// maxTroublePath bounds the way to a site: sixteen relays with the longest names.
+// maxTroublePath bounds a path: sixteen relays with the longest names.
 const maxTroublePath = 16 * 64
 
 var pathForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9/]*[a-z0-9])?$`)
 
-// bounded returns what a parent takes of it.
+// bounded returns what a parent accepts of b.
 func (b *Below) bounded() *Below {
 	if b == nil || b.Troubled < 0 {
 		return nil
@@ -64,10 +66,10 @@ func (b *Below) bounded() *Below {
 	return out
 }
 
-// latest is the last second that a time of Kubernetes can name.
+// latest is the last second that a Kubernetes time can represent.
 const latest = 253402300799
 
-// bounded returns what a parent takes of it.
+// bounded returns what a parent accepts of r.
 func (r *Reach) bounded() *Reach {
 	if r == nil || r.Targets > math.MaxInt32 || r.Connected < 0 || r.Connected > r.Targets {
 		return nil
@@ -81,7 +83,7 @@ func (r *Reach) bounded() *Reach {
 	return out
 }
 
-// Equal tells whether both say the same.
+// Equal reports whether r and o are the same.
 func (r *Reach) Equal(o *Reach) bool {
 	if r == nil || o == nil {
 		return r == o
@@ -91,12 +93,13 @@ func (r *Reach) Equal(o *Reach) bool {
 
 func isPath(path string) bool { return len(path) <= maxTroublePath && pathForm.MatchString(path) }
 
-// wellFormed tells whether a word is one that Kubernetes stores as a reason; it says nothing beyond that word to people.
+// wellFormed reports whether Kubernetes accepts the word as a reason. Nothing else in it reaches
+// people.
 func wellFormed(word string) bool {
 	return len(word) <= maxConditionReason && reasonForm.MatchString(word)
 }
 
-// Equal tells whether both say the same.
+// Equal reports whether b and o are the same.
 func (b *Below) Equal(o *Below) bool {
 	if b == nil || o == nil {
 		return b == o
@@ -104,7 +107,7 @@ func (b *Below) Equal(o *Below) bool {
 	return b.Troubled == o.Troubled && slices.Equal(b.First, o.First) && b.Reach.Equal(o.Reach)
 }
 
-// Overlook says what is below this relay.
+// Overlook records the status of the sites below this relay.
 func (c *Conditions) Overlook(b *Below) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

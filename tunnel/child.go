@@ -21,38 +21,42 @@ type ChildConfig struct {
 	Hello Hello
 	// Desired is the copy of what the parent wants.
 	Desired store.Sink
-	// Reported is what is told to the parent, from the moment that ReportedReady is closed (nil: at once). Before, the feed may lack what the
-	// child has not looked at yet, and what a feed lacks is taken back at the parent.
+	// Reported is sent to the parent once ReportedReady is closed; nil means at once. An incomplete
+	// feed must not be sent: the parent drops every report that the feed lacks.
 	Reported      *store.Feed
 	ReportedReady <-chan struct{}
-	// SendOptions of Reported; nil means delta.Up on the parent's terms.
+	// Send are the options of Reported; nil means delta.Up with the parent's FlowPolicy.
 	Send *delta.SendOptions
 	// OnWelcome and Renewal may be nil.
 	OnWelcome func(Welcome)
-	// TakeOver ends the session that this one takes the place of, and returns when nothing of it runs any more. It is called when the parent
-	// has let this session in; nothing is received or reported before, because two sessions must not write one copy. Nil where there is
-	// none: then positions and data are on their way with the hello.
+	// TakeOver ends the session that this one replaces, and returns when nothing of it runs any
+	// more. It is called when the parent has let this session in. Nothing is received or reported
+	// before, because two sessions must not write one copy. Without a session to replace it is nil:
+	// then positions and data follow the hello at once.
 	TakeOver func()
 	Renewal  *Renewal
-	// OnAccept carries out what an admin has confirmed; when it tells true, the session ends with ErrAgain. Nil ignores it.
+	// OnAccept carries out what an admin has confirmed. If it returns true, the session ends with
+	// ErrAgain. Nil ignores the frame.
 	OnAccept func(Accept) (again bool, err error)
-	// OnNarrow takes what the parent takes away of what the site allows, nil for nothing: with its welcome, and when it changes. It may be nil.
+	// OnNarrow receives what the parent takes away from what the site allows; nil for nothing. It
+	// is called with the welcome and at each change. It may be nil.
 	OnNarrow func(*Narrow)
 	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed where
 	// it cannot. Nil refuses.
 	OnConnect func(n Number, failed func(why error))
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
 	Conditions *Conditions
-	// Probe asks the parent for a sign of life each time that something comes; nil never does.
+	// Probe asks the parent for a heartbeat each time that it receives. Nil never does.
 	Probe <-chan struct{}
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
 }
 
-// ServeChild runs one session over a connection that the child has dialled, until ctx ends or the session does, and closes the connection. It
-// always returns an error: *Refused, ErrDraining, ErrReplaced, ErrRenewed, or what broke. A parent that is not obeyed (store.ErrRegressed)
-// does not end the session: reports go on, and the parent is told.
+// ServeChild runs one session over a connection that the child has dialled, until ctx ends or the
+// session does. It then closes the connection. It always returns an error: *Refused, ErrDraining,
+// ErrReplaced, ErrRenewed, or what broke. A parent that is held (store.ErrRegressed) does not end
+// the session: reports go on, and the parent is told.
 func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -101,7 +105,8 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 // reasonTime is how long a child waits for the reason of a broken stream.
 const reasonTime = 200 * time.Millisecond
 
-// whyEnded prefers the reason that the other side gave, and its silence, over the error that it caused here.
+// whyEnded prefers the reason that the peer gave, or the peer's silence, over the local error that
+// these caused.
 func whyEnded(conn Conn, err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) {
@@ -127,7 +132,8 @@ type child struct {
 	hole              hole
 }
 
-// open opens the three streams and says hello. Nothing is waited for: positions and data are on their way at once.
+// open opens the three streams and sends Hello. It waits for nothing: positions and data follow at
+// once.
 func (c *child) open(ctx context.Context) error {
 	streams := map[byte]Stream{}
 	for _, kind := range []byte{kindControl, kindDesired, kindReported} {
@@ -168,7 +174,7 @@ func (c *child) ended(ctx context.Context) error {
 	}
 }
 
-// read takes what comes on the control stream.
+// read handles the frames of the control stream.
 func (c *child) read(ctx context.Context) error {
 	welcomed := false
 	for {
@@ -255,11 +261,12 @@ func (c *child) read(ctx context.Context) error {
 	}
 }
 
-// tellPause is how long a word about the child's conditions waits for more of them.
+// tellPause is how long a change of the conditions waits for further changes.
 const tellPause = 50 * time.Millisecond
 
-// tell says the child's conditions when it is welcomed, and whenever they change. They change together: at the beginning of a session it shows that the parent
-// is followed, and which clock is right.
+// tell sends the child's conditions when it is welcomed, and whenever they change. Several change
+// together at the beginning of a session, when the parent is found to be followed and the clock to
+// be right.
 func (c *child) tell(ctx context.Context) error {
 	select {
 	case <-c.linked:
@@ -282,7 +289,7 @@ func (c *child) tell(ctx context.Context) error {
 	}
 }
 
-// recentBytes is how much of what came last a child keeps in memory, see delta.ReceiveOptions.
+// recentBytes bounds the latest bodies that a child keeps in memory, see delta.ReceiveOptions.
 const recentBytes = 32 << 10
 
 // receive keeps the copy of the desired state.
@@ -309,7 +316,7 @@ func (c *child) receive(ctx context.Context) error {
 	}
 }
 
-// report sends the reports, once it is known how the link is used.
+// report sends the reports once the parent has said how to use the link.
 func (c *child) report(ctx context.Context) error {
 	for _, ready := range []<-chan struct{}{c.ReportedReady, c.linked, c.turn} {
 		if ready == nil {
@@ -331,7 +338,7 @@ func (c *child) report(ctx context.Context) error {
 	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
 }
 
-// use takes over how the link is to be used.
+// use applies how the parent wants the link to be used.
 func (c *child) use(l Link) {
 	c.terms.Set(l.up())
 	if k, ok := c.conn.(keeper); ok {

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Condition is one thing that a child says of itself. Its fields mean what they mean in a Kubernetes condition.
+// Condition is one condition that a child reports about itself. Its fields mean what they mean in a
+// Kubernetes condition.
 type Condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -18,22 +19,24 @@ type Condition struct {
 
 // The types of conditions that a child may say of itself; True is good. A parent drops all others.
 const (
-	// CenterTrusted is False while the child does not do, or not fully, what its parent wants: it would lose something that an admin has to
-	// confirm first.
+	// CenterTrusted is False while the child does not obey its parent fully: something would be
+	// lost, and an admin has to confirm that first.
 	CenterTrusted = "CenterTrusted"
 	// ClockInSync is False while the child's clock is far from its parent's.
 	ClockInSync = "ClockInSync"
 	// CertificateValid is False when the child's certificate has ended or cannot be renewed.
 	CertificateValid = "CertificateValid"
-	// StoreHealthy is False while the child's own file cannot be written, or is being filled again after it was lost.
+	// StoreHealthy is False while the child's own file cannot be written, or is being filled again
+	// after it was lost.
 	StoreHealthy = "StoreHealthy"
 	// TargetReachable is False while the child cannot reach the cluster that it writes to.
 	TargetReachable = "TargetReachable"
-	// ClusterUnchanged is False when the cluster that the child writes to is another one than it was before the child's last start.
+	// ClusterUnchanged is False when the cluster that the child writes to was replaced since the
+	// child's last start.
 	ClusterUnchanged = "ClusterUnchanged"
 )
 
-// ConditionTypes are all of them.
+// ConditionTypes returns all types that a parent accepts.
 func ConditionTypes() []string {
 	return []string{CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable, ClusterUnchanged}
 }
@@ -54,7 +57,8 @@ const (
 
 var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$`)
 
-// bounded returns what a parent takes of a child's list: known types, once each, in a form that Kubernetes stores. It tells how many it dropped.
+// bounded returns the conditions that a parent accepts, and how many it dropped. It accepts known
+// types, each once, in a form that Kubernetes stores.
 func bounded(list []Condition) (kept []Condition, dropped int) {
 	known := ConditionTypes()
 	for _, c := range list[:min(len(list), maxConditions)] {
@@ -69,25 +73,26 @@ func bounded(list []Condition) (kept []Condition, dropped int) {
 	return kept, len(list) - len(kept)
 }
 
-// Said is all that a child says of itself.
+// Said is all that a child reports about itself.
 type Said struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Withheld is nil while no deletions are held.
 	Withheld *Withheld `json:"withheld,omitempty"`
-	// Below is nil for a site that is no relay.
+	// Below is nil unless the child is a relay.
 	Below *Below `json:"below,omitempty"`
 	// Policy is what the site allows; nil for a relay.
 	Policy *Allow `json:"policy,omitempty"`
 }
 
-// bounded returns what a parent takes of it, and how many conditions it drops.
+// bounded returns what a parent accepts of s, and how many conditions it dropped.
 func (s Said) bounded() (Said, int) {
 	kept, dropped := bounded(s.Conditions)
 	return Said{kept, s.Withheld.bounded(), s.Below.bounded(), s.Policy.bounded()}, dropped
 }
 
-// Conditions is what a child says of itself: parts set it, sessions tell the parent all of it when they begin and whenever it changes.
-// The zero value is an empty list. All methods may be called concurrently.
+// Conditions is what a child reports about itself. Parts of the agent set it. A session sends all
+// of it when it begins, and again whenever it changes. The zero value is empty. All methods may be
+// called concurrently.
 type Conditions struct {
 	mu   sync.Mutex
 	list []Condition   // by type; never changed in place
@@ -100,7 +105,7 @@ type Conditions struct {
 	policy    *Allow
 }
 
-// Set says a condition; the last one of its type holds.
+// Set records a condition. The last one of a type counts.
 func (c *Conditions) Set(now Condition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +126,7 @@ func (c *Conditions) set(now Condition) {
 	c.change(next)
 }
 
-// Clear takes back what was said of a type.
+// Clear removes the condition of a type.
 func (c *Conditions) Clear(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +135,7 @@ func (c *Conditions) Clear(kind string) {
 	}
 }
 
-// Permit says what the site allows.
+// Permit records what the site allows.
 func (c *Conditions) Permit(a *Allow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +145,7 @@ func (c *Conditions) Permit(a *Allow) {
 	}
 }
 
-// Get returns what is said of a type.
+// Get returns the condition of a type. It reports false if there is none.
 func (c *Conditions) Get(kind string) (Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +156,8 @@ func (c *Conditions) Get(kind string) (Condition, bool) {
 	return c.list[i], true
 }
 
-// All returns all of it, the list ordered by type, and a channel that is closed at the next change.
+// All returns everything that was recorded, the conditions ordered by type. The channel is closed
+// at the next change.
 func (c *Conditions) All() (Said, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

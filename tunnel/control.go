@@ -42,23 +42,25 @@ const (
 	kindReported
 )
 
-// Hello is who a child says it is. Only its Identity is proven; Hello is information.
+// Hello introduces a child. Only its Identity is proven; Hello is information.
 type Hello struct {
 	AgentVersion      string `json:"agentVersion,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// Relay is true for a center that is itself the child.
 	Relay bool `json:"relay,omitempty"`
-	// Cluster is the UID of the Namespace kube-system of the child's target, "" where it is not known, and for a relay.
+	// Cluster is the UID of the Namespace kube-system of the child's target. It is empty if that is
+	// unknown, and for a relay.
 	Cluster string `json:"cluster,omitempty"`
-	// Force has the child let in though its cluster is known under another name.
+	// Force admits the child though its cluster is known under another name.
 	Force bool `json:"force,omitempty"`
 	// Center is the incarnation of a relay's own data; zero for a site.
 	Center store.Incarnation `json:"center,omitzero"`
-	// Instance is another for each run of the agent, so that two that run with one identity are told apart.
+	// Instance differs for each run of the agent. So two agents that run with one identity are told
+	// apart.
 	Instance string `json:"instance,omitempty"`
 	// Clock is the child's time.
 	Clock time.Time `json:"clock"`
-	// Dictionary and Holds are filled in by ServeChild.
+	// ServeChild fills in Dictionary and Holds.
 	Dictionary string   `json:"dictionary,omitempty"`
 	Holds      *Holding `json:"holds,omitempty"`
 }
@@ -69,22 +71,26 @@ type Welcome struct {
 	CenterVersion string            `json:"centerVersion,omitempty"`
 	// Site is the UID of the child's SyncTarget at the parent. It stays when the site joins again.
 	Site string `json:"site,omitempty"`
-	// Reports is the newest form of reports that the parent reads: store.ReportsWhole, store.ReportsShort.
+	// Reports is the newest form of reports that the parent reads: store.ReportsWhole,
+	// store.ReportsShort.
 	Reports int `json:"reports,omitempty"`
-	// Above are the incarnations of the centers above the parent, its own parent first: a center that is among them is its own parent.
+	// Above are the incarnations of the centers above the parent, its own parent first. A center
+	// that finds itself among them is its own parent.
 	Above []store.Incarnation `json:"above,omitempty"`
 	// Clock is the parent's time.
 	Clock time.Time `json:"clock"`
-	// Wake is what a datagram carries by which the parent calls this child after a restart, see quic.Listener.Wake.
+	// Wake is the content of the datagram by which the parent wakes this child after a restart, see
+	// quic.Listener.Wake.
 	Wake []byte `json:"wake,omitempty"`
-	// RenewOnly is set by ServeParent when the child's certificate has expired: the session is there to renew it and for nothing else.
+	// RenewOnly is set by ServeParent when the child's certificate has expired. The session then
+	// renews it and does nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
-	// Link and Narrow are filled in by ServeParent.
+	// ServeParent fills in Link and Narrow.
 	Link   Link    `json:"link,omitzero"`
 	Narrow *Narrow `json:"narrow,omitempty"`
 }
 
-// certificate answers a request: a chain and what to trust, or why not.
+// certificate answers a certificate request: a chain and the authorities to trust, or an error.
 type certificate struct {
 	Chain  []byte `json:"chain,omitempty"`
 	Bundle []byte `json:"bundle,omitempty"`
@@ -100,7 +106,7 @@ type control struct {
 	mu sync.Mutex // held while a frame is written
 }
 
-// readAhead is small: frames are rare, and what is larger is read past it.
+// readAhead is small because frames are rare. A larger frame is read past the buffer.
 const readAhead = 64
 
 func newControl(s Stream, m *traffic.Meter) *control {

@@ -11,7 +11,8 @@
 //
 // The life of a session:
 //
-//  1. The child opens its streams and says [Hello]. Its position follows at once, unless the session takes over from another one.
+//  1. The child opens its streams and says [Hello]. Its position follows at once, unless the
+//     session takes over from another one.
 //  2. The parent checks identity and membership and answers with [Welcome], or refuses with
 //     [Refused].
 //  3. delta.Receive keeps the child's copy of the desired feed. delta.Send sends the reported feed.

@@ -6,21 +6,25 @@ import (
 	"time"
 )
 
-// Reasons for which one side ends a connection. They reach the other side: its Conn.Err is the same error.
+// Reasons for which one side ends a connection. They reach the other side: its Conn.Err is the same
+// error.
 var (
 	// ErrDraining is the reason when a parent stops. The child dials again.
 	ErrDraining = errors.New("the parent is stopping")
-	// ErrReplaced is the reason when a newer session of the same identity has come.
+	// ErrReplaced is the reason when a newer session of the same identity has begun.
 	ErrReplaced = errors.New("a newer session of the same site has taken over")
-	// ErrRefused is the reason when the session was refused; details came as *Refused.
+	// ErrRefused is the reason when the session was refused. Details came as *Refused.
 	ErrRefused = errors.New("the session was refused")
-	// ErrRenewed is returned by ServeChild when an expired certificate was renewed: dial again with the new one.
+	// ErrRenewed is returned by ServeChild when an expired certificate was renewed: dial again with
+	// the new one.
 	ErrRenewed = errors.New("the certificate was renewed, dial again")
-	// ErrAgain is returned by ServeChild when another session must begin: the parent that was held is followed from now on.
+	// ErrAgain is returned by ServeChild when the parent that was held is followed from now on.
+	// Dial again.
 	ErrAgain = errors.New("the parent is followed again, dial anew")
 	// ErrRemoved is the reason when the parent has removed the child for good.
 	ErrRemoved = errors.New("this site was removed at its parent")
-	// ErrStalled is the reason when the link carries signs of life and no data. The child dials again, and finds a way that works.
+	// ErrStalled is the reason when the link carries heartbeats and no data. The child dials again,
+	// and finds a route that works.
 	ErrStalled = errors.New("full packets do not cross the link, though small ones do (an MTU below 1,228 bytes?)")
 	// ErrUnused is the reason when a data connection has had no stream for a while. It is no failure.
 	ErrUnused = errors.New("nothing has used the data connection for a while")
@@ -33,7 +37,7 @@ var (
 // The codes of the reasons on the wire. 0 is a close without a reason.
 var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved, ErrStalled, ErrUnused, ErrUnasked}
 
-// CodeOf is the code that a transport sends for a reason.
+// CodeOf returns the code that a transport sends for a reason.
 func CodeOf(reason error) uint64 {
 	for code, r := range reasons {
 		if r != nil && errors.Is(reason, r) {
@@ -43,7 +47,8 @@ func CodeOf(reason error) uint64 {
 	return 0
 }
 
-// ReasonOf is the reason that a code stands for, and the closing side's own words.
+// ReasonOf returns the reason that a code stands for. Unknown codes become an error with the peer's
+// text.
 func ReasonOf(code uint64, text string) error {
 	if code == 0 || code >= uint64(len(reasons)) {
 		return fmt.Errorf("closed by the other side: %s", text)
@@ -56,13 +61,13 @@ type Refused struct {
 	// Reason is a CamelCase word: Version, Dictionary, Unknown, Busy ...
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// RetryAfter is when the child may try again; 0 leaves that to it.
+	// RetryAfter is when the child may try again; 0 leaves that to the child.
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
-	// Final is true for what trying again does not mend: a person has to decide.
+	// Final is true when a retry cannot succeed: a person has to decide.
 	Final bool `json:"final,omitempty"`
 }
 
-// FinalRefusal returns the refusal in an error when it is Final, else nil.
+// FinalRefusal returns the *Refused in err if it is Final, else nil.
 func FinalRefusal(err error) *Refused {
 	var r *Refused
 	if errors.As(err, &r) && r.Final {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A question is larger than any packet, so that it crosses only where full packets do.
+// questionBytes is larger than any packet. So a question crosses only where full packets do.
 const questionBytes = 1500
 
 // answerTime is how long an answer may take, with patience for a far side, in round trips.
@@ -14,9 +14,10 @@ const (
 	answerRounds = 8
 )
 
-// hole finds out whether a link that carries small packets has stopped to carry full ones, as one does whose route has changed to a path with a smaller
-// MTU: signs of life and acknowledgements cross, and data does not. A session over it would never end by itself, and never deliver. When a batch is not
-// acknowledged for long the other side is asked a question that takes a full packet; an answer means that it is only slow.
+// hole detects a link that carries small packets and no full ones. A route that changes to a path
+// with a smaller MTU does that: heartbeats and acknowledgements cross, data does not. A session
+// over it would neither end nor deliver. When a batch waits long for its acknowledgement, the peer
+// is asked a question that takes a full packet. An answer means that the peer is only slow.
 type hole struct {
 	control *control
 	conn    Conn
@@ -28,7 +29,7 @@ type hole struct {
 	over   bool
 }
 
-// suspect asks, unless it has.
+// suspect asks, unless a question is open.
 func (h *hole) suspect() {
 	h.mu.Lock()
 	if h.asked != nil || h.over {
@@ -44,7 +45,8 @@ func (h *hole) suspect() {
 	}
 }
 
-// unanswered ends the session if anything came instead of the answer. A link that carries nothing is not for this to judge.
+// unanswered ends the session if anything came instead of the answer. A link that carries nothing
+// at all is judged by its transport.
 func (h *hole) unanswered() {
 	h.mu.Lock()
 	silent, over := h.conn.Stats().ReceivedBytes == h.before, h.over || h.asked == nil
@@ -57,7 +59,7 @@ func (h *hole) unanswered() {
 	}
 }
 
-// heard takes a question, which is answered at once, or an answer.
+// heard answers a question, or takes the answer to one.
 func (h *hole) heard(payload []byte) error {
 	if len(payload) > 0 {
 		return h.control.sendBytes(typeEcho, nil)

@@ -16,7 +16,7 @@ func (l link) Crossed() (sent, received uint64) {
 	return s.SentBytes, s.ReceivedBytes
 }
 
-// LastHeard is when the other side of a connection was heard of at the latest, given when and why the connection ended.
+// LastHeard returns when the peer was last heard of, given when and why the connection ended.
 func LastHeard(ended time.Time, why error) time.Time {
 	if silent(why) {
 		return ended.Add(-Idle)
@@ -29,7 +29,7 @@ func silent(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// endOf is the reason why a session ended, as one word of few: a label of a metric.
+// endOf returns the reason why a session ended as a label of a metric.
 func endOf(err error) string {
 	var refused *Refused
 	switch {

@@ -8,32 +8,38 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Order is what a parent tells one child besides data. A child carries it out, durably, before it says so.
+// Order is what a parent tells one child besides data. A child carries it out, durably, before it
+// says so.
 type Order interface{ frame() wire.Type }
 
-// Bundle is the order to trust exactly these authorities from now on. The child answers with Holding.
+// Bundle is the order to trust exactly these authorities from now on. The child answers with
+// Holding.
 type Bundle struct {
 	PEM []byte `json:"pem"`
-	// Renew asks for a new certificate now: the authority of the present one is about to be retired.
+	// Renew asks for a new certificate now: the authority of the present one is about to be
+	// retired.
 	Renew bool `json:"renew,omitempty"`
 }
 
 func (Bundle) frame() wire.Type { return typeBundle }
 
-// Accept is an admin's word that a child may do what it holds back. It names exactly what was shown; for anything else it means nothing.
+// Accept is an admin's confirmation of what a child holds back. It names exactly what was shown,
+// and means nothing for anything else.
 type Accept struct {
-	// Center is the position of the parent's data that is to be followed, At that of the child's copy, which holds. Both are zero where no
-	// center is accepted. Deletions is how many objects may be deleted for it.
+	// Center is the position of the parent's data that is to be followed. At is the position of the
+	// child's copy, which holds. Both are zero if no center is accepted. Deletions is how many
+	// objects may be deleted for it.
 	Center    store.Position `json:"center,omitzero"`
 	At        store.Position `json:"at,omitzero"`
 	Deletions int            `json:"deletions,omitempty"`
-	// DeletionsUpTo is the revision of the newest deletion that may be carried out; 0 where none was held.
+	// DeletionsUpTo is the revision of the newest deletion that is confirmed; 0 if none was
+	// withheld.
 	DeletionsUpTo int64 `json:"deletionsUpTo,omitempty"`
 }
 
 func (Accept) frame() wire.Type { return typeAccept }
 
-// accept lets the child carry out what an admin has confirmed.
+// accept carries out what an admin has confirmed.
 func (c *child) accept(payload []byte) error {
 	a, err := decode[Accept](payload)
 	if err != nil || c.OnAccept == nil {
@@ -50,27 +56,31 @@ func (c *child) accept(payload []byte) error {
 	return nil
 }
 
-// Holding is what a child durably holds of its credentials. It is information, like all of Hello.
+// Holding is what a child has durably stored of its credentials. It is information, like all of
+// Hello.
 type Holding struct {
-	// Bundle names the authorities that it trusts, see enroll.BundleName.
+	// Bundle names the authorities that the child trusts, see enroll.BundleName.
 	Bundle string `json:"bundle,omitempty"`
 	// Authority names the authority that signed its certificate, see enroll.AuthorityName.
 	Authority string `json:"authority,omitempty"`
-	// Until is when its certificate ends.
+	// Until is when its certificate expires.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Renewal is how a session keeps a child's credentials. Wait, CSR and Install are needed; the others may be nil.
+// Renewal renews a child's credentials over a session. Wait, CSR and Install are required; the
+// others may be nil.
 type Renewal struct {
-	// Wait is how long it is until the certificate should be renewed. It is asked when the parent has welcomed the child, and after Install.
+	// Wait returns how long it is until the certificate should be renewed. It is called after the
+	// welcome and after Install.
 	Wait func() time.Duration
 	// CSR returns a certificate request (PEM).
 	CSR func() ([]byte, error)
-	// Install takes the new certificate, and the authorities to trust from now on (PEM; none leaves them as they are).
+	// Install stores the new certificate, and the authorities to trust from now on (PEM; empty
+	// leaves them unchanged).
 	Install func(chainPEM, bundlePEM []byte) error
-	// Trust takes the authorities to trust from now on (PEM).
+	// Trust stores the authorities to trust from now on (PEM).
 	Trust func(bundlePEM []byte) error
-	// Holding is what the parent is told.
+	// Holding returns what is reported to the parent.
 	Holding func() Holding
 	// Tried is called with the outcome of each attempt to renew.
 	Tried func(error)
@@ -82,7 +92,7 @@ func (r *Renewal) tried(err error) {
 	}
 }
 
-// Orders wait to be sent to one child. All methods may be called concurrently.
+// Orders is a bounded queue of frames to one child. All methods may be called concurrently.
 type Orders struct {
 	limit int
 	bell  store.Bell
@@ -91,10 +101,10 @@ type Orders struct {
 	list []Order
 }
 
-// NewOrders returns a queue that takes so many orders at a time.
+// NewOrders returns a queue of at most limit entries.
 func NewOrders(limit int) *Orders { return &Orders{limit: limit} }
 
-// Put has an order sent. It returns false, and does nothing, while too many wait.
+// Put queues a frame. It reports false, and queues nothing, when the queue is full.
 func (o *Orders) Put(order Order) bool {
 	o.mu.Lock()
 	room := len(o.list) < o.limit
@@ -108,7 +118,7 @@ func (o *Orders) Put(order Order) bool {
 	return room
 }
 
-// take returns the next order, nil when there is none.
+// take removes and returns the next frame, nil if there is none.
 func (o *Orders) take() (next Order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +131,7 @@ func (o *Orders) take() (next Order) {
 	return next
 }
 
-// order sends the orders that wait, and how the link is used when that has changed.
+// order sends the queued frames, and how to use the link when that has changed.
 func (p *parent) order() {
 	for {
 		var next Order
@@ -139,7 +149,7 @@ func (p *parent) order() {
 	}
 }
 
-// narrow hands on what the parent takes away.
+// narrow passes on what the parent takes away.
 func (c *child) narrow(n *Narrow) {
 	if c.OnNarrow != nil {
 		c.OnNarrow(n)

@@ -20,9 +20,9 @@ import (
 // openTime is how long a child may take to open its streams, and to read a refusal.
 const openTime = 10 * time.Second
 
-// Admission is what a parent gives to a child that it lets in.
+// Admission is what a parent gives to a child that it admits.
 type Admission struct {
-	// Feed is what the child is to have.
+	// Feed is the child's desired state.
 	Feed *store.Feed
 	// Inbox is the copy of the child's reports.
 	Inbox store.Sink
@@ -34,47 +34,50 @@ type Admission struct {
 type ParentConfig struct {
 	// Admit decides about a child by its proven identity. A *Refused error is sent to the child.
 	Admit func(ctx context.Context, who Identity, hello Hello) (Admission, error)
-	// Sign answers a certificate request (PEM) of a child, which may be one whose certificate has expired. It must check that the child is
-	// still a member. Nil refuses all.
+	// Sign answers a certificate request (PEM) of a child, whose certificate may have expired. It
+	// must check that the child is still a member. Nil refuses all requests.
 	Sign func(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
-	// Member refuses an identity before anything else is done for it, with a *Refused error that is sent to the child; one whose
-	// certificate has expired is asked for, too. Nil lets all pass.
+	// Member refuses an identity before anything else is done for it. A *Refused error is sent to
+	// the child. It is also asked about children whose certificate has expired. Nil admits all.
 	Member func(who Identity) error
-	// OnAck is called when the child has durably stored a position of Feed, OnSaid with all that it says of itself, soon after the
-	// session begins and whenever that changes (dropped counts what it may not say), OnHolds when the credentials that it holds have
+	// OnAck is called when the child has durably stored a position of Feed. OnSaid receives the
+	// child's status soon after the session begins, and whenever it changes; dropped counts the
+	// conditions that a parent does not accept. OnHolds is called when the child's credentials have
 	// changed. They may be nil.
 	OnAck   func(store.Position)
 	OnSaid  func(said Said, dropped int)
 	OnHolds func(Holding)
-	// OnHeld is called when the child holds, and when what it would lose has changed. It may be nil.
+	// OnHeld is called when the child holds, and again when what it would lose has changed. It may
+	// be nil.
 	OnHeld func(delta.Held)
 	// OnNotConnected is called when the child does not bring a data connection up. It may be nil.
 	OnNotConnected func(NotConnected)
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
-	// Orders are sent to the child as they come. It may be nil.
+	// Orders are sent to the child as they are put. It may be nil.
 	Orders *Orders
-	// SendOptions of Feed; nil means delta.Down on the terms of Use.
+	// Send are the options of Feed; nil means delta.Down with the FlowPolicy of the link.
 	Send *delta.SendOptions
 	// Use says how the link is used; nil is a LAN without limits.
 	Use *Use
-	// Shared makes the bodies of Feed once for all children; it may be nil.
+	// Shared renders the bodies of Feed once for all children; it may be nil.
 	Shared *delta.Shared
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
 }
 
-// ServeParent runs one session over a connection that a child has dialled, until ctx ends or the session does, and closes the connection. It
-// always returns an error.
+// ServeParent runs one session over a connection that a child has dialled, until ctx ends or the
+// session does. It then closes the connection. It always returns an error.
 func ServeParent(ctx context.Context, conn Conn, cfg ParentConfig) error {
 	ended := make(chan error, 1)
 	StartParent(ctx, conn, cfg, func(err error) { ended <- err })
 	return <-ended
 }
 
-// StartParent is ServeParent that returns at once and calls done with the error when nothing of the session runs any more. A center has thousands of
-// sessions that have nothing to say: what a session has then is one goroutine for each of its streams that waits for the child, with a small stack.
+// StartParent is ServeParent without waiting: it returns at once, and calls done with the error
+// when nothing of the session runs any more. A center has thousands of idle sessions. Each has one
+// goroutine with a small stack for each stream that waits for the child.
 func StartParent(ctx context.Context, conn Conn, cfg ParentConfig, done func(error)) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -88,7 +91,8 @@ func StartParent(ctx context.Context, conn Conn, cfg ParentConfig, done func(err
 	p := &parent{ParentConfig: cfg, conn: conn, done: done}
 	p.outer, p.cancel = context.WithCancelCause(ctx)
 	cfg.Meter.Open(link{conn})
-	// The parts end after the connection: else the child would see a broken stream before the reason.
+	// The parts end after the connection: else the child would see a broken stream before the
+	// reason.
 	p.ctx, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	p.kept = context.AfterFunc(p.outer, func() {
 		conn.Close(drainReason(context.Cause(p.outer)))
@@ -98,7 +102,8 @@ func StartParent(ctx context.Context, conn Conn, cfg ParentConfig, done func(err
 	go func() { p.ended(p.begin()) }()
 }
 
-// ended notes that a part has ended; an error ends the others. The last one ends the session.
+// ended counts a part that has ended. An error ends the other parts. The last part ends the
+// session.
 func (p *parent) ended(err error) {
 	if err != nil {
 		p.cancel(err) // the first one is the cause
@@ -119,7 +124,8 @@ func (p *parent) ended(err error) {
 	p.done(err)
 }
 
-// drainReason is what the child is told when the parent's context ends: that it is stopping, unless the cause says otherwise.
+// drainReason returns the reason that the child receives when the parent's context ends:
+// ErrDraining, unless the cause says otherwise.
 func drainReason(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return ErrDraining
@@ -148,7 +154,7 @@ type parent struct {
 	hole     hole
 }
 
-// begin lets the child in and starts the parts of the session.
+// begin admits the child and starts the parts of the session.
 func (p *parent) begin() error {
 	welcome, err := p.open(p.ctx)
 	if err != nil {
@@ -170,7 +176,7 @@ func (p *parent) begin() error {
 	return nil
 }
 
-// open accepts the child's streams, reads its hello and answers it.
+// open accepts the child's streams, reads its Hello and answers it.
 func (p *parent) open(ctx context.Context) (Welcome, error) {
 	opening, cancel := context.WithTimeoutCause(ctx, openTime, fmt.Errorf("%w: the streams were not opened in time", ErrProtocol))
 	defer cancel()
@@ -204,7 +210,7 @@ func (p *parent) open(ctx context.Context) (Welcome, error) {
 	return welcome, p.control.send(typeWelcome, welcome)
 }
 
-// accept takes one stream by its first two bytes, version and kind.
+// accept accepts one stream and reads its first two bytes: version and kind.
 func (p *parent) accept(ctx context.Context) error {
 	s, err := p.conn.AcceptStream(ctx)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"net/netip"
 )
 
-// Source is whom an address counts for where connections or requests are limited before anybody has said who he is: one subscriber has a whole
-// IPv6 network of 64 bits. Whatever is no address counts for the zero Prefix, one for all of them.
+// Source returns the subscriber that an address counts for, where connections are limited before a
+// peer has proved its identity. One IPv6 subscriber has a whole network of 64 bits. An invalid
+// address counts for the zero Prefix.
 func Source(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap()
 	bits := 32

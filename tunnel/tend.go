@@ -11,22 +11,24 @@ import (
 const (
 	// retryRenewal is how long a child waits after a failed renewal.
 	retryRenewal = time.Hour
-	// calmRenewal is the shortest time between two renewals, whatever the clock says.
+	// calmRenewal is the least time between two renewals, whatever the clock says.
 	calmRenewal = time.Minute
-	// spreadRenewal is over which time children spread that are all asked to renew at once.
+	// spreadRenewal is the time over which children spread when all are asked to renew at once.
 	spreadRenewal = 5 * time.Second
-	// waitingInterval is how often a child says how much waits to go up, when that has changed.
+	// waitingInterval is how often a child reports how many bytes wait to go up, if that has
+	// changed.
 	waitingInterval = 20 * time.Second
 )
 
-// fillBytes is how long a word within the connection is that is to be answered at once: what comes in a smaller packet a parent that has begun anew does not answer,
-// because that could be such an answer itself (RFC 9000, 10.3).
+// fillBytes is the size of a frame that must be answered at once. A restarted parent does not
+// answer a smaller packet, because that could itself be a stateless reset (RFC 9000, 10.3).
 const fillBytes = 24
 
-// asker is a Conn that asks for signs of life beside what it carries, and tells when something must cross within it.
+// asker is a Conn that sends heartbeats beside what it carries. It tells when something must cross
+// within the connection.
 type asker interface{ Asks() <-chan struct{} }
 
-// tend keeps the credentials fresh, says what waits, and asks for signs of life.
+// tend renews the credentials, reports what waits, and asks for heartbeats.
 func (c *child) tend(ctx context.Context) error {
 	renew := time.NewTimer(0)
 	defer renew.Stop()
@@ -77,7 +79,7 @@ func (c *child) tend(ctx context.Context) error {
 	}
 }
 
-// renewExpired uses a session that is good for nothing else.
+// renewExpired renews over a session that exists for nothing else.
 func (c *child) renewExpired(ctx context.Context) error {
 	if err := c.renew(ctx); err != nil {
 		return fmt.Errorf("the certificate has expired and cannot be renewed: %w", err)
@@ -85,7 +87,7 @@ func (c *child) renewExpired(ctx context.Context) error {
 	return ErrRenewed
 }
 
-// renewNow returns how long to wait until the next renewal.
+// renewNow renews once. It returns how long to wait until the next renewal.
 func (c *child) renewNow(ctx context.Context) time.Duration {
 	if err := c.renew(ctx); err != nil {
 		if ctx.Err() == nil {
@@ -130,7 +132,8 @@ func (c *child) tryRenew(ctx context.Context) error {
 	}
 }
 
-// trust carries a Bundle out. One that cannot be used is refused loudly and changes nothing; the session goes on.
+// trust carries a Bundle out. One that cannot be used is refused loudly and changes nothing; the
+// session goes on.
 func (c *child) trust(b Bundle) error {
 	if c.Renewal == nil || c.Renewal.Trust == nil {
 		return nil

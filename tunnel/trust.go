@@ -9,20 +9,21 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Withheld is what a child's brake holds back: deletions that are too many to be no mistake.
+// Withheld is what a child's deletion guard withholds: deletions that are too many to be intended.
 type Withheld struct {
-	// Deletions is how many are held, Objects how many objects the child had before them.
+	// Deletions is how many are withheld, Objects how many objects the child had before them.
 	Deletions int `json:"deletions"`
 	Objects   int `json:"objects"`
-	// UpTo is the revision of the newest of them.
+	// UpTo is the revision of the newest withheld deletion.
 	UpTo int64 `json:"upTo"`
-	// First are the first of the objects, at most 10, as text.
+	// First are the first objects as text, at most 10.
 	First []string `json:"first,omitempty"`
-	// In are the namespaces in which most of them are, at most 10.
+	// In are the namespaces with most withheld deletions, at most 10.
 	In []WithheldIn `json:"in,omitempty"`
 }
 
-// WithheldIn is how many deletions are held in one namespace of a space; what is in no namespace is counted under the empty one.
+// WithheldIn is how many deletions are withheld in one namespace of a space. Objects without a
+// namespace are counted under the empty one.
 type WithheldIn struct {
 	Space     string `json:"space"`
 	Namespace string `json:"namespace,omitempty"`
@@ -36,7 +37,7 @@ const (
 	maxWithheldName  = 512
 )
 
-// bounded returns what a parent takes of it.
+// bounded returns what a parent accepts of w.
 func (w *Withheld) bounded() *Withheld {
 	if w == nil || w.Deletions <= 0 || w.Objects < 0 {
 		return nil
@@ -65,13 +66,14 @@ func (w *Withheld) equal(o *Withheld) bool {
 
 // Reasons of CenterTrusted=False.
 const (
-	// CenterRegressed: the parent's data is not, or no longer, what the child's data came from.
+	// CenterRegressed: the parent's data is not, or is no longer, the data that the child's copy
+	// came from.
 	CenterRegressed = "CenterRegressed"
-	// DeletionsHeld: the parent is followed, but for deletions that are held.
+	// DeletionsHeld: the parent is followed, except for withheld deletions.
 	DeletionsHeld = "DeletionsHeld"
 )
 
-// Withhold says that deletions are held, nil that none are any more.
+// Withhold records the withheld deletions; nil means none.
 func (c *Conditions) Withhold(w *Withheld) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +85,7 @@ func (c *Conditions) Withhold(w *Withheld) {
 	c.trust()
 }
 
-// Obey says that the parent is followed; with why, that it is held.
+// Obey records that the parent is followed if why is nil, and that it is held otherwise.
 func (c *Conditions) Obey(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,13 +93,14 @@ func (c *Conditions) Obey(why error) {
 	c.trust()
 }
 
-// Regressed tells whether the parent is held.
+// Regressed reports whether the parent is held.
 func (c *Conditions) Regressed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.regressed != nil
 }
 
+// trust updates CenterTrusted. c.mu must be held.
 func (c *Conditions) trust() {
 	trusted := Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed}
 	switch {

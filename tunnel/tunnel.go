@@ -17,14 +17,17 @@ const DataALPN = "skerry-data/1"
 
 // How long a child hears nothing of its parent before it asks for a sign of life.
 const (
-	// KeepAlive is that of a link of the classes lan and wan, and of any link that was in use lately: either side notices within ten seconds when a way dies.
+	// KeepAlive is the interval of links of the classes lan and wan, and of any link that was in
+	// use lately. With it either side notices within ten seconds that a path has died.
 	KeepAlive = 6 * time.Second
-	// IdleKeepAlive is that of a metered link, and of any before the parent has said its class. It is less than what NAT tables and load balancers forget an
-	// idle connection after: 30 s of UDP is common.
+	// IdleKeepAlive is the interval of a metered link, and of any link before the parent has named
+	// its class. NAT tables and load balancers forget an idle UDP connection after 30 s; this is
+	// less.
 	IdleKeepAlive = 25 * time.Second
 )
 
-// KeepAliveOf is how long a child hears nothing over a link of a class before it asks for a sign of life.
+// KeepAliveOf returns how long a child on a link of this class hears nothing before it asks for a
+// heartbeat.
 func KeepAliveOf(class delta.Class) time.Duration {
 	if class == delta.Metered {
 		return IdleKeepAlive
@@ -32,23 +35,26 @@ func KeepAliveOf(class delta.Class) time.Duration {
 	return KeepAlive
 }
 
-// Idle is how long nothing may come over a connection until it counts as dead, on both sides and over any transport.
+// Idle is how long nothing may arrive on a connection until both sides count it as dead. It holds
+// for every transport.
 const Idle = 70 * time.Second
 
-// Identity is who the peer proved to be: the subject of its verified certificate. It is compared whole, never by prefix.
+// Identity is who the peer proved to be: the subject of its verified certificate. It is compared
+// whole, never by prefix.
 type Identity struct {
-	// Target is the SyncTarget's name for a child, and empty for a parent.
+	// Target is the name of a child's SyncTarget, and empty for a parent.
 	Target string
-	// Key is the SHA-256, in hex, of the public key (SubjectPublicKeyInfo). A site keeps its key for life.
+	// Key is the SHA-256, in hex, of the public key (SubjectPublicKeyInfo). A site keeps its key
+	// for life.
 	Key string
 	// Serial is the certificate's serial number in hex, for logs and revocation.
 	Serial string
-	// NotAfter is when the certificate ends.
+	// NotAfter is when the certificate expires.
 	NotAfter time.Time
 }
 
-// Stream is one ordered byte stream of a Conn. Close ends the writing half; Cancel ends both halves at once and
-// the peer reads an error.
+// Stream is one ordered byte stream of a Conn. Close ends the writing half. Cancel ends both halves
+// at once; the peer then reads an error.
 type Stream interface {
 	io.Reader
 	io.Writer
@@ -67,25 +73,29 @@ type Conn interface {
 	Peer() Identity
 	// Transport is "quic", "tcp" or "pipe".
 	Transport() string
-	// RemoteAddr is where the peer is now; a child behind a NAT may move. It is information, never identity.
+	// RemoteAddr is the peer's present address. It changes when a child moves behind a NAT. It is
+	// information, never identity.
 	RemoteAddr() net.Addr
-	// Stats counts the bytes of the connection so far, the transport's own overhead included where it is known.
+	// Stats counts the bytes of the connection so far. It includes the transport's own overhead
+	// where that is known.
 	Stats() Stats
 	// Done is closed when the connection has ended, for whatever reason.
 	Done() <-chan struct{}
-	// Err is why it ended, nil before.
+	// Err returns why the connection ended, and nil before it has.
 	Err() error
 	// Close ends the connection and tells the peer the reason. It may be called more than once.
 	Close(reason error) error
 }
 
-// pinger is a Conn that can ask the other side for a sign of life. Others are written to: their transport acknowledges that.
+// pinger is a Conn that can ask the peer for a heartbeat. To other Conns the session writes: their
+// transport acknowledges that.
 type pinger interface{ Ping() error }
 
-// keeper is a Conn that asks for signs of life by itself, after it has heard nothing for as long as KeepAlive says.
+// keeper is a Conn that sends heartbeats by itself, after it has heard nothing for the interval
+// that KeepAlive sets.
 type keeper interface{ KeepAlive(every time.Duration) }
 
-// Stats are byte counts of a Conn: payload of UDP datagrams for QUIC.
+// Stats are byte counts of a Conn: for QUIC the payload of UDP datagrams.
 type Stats struct {
 	SentBytes, ReceivedBytes uint64
 	RTT                      time.Duration

@@ -10,25 +10,27 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Link is how the two ends of a link may use it. A parent says it in its Welcome, and again when it changes.
+// Link is how both ends may use a link. A parent sends it in its Welcome, and again when it
+// changes.
 type Link struct {
-	// Class is the kind of link; one that is not known here counts as a LAN.
+	// Class is the kind of link. An unknown class counts as LAN.
 	Class delta.Class `json:"class,omitempty"`
-	// Hold keeps back what the child has to say but for errors, changed conditions and objects that are gone: the budget of the day is used
-	// up. What a user changes goes down all the same.
+	// Hold is true when the budget of the day is used up. The child then sends only errors, changed
+	// conditions and objects that are gone. Changes of users still go down.
 	Hold bool `json:"hold,omitempty"`
 }
 
 func (Link) frame() wire.Type { return typeLink }
 
-// up are the terms of reports.
+// up returns the FlowPolicy of reports.
 func (l Link) up() delta.Terms {
 	t := l.Class.Up()
 	t.Hold = l.Hold
 	return t
 }
 
-// Use is a parent's say in how the link of one session is used, and what it knows of it. Its methods may be called concurrently.
+// Use is how one session uses its link, as its parent decides, and how many bytes wait to cross.
+// Its methods may be called concurrently.
 type Use struct {
 	down    *delta.Regulator
 	waiting atomic.Int64 // at the child
@@ -40,12 +42,12 @@ type Use struct {
 	narrow *Narrow
 }
 
-// NewUse returns the use of a session that begins.
+// NewUse returns the state of a session that begins.
 func NewUse(l Link) *Use {
 	return &Use{down: delta.NewRegulator(l.Class.Down()), link: l}
 }
 
-// Set changes how the link is used, on both sides.
+// Set changes how both sides use the link.
 func (u *Use) Set(l Link) {
 	u.mu.Lock()
 	changed := l != u.link
@@ -59,7 +61,7 @@ func (u *Use) Set(l Link) {
 	}
 }
 
-// SetNarrow changes what is taken away of what the child's site allows.
+// SetNarrow changes what is taken away from what the child's site allows.
 func (u *Use) SetNarrow(n *Narrow) {
 	u.mu.Lock()
 	changed := !n.Equal(u.narrow)
@@ -70,17 +72,18 @@ func (u *Use) SetNarrow(n *Narrow) {
 	}
 }
 
-// narrowed is what SetNarrow said.
+// narrowed returns what SetNarrow recorded.
 func (u *Use) narrowed() *Narrow {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.narrow
 }
 
-// Waiting is about how many bytes wait to cross, in both directions; the child's share is up to a ping's interval old.
+// Waiting returns about how many bytes wait to cross, in both directions. The child's share may be
+// as old as its reporting interval.
 func (u *Use) Waiting() int64 { return u.down.Waiting() + u.waiting.Load() }
 
-// Now is how the link is used.
+// Now returns how the link is used.
 func (u *Use) Now() Link {
 	u.mu.Lock()
 	defer u.mu.Unlock()

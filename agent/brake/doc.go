@@ -5,23 +5,23 @@
 // Its nouns are the [Brake], which is a store.Sink around the [Copy], and the withheld deletions,
 // tunnel.Withheld.
 //
-//	guard, err := Open(cfg)      // restores what was withheld before a restart
-//	err = guard.Commit(ctx, b)   // stores the batch; decides whether its deletions wait
-//	guard.Holds(tombstone)       // reports whether apply must wait with this one
-//	err = guard.Confirm(upTo)    // an admin has seen the deletions up to this revision
+//	guard, err := deletionguard.Open(cfg)  // restores what was withheld before a restart
+//	err = guard.Commit(ctx, b)             // stores the batch; decides whether its deletions wait
+//	guard.Holds(tombstone)                 // reports whether apply must wait with this one
+//	err = guard.Confirm(upTo)              // an admin has seen the deletions up to this revision
 //
 // The life of a deletion:
 //
 //  1. Only a tombstone that takes something away counts. It does not count when the object goes on
 //     on another target, or is left on this one. It does not count when a user deleted the object
 //     by its name, or with a Namespace that he named (server/apiserver/deletions.go).
-//  2. Deletions within [Window], or of one revision, count together. They are too many if they are
-//     more than Share percent of the objects ([DefaultShare]), and at least [Least].
+//  2. Deletions within [Window] (10 s), or of one revision, count together. They are too many if
+//     they are more than Share percent of the objects (30), and at least [Least] (10).
 //  3. Too many are withheld, and so are all further ones, until an admin has confirmed what was
 //     shown. The guard makes durable that they are withheld before it stores them. An Event of the
 //     Namespace tells the space.
-//  4. Confirm, or an accepted center ([Brake.Allow]), releases them. Release passes the keys to
-//     apply.
+//  4. Confirm releases them: Config.Release passes their keys to apply. [Brake.Allow] lets the
+//     deletions of one comparison pass, after an admin has accepted the center.
 //
 // A relay tells its own center which deletions are intended or confirmed, so that the relay's own
 // targets do not ask again.

@@ -4,7 +4,7 @@
 // Its nouns are the sites, which are values of the label skerry.dev/site, and what is found: a key
 // and an inventory.Record without a hash.
 //
-//	err := Run(ctx, Config{Clients: clients, Sites: sites, Found: found, Log: log})
+//	err := recovery.Run(ctx, recovery.Config{Clients: clients, Sites: sites, Found: found})
 //	// nil: everything was listed; ErrPartial: there may be more
 //
 // The life of one object:

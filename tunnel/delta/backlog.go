@@ -9,9 +9,9 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// backlog is what was read of a feed and is not sent yet: the last value of each key.
+// backlog is what was read from a feed and is not sent yet: the last value of each key.
 type backlog struct {
-	// urgentFirst puts the more urgent first, else entries go in the order of application.
+	// urgentFirst puts the more urgent first; otherwise entries go in the order of application.
 	urgentFirst bool
 
 	waiting shrinking.Map[store.Key, waiting]
@@ -31,8 +31,7 @@ func newBacklog(urgentFirst bool) backlog {
 
 func (b *backlog) len() int { return b.waiting.Len() }
 
-// add takes over entries. An entry is as urgent as the most urgent value that it has had here: what was to be told at once is told at
-// once.
+// add queues entries. An entry stays as urgent as the most urgent of its values that wait here.
 func (b *backlog) add(at time.Time, entries ...store.Entry) {
 	if len(entries) == 0 {
 		return
@@ -75,7 +74,7 @@ func (b *backlog) compare(x, y waiting) int {
 	return cmp.Or(cmp.Compare(x.Rank(), y.Rank()), cmp.Compare(x.place, y.place))
 }
 
-// done takes off the first n of what next returned.
+// done removes the first n entries that next returned.
 func (b *backlog) done(n int) {
 	for _, w := range b.sorted[:n] {
 		b.waiting.Delete(w.Key)

@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// bases keeps the last body that was sent of a key, to make a patch of the next one: as it is while there is plenty of room, else compressed, which takes as
-// long as all else that is done for a lone change. When it is full it forgets some: their next version goes whole.
+// bases has the last body that was sent of each key, as the base of the next patch. Bodies are kept
+// as they are while there is plenty of room, else compressed. When it is full it evicts some: their
+// next version is sent whole.
 type bases struct {
 	codec *compress.Codec
 	limit int
@@ -40,7 +41,7 @@ func (b *bases) get(k store.Key) []byte {
 	return body
 }
 
-// put notes the body that was just encoded for the stream: none for a tombstone.
+// put stores the body that was just encoded for the stream; a tombstone has none.
 func (b *bases) put(k store.Key, body []byte) {
 	b.drop(k)
 	if b.limit == 0 || len(body) == 0 || len(body) > wire.MaxPatchBody {

@@ -25,8 +25,8 @@ func (c counter) position(d traffic.Direction, payload []byte) {
 	c.meter.Add(d, traffic.Positions, 1, wire.FrameSize(len(payload)))
 }
 
-// batch counts a batch of n entries: its bytes belong to the purposes of its entries as the sizes before compression do. at gives an
-// entry and that size.
+// batch counts a batch of n entries. Its bytes are divided among the purposes of its entries, in
+// proportion to their sizes before compression. at returns an entry and that size.
 func (c counter) batch(d traffic.Direction, payload []byte, n int, at func(i int) (store.Entry, int)) {
 	if c.meter == nil {
 		return

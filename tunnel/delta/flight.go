@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// flight counts the batches that are not acknowledged yet, oldest first.
+// flight has the batches that are not acknowledged yet, oldest first.
 type flight struct {
 	maxBatches int
 	onAck      func(store.Position)
@@ -29,7 +29,8 @@ type flight struct {
 	over     bool
 }
 
-// A batch that is not acknowledged after firstAlarm is told, then after twice as long each time, at most after longestAlarm.
+// A batch that is not acknowledged after firstAlarm is told, then after twice as long each time, at
+// most after longestAlarm.
 const (
 	firstAlarm   = 5 * time.Second
 	longestAlarm = 5 * time.Minute
@@ -47,8 +48,9 @@ func newFlight(feed *store.Feed, o SendOptions, landed func()) *flight {
 	return &flight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Settle, meter: o.Meter, landed: landed, terms: o.Terms, stalled: o.OnStalled}
 }
 
-// room tells whether another batch may be sent while at most so many bytes may be on their way. One is always allowed, however large. When there is no room
-// landed is called at the next acknowledgement.
+// room reports whether another batch may be sent while at most maxBytes may be in flight. One batch
+// is always allowed, however large. If there is no room, landed is called at the next
+// acknowledgement.
 func (f *flight) room(maxBytes int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +70,7 @@ func (f *flight) sent(b inFlight) {
 	}
 }
 
-// watch waits for the acknowledgement of the oldest batch. The caller holds the lock.
+// watch waits for the acknowledgement of the oldest batch. f.mu must be held.
 func (f *flight) watch() {
 	if f.stalled == nil || f.over {
 		return
@@ -103,7 +105,8 @@ func (f *flight) end() {
 	}
 }
 
-// ack takes the acknowledged batches off. An acknowledgement of what was never sent is an error.
+// ack removes the acknowledged batches. It returns an error for an acknowledgement of what was
+// never sent.
 func (f *flight) ack(a wire.Ack) error {
 	f.mu.Lock()
 	if a.Frames > len(f.batches) {

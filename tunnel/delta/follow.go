@@ -10,23 +10,25 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Entries and raw bytes after which a batch is cut, and entries that are read at once of a feed that is sent in its order.
+// Entries and raw bytes after which a batch is cut. Entries that are read at once of a feed that is
+// sent in its order.
 const (
 	readEntries  = 512
 	batchEntries = 256
 	batchBytes   = 256 << 10
 )
 
-// place is where a sender stands in its feed: everything behind the cursor is read, and the receiver is at told; it will be at reached
-// when the backlog is empty.
+// place is a sender's place in its feed. Everything behind the cursor is read. The receiver is at
+// told, and will be at reached when the backlog is empty.
 type place struct {
 	cursor        store.Cursor
 	told, reached store.Position
 	owes          bool // reached is to be told although no entry changes
 }
 
-// read takes over what has changed in the feed. A feed that is sent in its order is read in pieces, so that a receiver that lacks much does
-// not cost the memory of it; all reads the rest, so that no half of a decision is sent.
+// read reads what has changed in the feed. A feed that is sent in its order is read in pieces, to
+// bound the memory for a receiver that lacks much. all reads the rest, so that no half of a
+// decision is sent.
 func (s *sender) read(all bool) {
 	limit := readEntries
 	if s.backlog.urgentFirst || all {
@@ -42,8 +44,9 @@ func (s *sender) read(all bool) {
 	}
 }
 
-// follow sends what there is to send now. When it returns nil, it is to be called again at the next change, other terms, an acknowledgement when there was no
-// room, or when the timer that it has set is over: a sender that has nothing to send has no goroutine.
+// follow sends what there is to send now. After nil it must be called again at the next change,
+// another policy, or the end of its timer. Where there was no room it must be called at an
+// acknowledgement, too. So a sender with nothing to send has no goroutine.
 func (s *sender) follow(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -91,7 +94,7 @@ type turn struct {
 	waited bool
 }
 
-// pause is how long what is due has to wait for the window.
+// pause returns how long what is due must wait for the window.
 func (s *sender) pause(terms Terms, due []waiting) time.Duration {
 	if s.turn.sent > 0 || len(due) == 0 {
 		return 0
@@ -100,7 +103,7 @@ func (s *sender) pause(terms Terms, due []waiting) time.Duration {
 	return s.pace.wait(terms.Window, time.Now(), s.backlog.since, urgent)
 }
 
-// callAfter has follow called after a while; 0 leaves it to what happens.
+// callAfter schedules follow; 0 leaves it to the next event.
 func (s *sender) callAfter(d time.Duration) {
 	switch {
 	case d <= 0:
@@ -111,13 +114,13 @@ func (s *sender) callAfter(d time.Duration) {
 	}
 }
 
-// tell says what waits to be sent.
+// tell reports how many bytes wait to be sent.
 func (s *sender) tell() {
 	s.terms.waiting.Store(int64(s.backlog.len() * s.entryBytes))
 }
 
-// maxTries is how often in a row the feed is read again because an object has changed since: some bodies would be of one decision and some
-// of the next.
+// maxTries bounds how often in a row the feed is read again because an object has changed since.
+// Without that some bodies would be of one decision and some of the next.
 const maxTries = 3
 
 // batch sends the first of what is due, and returns how many entries are done.
@@ -150,7 +153,7 @@ func (s *sender) batch(ctx context.Context, due []waiting) (n int, err error) {
 	return n, s.write(items, s.at.told, !last)
 }
 
-// write sends a batch, behind which the receiver is at a position.
+// write sends a batch that takes the receiver to a position.
 func (s *sender) write(items []wire.Item, through store.Position, partial bool) error {
 	payload := s.encoder.Encode(items, through.Revision, partial)
 	for _, it := range items {

@@ -13,17 +13,18 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Held tells how a receiver that holds differs from the feed that it does not obey.
+// Held is how a receiver that holds differs from the feed.
 type Held struct {
-	// Why is what the receiver says.
+	// Why is the receiver's reason.
 	Why string
-	// At is the position of its copy, Head that of the feed.
+	// At is the position of the receiver's copy, Head that of the feed.
 	At, Head store.Position
 	// Objects is how many objects the receiver has.
 	Objects int
-	// Delete, Change and Add count what obeying would do to them.
+	// Delete, Change and Add count what following the feed would do to them.
 	Delete, Change, Add int
-	// First are the first keys that it would delete, at most HeldKeys, and Deletions is a digest of all of them.
+	// First are the first keys that would be deleted, at most HeldKeys. Deletions is a digest of
+	// all of them.
 	First     []store.Key
 	Deletions store.Digest
 }
@@ -32,14 +33,14 @@ type Held struct {
 const HeldKeys = 10
 
 const (
-	// maxWhy is the longest reason of a receiver.
+	// maxWhy bounds a receiver's reason, in bytes.
 	maxWhy = 1 << 10
-	// heldPause is the shortest time between two looks at how a holding receiver differs.
+	// heldPause is the least time between two comparisons with a receiver that holds.
 	heldPause = 30 * time.Second
 )
 
-// admit tells whether the sender is the one that the copy came from. One whose data is another, but which wants for this receiver exactly what
-// is here, is followed: nothing can be lost.
+// admit returns an error unless the sender is the one that the copy came from. A sender with other
+// data that wants exactly what is here is followed, too: nothing can be lost.
 func (r *receiver) admit(m wire.Start) error {
 	err := r.sink.Admit(m.Head)
 	at := r.sink.Position()
@@ -53,8 +54,8 @@ func (r *receiver) admit(m wire.Start) error {
 	return r.sink.Accept(m.Head)
 }
 
-// hold tells the sender why it is not obeyed, and answers how the copy differs from its feed, as often as the sender begins anew. What it
-// sent before it knew is thrown away.
+// hold tells the sender why it is not followed. It then answers how the copy differs, as often as
+// the sender begins anew. It discards what the sender sent before it knew.
 func (r *receiver) hold(why error) error {
 	if r.onHold != nil {
 		r.onHold(why)
@@ -83,7 +84,8 @@ func (r *receiver) hold(why error) error {
 	}
 }
 
-// held is what Send does while the receiver holds: it looks how the two differ, and looks again when the feed has changed.
+// held is what Send does while the receiver holds: it compares, and compares again when the feed
+// has changed.
 func (s *sender) held(ctx context.Context, at store.Position, why error) error {
 	changed := make(chan struct{}, 1) // one slot: it has changed since it was last looked at
 	defer s.feed.Watch(func() {
@@ -115,7 +117,8 @@ func (s *sender) held(ctx context.Context, at store.Position, why error) error {
 	}
 }
 
-// look begins anew, so that the receiver can see whether it is equal by now, and asks how it differs.
+// look sends Start again, so that the receiver can see whether the two are equal by now. Then it
+// asks how the receiver differs.
 func (s *sender) look(ctx context.Context, at store.Position, why error) error {
 	head, root, _ := s.feed.Snapshot()
 	live := s.feed.All()

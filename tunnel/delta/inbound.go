@@ -14,8 +14,9 @@ type frame struct {
 	own     func() error // of this side, and no frame: what the worker is to do between two
 }
 
-// inbound reads ahead of the receiver while it waits for its disk, up to a number of bytes: then the stream's own flow control holds the
-// sender. The goroutine that does what came is there only while there is something to do: a center has thousands of streams that say nothing.
+// inbound reads ahead of the receiver while that waits for its disk, up to a number of bytes. Then
+// the stream's own flow control stops the sender. The goroutine that handles frames exists only
+// while there are some, because a center has thousands of idle streams.
 type inbound struct {
 	limit int
 
@@ -33,8 +34,8 @@ func newInbound(limit int) *inbound {
 	return q
 }
 
-// fill reads frames until the stream ends, and returns why when all that came before is done. work is called when there are frames and it
-// does not run; it takes them until there are none.
+// fill reads frames until the stream ends, and returns why when everything before is handled. It
+// calls work when there are frames and work does not run; work takes frames until there are none.
 func (q *inbound) fill(in *bufio.Reader, work func()) error {
 	defer q.rest()
 	for {
@@ -46,7 +47,7 @@ func (q *inbound) fill(in *bufio.Reader, work func()) error {
 	}
 }
 
-// put hands a frame over, and returns when there is room for the next one.
+// put queues a frame, and returns when there is room for the next one.
 func (q *inbound) put(f frame, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,7 +57,7 @@ func (q *inbound) put(f frame, work func()) {
 	}
 }
 
-// between has something done where a frame would be, and does not wait.
+// between queues a function in the place of a frame. It does not wait.
 func (q *inbound) between(do func() error, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +76,8 @@ func (q *inbound) add(f frame, work func()) {
 	}
 }
 
-// take returns all frames that have arrived. When there are none, or the one who asks has failed, the work is over.
+// take returns all frames that have arrived. When there are none, or the caller has failed, the
+// work ends.
 func (q *inbound) take(failed bool) []frame {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,8 +12,9 @@ const (
 	lastOffer  = time.Minute
 )
 
-// owed are the objects that were left out of what was sent because their bodies could not be had. The receiver's position goes on without
-// them, so that one object holds up no other, and they are offered again until they are sent or gone.
+// owed are the objects that were left out of a batch because their bodies were not available. The
+// receiver's position advances without them, so that one object delays no other. They are offered
+// again until they are sent or gone.
 type owed map[store.Key]*offer
 
 type offer struct {
@@ -21,7 +22,7 @@ type offer struct {
 	pause time.Duration
 }
 
-// add notes that an object was left out. It tells whether that is new.
+// add records that an object was left out. It reports whether that is new.
 func (o owed) add(k store.Key, now time.Time) bool {
 	if known := o[k]; known != nil {
 		known.pause = min(2*known.pause, lastOffer)
@@ -44,7 +45,8 @@ func (o owed) due(now time.Time) (keys []store.Key, after time.Duration) {
 	return keys, after
 }
 
-// offerAgain puts what is owed and due into the backlog, and returns after which time it must be called again, 0 for never.
+// offerAgain puts what is due into the backlog. It returns after which time it must be called
+// again, 0 for never.
 func (s *sender) offerAgain() time.Duration {
 	now := time.Now()
 	keys, after := s.owed.due(now)

@@ -2,13 +2,15 @@ package delta
 
 import "time"
 
-// Batches of this many entries are what a window is steered to: fewer shrink it, more do not grow it further.
+// Batches of this many entries are what a window is steered to: fewer shrink it, more do not grow
+// it further.
 const (
 	fewEntries    = 2
 	enoughEntries = 24
 )
 
-// urgentWindow is the longest that an error or a changed condition waits for its window, on any link.
+// urgentWindow is the longest that an error or a changed condition waits for its window, on any
+// link.
 const urgentWindow = time.Second
 
 // pace decides when the next batch may go.
@@ -17,7 +19,7 @@ type pace struct {
 	last time.Time     // of the batch before
 }
 
-// wait is how long to wait at a time before sending what has waited since another.
+// wait returns how long to wait at a time before sending what has waited since another.
 func (p *pace) wait(w Window, at, since time.Time, urgent bool) time.Duration {
 	now, first := min(p.now, w.Max), w.First
 	if urgent {
@@ -30,7 +32,7 @@ func (p *pace) wait(w Window, at, since time.Time, urgent bool) time.Duration {
 	return max(0, d)
 }
 
-// sent notes a batch of n entries; waited tells that it had to wait for the window.
+// sent records a batch of n entries. waited is true if it had to wait for the window.
 func (p *pace) sent(w Window, at time.Time, n int, waited bool) {
 	p.last = at
 	switch {

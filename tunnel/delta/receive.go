@@ -14,18 +14,22 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// Batches that have already arrived are stored in one transaction, up to this many bytes.
+// commitBytes bounds the batches that are stored in one transaction, of those that have already
+// arrived.
 const commitBytes = 1 << 20
 
-// bodies is what a Sink that can look up bodies implements; patches are sent only to those.
+// bodies is a Sink that can look up bodies. Patches are sent only to such a Sink.
 type bodies interface {
 	Get(k store.Key) (store.Entry, bool, error)
 }
 
-// Receive keeps the sink equal to the feed of the sender at the other end of the stream until ctx ends or the stream breaks; it always
-// returns an error: store.ErrRegressed when the sink does not take this sender for the one that it knows. Then nothing has changed; until the
-// stream ends the sender is only told how the two differ, and ErrReleased is returned as soon as they do not.
-// What it acknowledges is durable. The stream is cancelled when it returns.
+// Receive keeps the sink equal to the feed of the sender at the other end of the stream, until ctx
+// ends or the stream breaks. What it acknowledges is durable. It cancels the stream when it
+// returns.
+//
+// It always returns an error. The error is store.ErrRegressed when the copy did not come from this
+// sender. Then nothing has changed: until the stream ends, Receive only answers how the two differ.
+// It returns ErrReleased as soon as they do not.
 func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) error {
 	r, err := admitted(ctx, stream, sink, o)
 	if err != nil {
@@ -34,7 +38,8 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	return r.finish(r.read())
 }
 
-// StartReceive is Receive that returns at once, and calls done with the error in the end, see StartSend.
+// StartReceive is Receive without waiting: it returns at once, and calls done with the error at the
+// end. See StartSend.
 func StartReceive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions, done func(error)) {
 	go func() {
 		r, err := admitted(ctx, stream, sink, o)
@@ -51,7 +56,8 @@ func (r *receiver) serve(done func(error)) {
 	done(r.finish(err))
 }
 
-// admitted exchanges positions with the sender, and returns when it is the one that the copy came from.
+// admitted exchanges positions with the sender. It returns when the sender is the one that the copy
+// came from.
 func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &receiver{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), stream: stream, in: bufio.NewReaderSize(stream, readAhead), sink: sink,
@@ -90,7 +96,7 @@ func (r *receiver) work() {
 	}
 }
 
-// finish lets go of the stream and returns the first reason for it.
+// finish cancels the stream and returns the first error.
 func (r *receiver) finish(err error) error {
 	r.stream.Cancel()
 	r.recheck.end(r)
@@ -100,10 +106,12 @@ func (r *receiver) finish(err error) error {
 	return err
 }
 
-// readAhead is small: a center holds one for each stream of each session, and what is larger is read past it.
+// readAhead is small because a center has a buffer for each stream of each session. A larger frame
+// is read past it.
 const readAhead = 64
 
-// receiver is one Receive. Its fields belong to the main goroutine, from the first frame on to the one that works.
+// receiver is one Receive. Its fields belong to the main goroutine; from the first frame on they
+// belong to the one that works.
 type receiver struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -130,7 +138,7 @@ type receiver struct {
 	count   int
 }
 
-// start reads where the sender is, and refuses one that is not the sender of this copy.
+// start reads the sender's position, and refuses a sender that the copy did not come from.
 func (r *receiver) start() error {
 	t, payload, err := wire.ReadFrame(r.in, 256)
 	if err != nil {
@@ -154,7 +162,8 @@ func (r *receiver) start() error {
 	return r.hold(err)
 }
 
-// arrived does all that has arrived: what came while the disk was awaited is stored in one transaction.
+// arrived handles everything that has arrived. What came while the disk was busy is stored in one
+// transaction.
 func (r *receiver) arrived(ctx context.Context) error {
 	for {
 		frames := r.frames.take(false)
@@ -209,14 +218,14 @@ func (r *receiver) decode(payload []byte) error {
 	return nil
 }
 
-// wait notes entries that a patch of a later batch may be made against.
+// wait records entries that a patch of a later batch may have as its base.
 func (r *receiver) wait(entries []store.Entry) {
 	for _, e := range entries {
 		r.pending[e.Key] = e
 	}
 }
 
-// base returns the body that a patch is made against, stored or about to be.
+// base returns the body that a patch is made against, whether stored or about to be.
 func (r *receiver) base(k store.Key, h store.Hash) ([]byte, error) {
 	if len(r.batch.Entries) > 0 && r.pending == nil {
 		r.pending = make(map[store.Key]store.Entry, len(r.batch.Entries))

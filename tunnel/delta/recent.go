@@ -7,7 +7,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// recent holds the bodies that were stored last, the newest at the end.
+// recent has the bodies that were stored last, the newest at the end.
 type recent struct {
 	limit, bytes int
 	entries      []store.Entry
@@ -23,10 +23,10 @@ func (r *recent) get(k store.Key, h store.Hash) (store.Entry, bool) {
 	return store.Entry{}, false
 }
 
-// mostRecent is how many there are at most, because they are looked for one by one.
+// mostRecent bounds their number, because they are searched one by one.
 const mostRecent = 16
 
-// put takes over what was stored.
+// put stores what was committed.
 func (r *recent) put(stored []store.Entry) {
 	if r.limit == 0 {
 		return

@@ -6,11 +6,12 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Recheck lets the owner of a copy have it compared with its sender while a Receive keeps it, and be told when what the sender has after the question is
-// what the copy has. It belongs to one Receive.
+// Recheck lets the owner of a copy have it compared with its sender while a Receive keeps it. It
+// belongs to one Receive.
 type Recheck struct {
-	// Done is called when a comparison that Ask asked for has ended: the copy has all that the sender had when it was asked. It must not wait, and
-	// comes once for all calls of Ask before the comparison began.
+	// Done is called when a requested comparison has ended: the copy has everything that the sender
+	// had at the request. It must not wait. It is called once for all requests before the
+	// comparison began.
 	Done func()
 
 	mu       sync.Mutex
@@ -18,7 +19,7 @@ type Recheck struct {
 	early    bool // Ask was called before there was anybody to ask
 }
 
-// Ask asks for a comparison. It does not wait.
+// Ask requests a comparison. It does not wait.
 func (c *Recheck) Ask() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +54,7 @@ func (c *Recheck) end(r *receiver) {
 	}
 }
 
-// comparing is how far a comparison is on a stream. There is one at a time.
+// comparing is the state of a comparison on a stream. There is one at a time.
 type comparing struct {
 	phase  phase
 	wanted bool // by the owner, and not yet asked for
@@ -65,13 +66,15 @@ type phase int
 const (
 	// resting: there is none.
 	resting phase = iota
-	// requested: the sender is to begin one. What comes before its question is from before.
+	// requested: the sender is to begin a comparison. What arrives before its digest request is
+	// older.
 	requested
-	// compared: the sender finds the differences. It ends with the first batch behind which it has nothing more to send.
+	// compared: the sender finds the differences. The comparison ends with the first batch after
+	// which the sender has nothing more.
 	compared
 )
 
-// compare asks the sender to compare, after the comparison that there is.
+// compare asks the sender for a comparison, after the one that runs.
 func (r *receiver) compare(owned bool) error {
 	c := &r.comparing
 	c.wanted = c.wanted || owned
@@ -82,14 +85,14 @@ func (r *receiver) compare(owned bool) error {
 	return r.counter.write(r.stream, wire.TypeCompare, nil)
 }
 
-// asked notes that a comparison begins.
+// asked records that a comparison begins.
 func (r *receiver) asked() {
 	if r.comparing.phase == requested {
 		r.comparing.phase = compared
 	}
 }
 
-// caughtUp notes that the sender had nothing more to send.
+// caughtUp records that the sender has nothing more to send.
 func (r *receiver) caughtUp() error {
 	c := &r.comparing
 	if c.phase != compared {

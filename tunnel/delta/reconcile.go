@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// reconcile finds what the receiver has otherwise than the feed, and puts that alone into the backlog. The receiver stays where it is until
-// all of it is sent. root is what the receiver said that it has, nil when it must be asked.
+// reconcile finds how the receiver differs from the feed, and puts only that into the backlog. The
+// receiver's position stands still until all of it is sent. root is the digest that the receiver
+// has said, nil if it must be asked.
 func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 	head, want, cursor := s.feed.Snapshot()
 	if was, known := s.recall(root); known {
@@ -31,8 +32,8 @@ func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 	return nil
 }
 
-// recall finds the place in the feed whose content the receiver has: a process that began anew and changed something before it was asked knows by that what
-// the receiver lacks.
+// recall finds the step of the feed at which its content was what the receiver has. With it a
+// restarted process that has already changed something knows what the receiver lacks.
 func (s *sender) recall(root *store.Digest) (store.Cursor, bool) {
 	if root == nil {
 		return 0, false
@@ -47,8 +48,9 @@ type theirs struct {
 	hashes  map[store.Key]store.Hash
 }
 
-// differences returns what makes a receiver equal: values that it lacks, and tombstones for keys that the feed does not have. How they
-// remove is known while the feed still has the tombstone; afterwards the object's own policy says it.
+// differences returns what makes a receiver equal: values that it lacks, and tombstones for keys
+// that the feed does not have. The feed's own tombstone says how to remove; without one the
+// object's own policy does.
 func (t theirs) differences(feed *store.Feed, live []store.Entry, revision int64) []store.Entry {
 	var out []store.Entry
 	for _, e := range live {
@@ -91,7 +93,8 @@ func sumsOf(live []store.Entry) *sums {
 	return own
 }
 
-// root is the digest of all that a receiver has, when it differs from own in nothing but what was found.
+// root returns the digest of all that a receiver has, if it differs from own in nothing but what
+// was found.
 func (t theirs) root(own *sums) (d store.Digest) {
 	for b, sum := range own.inner {
 		if !t.buckets[b] {
@@ -104,8 +107,10 @@ func (t theirs) root(own *sums) (d store.Digest) {
 	return d
 }
 
-// ask finds what the receiver has in the buckets that differ. It asks for short digests, which are an eighth of the bytes, of a receiver that knows them and
-// has said the digest of all that it has: that tells afterwards whether two buckets only looked alike. Then, and of others, it asks for whole ones.
+// ask finds what the receiver has in the buckets that differ. It asks for short digests, an eighth
+// of the bytes, if the receiver knows them and has said its root digest. The root digest shows
+// afterwards whether two buckets only looked alike. In that case, and for other receivers, it asks
+// for whole digests.
 func (s *sender) ask(ctx context.Context, live []store.Entry, root *store.Digest) (theirs, error) {
 	own := sumsOf(live)
 	if root != nil && s.resume.Short {
@@ -174,7 +179,7 @@ func (s *sender) digests(ctx context.Context, ask wire.Ask, buckets int) ([]stor
 	return out, err
 }
 
-// exchange asks and hands over the parts of the answer.
+// exchange sends a digest request and passes on the parts of the response.
 func (s *sender) exchange(ctx context.Context, ask wire.Ask, part func(wire.Answer) error) error {
 	if err := s.counter.write(s.stream, wire.TypeAsk, ask.Encode()); err != nil {
 		return err

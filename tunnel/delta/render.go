@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// render gets the body of an entry, as a patch where the receiver has an earlier one. ok is false when there is nothing to send.
+// render gets the body of an entry, as a patch if the receiver has an earlier one. ok is false if
+// there is nothing to send.
 func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bool, err error) {
 	if e.Tombstone {
 		e.Intended = e.Intended || s.feed.Intended(e.Key)
@@ -51,8 +52,8 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 	return it, true, nil
 }
 
-// moved tells whether the body that was rendered is not the one of the entry, because the object has changed since. Where the feed itself
-// gives another hash than that of its body, this is said once a stream.
+// moved reports whether the rendered body is not the one of the entry, because the object has
+// changed since. If the feed's hash is not that of its own body, it logs that once a stream.
 func (s *sender) moved(it wire.Item, e store.Entry) bool {
 	if e.Tombstone || it.Report || it.Exact || store.HashBody(it.Entry.Generation, it.Entry.Body) == e.Hash {
 		return false

@@ -15,9 +15,9 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// Send keeps the receiver at the other end of the stream equal to the feed until ctx ends or the stream breaks; it always returns an error.
-// While the receiver does not obey this feed it is only asked how it differs; the error is ErrHeld then. The stream is cancelled when it
-// returns.
+// Send keeps the receiver at the other end of the stream equal to the feed, until ctx ends or the
+// stream breaks. It always returns an error. A receiver that holds is only asked how it differs;
+// the error is ErrHeld then. Send cancels the stream when it returns.
 func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) error {
 	s, err := begin(ctx, stream, feed, o)
 	if err != nil {
@@ -26,8 +26,9 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	return s.finish(s.listen())
 }
 
-// StartSend is Send that returns at once, and calls done with the error in the end: for the senders of a center, of which there are thousands. What waits
-// for the receiver is a goroutine that has never done anything else, so that its stack is small.
+// StartSend is Send without waiting: it returns at once, and calls done with the error at the end.
+// A center has thousands of senders. A goroutine that has never done anything else waits for the
+// receiver, so that its stack stays small.
 func StartSend(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions, done func(error)) {
 	go func() {
 		s, err := begin(ctx, stream, feed, o)
@@ -44,7 +45,7 @@ func (s *sender) serve(done func(error)) {
 	done(s.finish(err))
 }
 
-// begin reads the receiver's position and begins to send.
+// begin reads the receiver's position and starts to send.
 func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) (*sender, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	codec := compress.Default()
@@ -72,7 +73,7 @@ func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) 
 	return s, nil
 }
 
-// finish ends all that runs, and returns the first reason for it.
+// finish ends everything that runs, and returns the first error.
 func (s *sender) finish(err error) error {
 	err = because(s.ctx, err)
 	s.cancel(err)
@@ -89,7 +90,7 @@ func (s *sender) finish(err error) error {
 	return because(s.ctx, err)
 }
 
-// work sends what there is to send, from the position of the receiver at the beginning.
+// work sends what there is to send, beginning at the receiver's position.
 func (s *sender) work() {
 	err := s.send()
 	if why := context.Cause(s.running); errors.Is(why, ErrHeld) && s.ctx.Err() == nil {
@@ -110,10 +111,10 @@ func (s *sender) send() error {
 	return s.follow(s.running)
 }
 
-// guessedBytes is what an entry takes on the wire, as long as none was sent.
+// guessedBytes is the assumed size of an entry on the wire before one was sent.
 const guessedBytes = 200
 
-// because prefers the reason why a stream was cut over the error of its next use.
+// because prefers the reason why a stream was cancelled over the error of its next use.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -121,7 +122,8 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// sender is one Send. What is not its listener's (in) or safe for both belongs to its job.
+// sender is one Send. Its fields belong to its job, except those of its listener (in) and those
+// that are safe for both.
 type sender struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -171,7 +173,7 @@ func (s *sender) readResume() (wire.Resume, error) {
 	return wire.DecodeResume(payload)
 }
 
-// listen takes what the receiver says until the stream ends.
+// listen handles the receiver's frames until the stream ends.
 func (s *sender) listen() error {
 	for {
 		t, payload, err := wire.ReadFrame(s.in, wire.MaxFrame)
@@ -210,7 +212,7 @@ func (s *sender) listen() error {
 	}
 }
 
-// answered hands an answer to who asked.
+// answered passes a digest response to its requester.
 func (s *sender) answered(payload []byte) error {
 	answer, err := decodeAnswer(payload)
 	if err != nil {
@@ -224,7 +226,7 @@ func (s *sender) answered(payload []byte) error {
 	}
 }
 
-// start says where the feed is, and finds what the receiver lacks.
+// start sends the feed's position, and finds what the receiver lacks.
 func (s *sender) start(ctx context.Context, resume wire.Resume) error {
 	head, root, cursor := s.feed.Snapshot()
 	same := resume.Position.Incarnation == head.Incarnation

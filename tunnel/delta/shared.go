@@ -10,17 +10,19 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Bounds of what is kept. A change reaches all connected receivers within moments, so a piece is of use to other senders for a short time only; the body that
-// it leads to is needed, compressed, until the next version.
+// Bounds of what is kept. A change reaches all connected receivers within moments, so a piece is of
+// use to other senders for a short time only. The body that it leads to is needed, compressed,
+// until the next version.
 const (
 	pieceBytes = 6 << 20
 	pieceTime  = time.Minute
 	baseBytes  = 2 << 20
 )
 
-// Shared makes what a body is on the wire once for all senders of a process that send the same objects: a change on a thousand targets is
-// rendered, compared with the version before and compressed once. It holds only bodies whose hash is theirs, by that hash. What it has
-// forgotten is made again. It may be used concurrently.
+// Shared renders bodies for the wire once for all senders of a process that send the same objects.
+// A change on a thousand targets is rendered, made a patch and compressed once. It has only bodies
+// whose hash is right, by that hash. What it has evicted is rendered again. It may be used
+// concurrently.
 type Shared struct {
 	codec *compress.Codec
 
@@ -33,14 +35,14 @@ type Shared struct {
 	packed int                   // bytes of bases
 }
 
-// kept is a piece that others may use.
+// kept is a piece that other senders may use.
 type kept struct {
 	at   step
 	made *piece
 	when time.Time
 }
 
-// step is the way from a body that a receiver has, or from none, to another.
+// step leads from a body that a receiver has, or from none, to another.
 type step struct{ from, to store.Hash }
 
 // piece is what crosses for a step.
@@ -55,12 +57,13 @@ type piece struct {
 
 func (p *piece) size() int { return len(p.body) + len(p.packed) + len(p.patch) }
 
-// NewShared returns one that has nothing yet.
+// NewShared returns an empty Shared.
 func NewShared() *Shared {
 	return &Shared{codec: compress.Thorough(), pieces: map[step]*piece{}, bases: map[store.Hash][]byte{}}
 }
 
-// item makes what crosses of an entry to a receiver that has the body from; ok is false when the feed does not give the body of the entry.
+// item renders an entry for a receiver that has the body from. ok is false if the feed does not
+// have the entry's body.
 func (s *Shared) item(ctx context.Context, feed *store.Feed, e store.Entry, from store.Hash) (it wire.Item, ok bool) {
 	at := step{from, e.Hash}
 	p, first := s.piece(at)
@@ -83,7 +86,7 @@ func (s *Shared) item(ctx context.Context, feed *store.Feed, e store.Entry, from
 	return wire.Item{Entry: e, Patch: p.patch, Packed: p.packed, Exact: true}, true
 }
 
-// piece returns the piece of a step; first tells that it is the caller's to make.
+// piece returns the piece of a step. first is true if the caller must make it.
 func (s *Shared) piece(at step) (p *piece, first bool) {
 	s.mu.RLock()
 	p = s.pieces[at]
@@ -127,7 +130,7 @@ func (s *Shared) make(ctx context.Context, feed *store.Feed, p *piece, e store.E
 	s.keep(step{from, e.Hash}, p, whole)
 }
 
-// body returns a body by its hash, nil when it is not known any more.
+// body returns a body by its hash, nil if it was evicted.
 func (s *Shared) body(h store.Hash) []byte {
 	s.mu.RLock()
 	packed := s.bases[h]
@@ -142,7 +145,7 @@ func (s *Shared) body(h store.Hash) []byte {
 	return body
 }
 
-// keep remembers a piece and the body that it leads to, and forgets the oldest.
+// keep stores a piece and the body that it leads to, and evicts the oldest.
 func (s *Shared) keep(at step, p *piece, whole []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,14 +164,15 @@ func (s *Shared) keep(at step, p *piece, whole []byte) {
 	}
 }
 
-// Rest forgets the pieces that have had their time: without it the last ones would stay until the next change.
+// Rest evicts the pieces that are too old. Without it the last ones would stay until the next
+// change.
 func (s *Shared) Rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(time.Now())
 }
 
-// forget drops the pieces that are too old or too many. The caller holds the lock.
+// forget evicts the pieces that are too old or too many. s.mu must be held.
 func (s *Shared) forget(now time.Time) {
 	for len(s.kept) > 0 && (s.bytes > pieceBytes || now.Sub(s.kept[0].when) >= pieceTime) {
 		k := s.kept[0]

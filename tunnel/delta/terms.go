@@ -8,20 +8,22 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Window is the least time between two batches. It grows from Min to Max while there is much to send and shrinks when there is little. The
-// first change after a pause waits for First: not at all where that is 0.
+// Window is the least time between two batches. It grows from Min to Max while there is much to
+// send, and shrinks when there is little. The first change after a pause waits for First, which may
+// be 0.
 type Window struct{ First, Min, Max time.Duration }
 
-// Terms say how a sender may use the link at present.
+// Terms limits how a sender may use the link at present.
 type Terms struct {
 	Window Window
-	// InFlightBytes is how many bytes of batches may wait for their acknowledgement; meanwhile changes coalesce.
+	// InFlightBytes bounds the bytes of batches that are not acknowledged. Meanwhile changes
+	// coalesce.
 	InFlightBytes int
-	// Hold keeps back what is less urgent than a changed condition until the terms are others.
+	// Hold keeps back what is less urgent than a changed condition, until it is false again.
 	Hold bool
 }
 
-// last is the least urgent priority that may go.
+// last returns the least urgent priority that may go.
 func (t Terms) last() store.Priority {
 	if t.Hold {
 		return store.PriorityCondition
@@ -29,8 +31,8 @@ func (t Terms) last() store.Priority {
 	return store.PriorityEvent
 }
 
-// Regulator holds the terms of a sender, which may change while it runs, and what the sender says of them. Its methods may be called
-// concurrently.
+// Regulator has the present FlowPolicy of a sender, and how many bytes wait there. The policy may
+// change while the sender runs. Its methods may be called concurrently.
 type Regulator struct {
 	waiting, flying atomic.Int64
 
@@ -40,10 +42,10 @@ type Regulator struct {
 	bell store.Bell
 }
 
-// NewRegulator returns a regulator with its first terms.
+// NewRegulator returns a Regulator with its first policy.
 func NewRegulator(t Terms) *Regulator { return &Regulator{terms: t} }
 
-// Set changes the terms.
+// Set changes the policy.
 func (r *Regulator) Set(t Terms) {
 	r.mu.Lock()
 	changed := t != r.terms
@@ -60,11 +62,11 @@ func (r *Regulator) now() Terms {
 	return r.terms
 }
 
-// Waiting is about how many bytes the sender has not had acknowledged yet: those on their way, and those that wait for their window or
-// are held back.
+// Waiting returns about how many bytes are not acknowledged yet. These are in flight, wait for
+// their window, or are kept back.
 func (r *Regulator) Waiting() int64 { return r.waiting.Load() + r.flying.Load() }
 
-// Class is what kind of link there is between two tiers. The zero value is LAN.
+// Class is the kind of link between two tiers. The zero value is LAN.
 type Class string
 
 // The classes of links.
@@ -74,7 +76,8 @@ const (
 	Metered Class = "metered"
 )
 
-// Down are the terms of desired feeds: users wait for these. The first change goes at once on every link.
+// Down returns the policy of desired feeds. Users wait for these, so the first change goes at once
+// on every link.
 func (c Class) Down() Terms {
 	switch c {
 	case WAN:
@@ -86,7 +89,7 @@ func (c Class) Down() Terms {
 	}
 }
 
-// Up are the terms of reported feeds.
+// Up returns the policy of reported feeds.
 func (c Class) Up() Terms {
 	switch c {
 	case WAN:

@@ -3,6 +3,6 @@
 //	child, parent := pipe.New(pipe.Options{...})  // with a latency and a fault, if wanted
 //
 // Tests run it in real time, or in the fake time of testing/synctest. It passes the same suite
-// (tunneltest) as the transports that have a wire. It encrypts nothing and proves no identity: [Options]
-// name the peers.
+// (tunneltest) as the transports that have a wire. It encrypts nothing and proves no identity:
+// [Options] name the peers.
 package pipe
