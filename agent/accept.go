@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// accepted carries out what an admin has confirmed at the center. It counts only for what this site holds at this moment: the copy is still
-// where it was when the admin saw it. It tells whether the center is followed from now on.
+// accepted carries out what an admin has confirmed at the center. It applies only to what this site
+// holds now: the copy must still be where the admin saw it. It reports whether the center is
+// followed from now on.
 func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 	if o.DeletionsUpTo > 0 {
 		a.Log.Info("held deletions are confirmed", "upTo", o.DeletionsUpTo)
@@ -33,7 +34,8 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 	return true, nil
 }
 
-// deleting tells a relay's own center which deletions its targets need not hold: nothing is lost, or an admin has confirmed it.
+// deleting tells a relay's own center about a deletion that its targets need not withhold: nothing
+// is lost, or an admin has confirmed it.
 func (a *agent) deleting(e store.Entry) {
 	if a.Intend != nil && a.brake.Confirmed(e) {
 		a.Intend(e.Key)

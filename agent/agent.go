@@ -30,60 +30,66 @@ import (
 	"skerry.dev/skerry/tunnel/proxy"
 )
 
-// ErrRefused is returned by Run when joining failed in a way that a person has to mend: token, CA or clock.
+// ErrRefused is returned by Run when a person has to mend something. The join was refused (token,
+// CA, clock), or the parent has removed this site or refuses it for good.
 var ErrRefused = uplink.ErrRefused
 
-// Config is what an agent needs to know.
+// Config configures an agent. DataDir, Parents and Target are required.
 type Config struct {
-	// DataDir holds agent.db and the credentials. It is made when missing, mode 0700.
+	// DataDir has agent.db and the credentials. A missing one is created with mode 0700.
 	DataDir string
 	// Parents are the addresses of the center, https://HOST:PORT each, the preferred one first.
 	Parents []string
-	// Proxy leads to addresses that are not reached directly; nil is none.
+	// Proxy leads to addresses that are not reached directly; nil uses none.
 	Proxy *proxy.Dialer
-	// Token joins the site the first time; it is not needed afterwards.
+	// Token joins the site the first time. It is not needed afterwards.
 	Token string
-	// Name of the SyncTarget. Labels are put on it when the site joins.
+	// Name is the name of the SyncTarget. Labels are set on it when the site joins.
 	Name   string
 	Labels map[string]string
 	// Target is where the desired objects go: Cluster or Relay.
 	Target target.Access
-	// Relay tells the parent that this is a center with targets of its own. Intend is told of each object there that is about to be deleted
-	// without being lost, so that the center's own targets need not hold it; nil where nobody asks.
+	// Relay is true for a center that has targets of its own. Intend is called for each object
+	// there that is about to be deleted on purpose, so that the center's own targets need not
+	// withhold it. It may be nil.
 	Relay  bool
 	Intend func(store.Key)
-	// Below is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else; nil for a site.
+	// Below returns what a relay reports about the sites below it, and a channel that is closed at
+	// the next change. Nil for a site.
 	Below func() (*tunnel.Below, <-chan struct{})
-	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has none: its own sites decide.
+	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
+	// none: its own sites decide.
 	Allow tunnel.Allow
-	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the cluster's RBAC has the last word.
+	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the
+	// cluster's RBAC has the last word.
 	Impersonate bool
-	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
+	// Force joins a cluster that the parent knows as another site already, such as a copy.
 	Force bool
-	// Center is a relay's own data, and Above is told which centers are above it; nil for a site.
+	// Center is the incarnation of a relay's own data. Above is called with the centers above it.
+	// Both are zero for a site.
 	Center store.Incarnation
 	Above  func([]store.Incarnation)
-	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without an admin's word; 0 is brake.DefaultShare,
-	// 100 holds nothing.
+	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without
+	// confirmation. 0 is the default of 30; 100 withholds nothing.
 	MaxDeleteShare int
-	// AuditLog is the file that says what was written to the target; empty means audit.log in DataDir,
-	// NoAuditLog means none.
+	// AuditLog is the file that records what was written to the target. Empty means audit.log in
+	// DataDir, NoAuditLog means none.
 	AuditLog string
 	// MetricsListen is HOST:PORT for metrics over plain HTTP. Empty means none.
 	MetricsListen string
-	// Metrics is what this agent adds its figures to; a registry of its own when nil.
+	// Metrics is the registry for this agent's figures; nil means one of its own.
 	Metrics *metrics.Registry
-	// Version of this binary.
+	// Version is the version of this binary.
 	Version string
-	// Log is where it logs; nothing is logged when nil.
+	// Log receives the log; nil discards it.
 	Log *slog.Logger
 }
 
-// NoAuditLog is the path that means that no audit log is written.
+// NoAuditLog is the value of Config.AuditLog that disables the audit log.
 const NoAuditLog = "none"
 
-// Cluster is the target of an agent beside a workload cluster: the current context of a kubeconfig file, or the cluster that this
-// process runs in when that is empty.
+// Cluster returns the target of an agent beside a workload cluster: the current context of a
+// kubeconfig file. If kubeconfig is empty, it is the cluster that this process runs in.
 func Cluster(kubeconfig string) (target.Access, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
@@ -99,14 +105,15 @@ func Cluster(kubeconfig string) (target.Access, error) {
 	return target.Cluster(config), nil
 }
 
-// Relay is the target of a center that joins a parent: its own spaces.
+// Relay returns the target of a center that joins a parent: its own spaces.
 func Relay(center interface {
 	Loopback(space string) *rest.Config
 }) target.Access {
 	return target.Relay(center.Loopback)
 }
 
-// Run is an agent until ctx ends. It returns ErrRefused when joining is refused, and leaves the target as it is in any case.
+// Run runs an agent until ctx ends, and returns nil then. It returns ErrRefused when a person has
+// to mend something. It leaves the target as it is in any case.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -148,7 +155,7 @@ type agent struct {
 	inventory *inventory.Inventory
 	applier   *apply.Applier
 	observer  *observe.Observer
-	// conditions are what the site says of itself; parts set theirs.
+	// conditions are what the site reports about itself. Each part sets its own.
 	conditions tunnel.Conditions
 	self       *self
 	known      known
@@ -256,7 +263,8 @@ func (a *agent) wire() (err error) {
 	return err
 }
 
-// run starts the parts and ends all of them with the first that ends. The inventory ends last, so that it has what apply did.
+// run starts the parts, and ends all of them with the first that ends. The inventory ends last, so
+// that it has what apply did.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -296,10 +304,12 @@ func (a *agent) run(ctx context.Context) error {
 	return nil
 }
 
-// compareTime bounds how long the first session waits for the look at objects that a crash left without a record.
+// compareTime bounds how long the first session waits for objects that a crash left without a
+// record to be looked up.
 const compareTime = 10 * time.Second
 
-// uplink joins and keeps the session. It begins once the target was compared, because a tombstone deletes only what is recorded.
+// uplink joins and keeps the session. It begins after those objects were looked up, because a
+// tombstone deletes only what is recorded.
 func (a *agent) uplink(ctx context.Context) error {
 	timer := time.NewTimer(compareTime)
 	defer timer.Stop()
@@ -326,7 +336,7 @@ func (a *agent) uplink(ctx context.Context) error {
 	return nil
 }
 
-// errCompare ends a session so that the next one compares.
+// errCompare ends a session so that the next one compares digests.
 var errCompare = errors.New("the copy has to be compared with the parent")
 
 func (a *agent) link() uplink.Config {
@@ -337,7 +347,7 @@ func (a *agent) link() uplink.Config {
 	}
 }
 
-// versionTime bounds how long a session waits for the target's version, which is only told to people.
+// versionTime bounds how long a session waits for the target's version, which only people read.
 const versionTime = 2 * time.Second
 
 func (a *agent) hello(ctx context.Context) tunnel.Hello {

@@ -17,11 +17,12 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// cacheFile is everything that the agent knows of desired state and target. It can be lost: what is whole of it is kept, the target is
-// swept for what is ours, and the parent gives, or takes, the rest at the next comparison. Until then nothing is touched.
+// cacheFile has everything that the agent knows of desired state and target. It may be lost. Its
+// intact entries are kept, the target is searched for this site's objects, and the next comparison
+// with the parent restores the rest. Until then nothing is touched.
 const cacheFile = "agent.db"
 
-// openCache opens the file, or builds it anew when it is corrupt, and the copy in it.
+// openCache opens the file, or rebuilds it when it is corrupt, and opens the copy in it.
 func (a *agent) openCache() error {
 	keys, err := sealKeys(a.DataDir)
 	if err != nil {
@@ -33,8 +34,9 @@ func (a *agent) openCache() error {
 	}
 	a.file = file
 	changed := func(keys []store.Key) { a.applier.Changed(keys) }
-	// What a commit creates is applied while it becomes durable: a crash in between leaves an object that the sweep of the next start finds.
-	// What it changes waits, because a copy that has lost the change would set the object back.
+	// What a commit creates is applied while it becomes durable: a crash in between leaves an
+	// object that the sweep of the next start finds. What it changes waits, because a copy that has
+	// lost the change would set the object back.
 	arrived := func(keys []store.Key) { a.observer.Arrived(keys); changed(keys) }
 	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: arrived, KeepRemoved: true,
 		Holds: func(k store.Key) bool { _, known := a.inventory.Get(k); return known }}); err != nil {
@@ -62,7 +64,7 @@ func (a *agent) openCache() error {
 	return a.claim()
 }
 
-// body is the body of an object in the desired copy, nil where there is none.
+// body returns the body of an object in the desired copy, nil if there is none.
 func (a *agent) body(k store.Key) []byte {
 	e, ok, err := a.desired.Get(k)
 	if err != nil {
@@ -74,8 +76,8 @@ func (a *agent) body(k store.Key) []byte {
 	return e.Body
 }
 
-// claim puts what the inventory says to be on the target into the copy, if it is not there: a write that a full disk or a crash took from the
-// copy alone.
+// claim puts what the inventory has into the copy, if it is missing there. A full disk or a crash
+// may have taken a write from the copy alone.
 func (a *agent) claim() error {
 	var keys []store.Key
 	a.inventory.Each(func(k store.Key, _ inventory.Record) { keys = append(keys, k) })
@@ -89,7 +91,8 @@ func (a *agent) claim() error {
 	return nil
 }
 
-// settle notes at an ordinary end that the file knows everything, so that the next start need not sweep.
+// settle records at an ordinary end that the file is complete, so that the next start need not
+// search the target.
 func (a *agent) settle() {
 	if !a.cache.complete.Load() || len(a.cache.wanted) > 0 {
 		return
@@ -104,7 +107,8 @@ func (a *agent) settle() {
 	}
 }
 
-// watchCache ends the agent when the file turns out to be corrupt while it runs: Run begins again and builds it anew.
+// watchCache ends the agent when the file turns out to be corrupt while it runs. Run then begins
+// again and rebuilds it.
 func (a *agent) watchCache(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -114,7 +118,8 @@ func (a *agent) watchCache(ctx context.Context) error {
 	}
 }
 
-// marked is the copy that sessions fill. Nothing enters it before it is known what this site is, so that all that is applied carries its mark.
+// marked is the copy that sessions fill. Nothing enters it before the site's UID is known, so that
+// everything that is applied carries the site's label.
 type marked struct {
 	*brake.Brake
 	named <-chan struct{}
@@ -135,7 +140,7 @@ func (m marked) Commit(ctx context.Context, b store.Batch) error {
 	}
 }
 
-// welcomed takes over what the parent calls this site.
+// welcomed records the site's UID at its parent, and what the parent reads.
 func (a *agent) welcomed(w tunnel.Welcome) {
 	if w.Site != "" {
 		a.self.welcomed(w.Site, w.Reports)
@@ -154,8 +159,8 @@ const (
 	sweepLongest = 5 * time.Minute
 )
 
-// sweep finds what is ours on the target when the file may not know it: after an end without a farewell, and whenever the target went back to what it was
-// before. swept is closed after the first look.
+// sweep searches the target for this site's objects when the file may not know them: after an
+// unclean end, and whenever the target was restored. swept is closed after the first search.
 func (a *agent) sweep(ctx context.Context) error {
 	looked := sync.OnceFunc(func() { close(a.cache.swept) })
 	if a.file.Unclean() || a.self.replaced() != "" {
@@ -183,7 +188,8 @@ func (a *agent) sweep(ctx context.Context) error {
 	}
 }
 
-// sweepAll goes on until all of the target was seen. It calls looked after the first look.
+// sweepAll repeats the search until all of the target was seen. It calls looked after the first
+// try.
 func (a *agent) sweepAll(ctx context.Context, looked func()) {
 	a.cache.complete.Store(false)
 	for wait := sweepAgain; ; wait = min(2*wait, sweepLongest) {
@@ -209,7 +215,7 @@ func (a *agent) sweepAll(ctx context.Context, looked func()) {
 	}
 }
 
-// sweepChunk is how many keys are taken into the copy in one transaction.
+// sweepChunk is how many keys enter the copy in one transaction.
 const sweepChunk = 512
 
 func (a *agent) sweepOnce(ctx context.Context) (found int, err error) {

@@ -7,11 +7,11 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// overlookPause is how long a relay waits after each word about the sites below it: when many of them get into trouble, or out of it, that is not worth
-// a frame each.
+// overlookPause is how long a relay waits between two reports about the sites below it. When many
+// of them get into trouble, or out of it, one frame each would be too much.
 const overlookPause = 5 * time.Second
 
-// overlook tells the parent of a relay which of the sites below it are not as they should be, until ctx ends.
+// overlook reports to a relay's parent which sites below the relay are in trouble, until ctx ends.
 func (a *agent) overlook(ctx context.Context) {
 	for {
 		below, changed := a.Below()

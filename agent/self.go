@@ -16,13 +16,15 @@ import (
 	"skerry.dev/skerry/store/bolt"
 )
 
-// siteFile is beside the credentials and apart from agent.db: what it says must survive the loss of that.
+// siteFile is beside the credentials and apart from agent.db, because it must survive the loss of
+// that.
 const siteFile = "site.json"
 
-// formerSites is how many earlier names of a site are remembered.
+// formerSites is how many earlier UIDs of a site are stored.
 const formerSites = 4
 
-// self is what this agent is to its parent, and which life of the parent's data it follows.
+// self is what this agent is to its parent, and which incarnation and era of the parent's data it
+// follows.
 type self struct {
 	path string
 	log  *slog.Logger
@@ -32,21 +34,27 @@ type self struct {
 }
 
 type selfSaid struct {
-	// Sites are the UIDs that the parent has given this site, the present one first: they mark what is ours on the target.
+	// Sites are the UIDs that the parent has given this site, the present one first: they mark what
+	// is ours on the target.
 	Sites []string `json:"sites"`
-	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
+	// Follows is where the copy of the parent's data was when its incarnation or its era changed
+	// last.
 	Follows store.Position `json:"follows"`
-	// Removed is when the parent said that it has removed this site, Unix time; 0 as long as it is wanted.
+	// Removed is when the parent said that it has removed this site, Unix time; 0 as long as it is
+	// wanted.
 	Removed int64 `json:"removed,omitempty"`
-	// Reports is the form of reports that the parent said it reads: after a restart they are on their way before it says so again.
+	// Reports is the form of reports that the parent said it reads: after a restart they are on
+	// their way before it says so again.
 	Reports int `json:"reports,omitempty"`
-	// Target is the cluster that this site writes to, and how far its history was at the last ordinary end.
+	// Target is the cluster that this site writes to, and how far its history was at the last
+	// ordinary end.
 	Target target.Identity `json:"target,omitzero"`
-	// Replaced is the cluster that it wrote to before, as long as the inventory may still be of that.
+	// Replaced is the cluster that it wrote to before, as long as the inventory may still be of
+	// that.
 	Replaced string `json:"replaced,omitempty"`
 }
 
-// openSelf reads what is known. A file that cannot be read is like none: the parent says its part again.
+// openSelf reads the file. An unreadable file counts as none: the parent says its part again.
 func openSelf(dir string, log *slog.Logger) (*self, error) {
 	s := &self{path: filepath.Join(dir, siteFile), log: log}
 	data, err := os.ReadFile(s.path)
@@ -126,7 +134,8 @@ func (s *self) target() target.Identity {
 	return s.said.Target
 }
 
-// replaced is the cluster that this site wrote to before, "" when it is still that or the inventory is of the present one.
+// replaced is the cluster that this site wrote to before, "" when it is still that or the inventory
+// is of the present one.
 func (s *self) replaced() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +182,8 @@ func (s *self) follows(at store.Position) {
 	})
 }
 
-// change writes the file when something is new in it, which is when the site joins, and when the parent was restarted.
+// change writes the file when something is new in it, which is when the site joins, and when the
+// parent was restarted.
 func (s *self) change(do func(*selfSaid) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

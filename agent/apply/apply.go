@@ -17,7 +17,7 @@ import (
 // Workers is how many objects are written at the same time.
 const Workers = 8
 
-// Desired is the durable copy of what the parent wants. bolt.Sink is one.
+// Desired is the durable copy of what the parent wants. bolt.Sink implements it.
 type Desired interface {
 	// Each visits every entry without its body, tombstones included.
 	Each(visit func(store.Entry) error) error
@@ -27,41 +27,46 @@ type Desired interface {
 	Forget(tombstones ...store.Entry) error
 }
 
-// Reports is told what became of each object.
+// Reports receives what became of each object.
 type Reports interface {
-	// Applied is called when the target holds the desired version. Live is what the target answered to a write, nil
-	// when nothing had to be written.
+	// Applied is called when the target has the desired version. live is the target's answer to a
+	// write, nil if nothing had to be written.
 	Applied(k store.Key, r inventory.Record, live *target.Object)
-	// Refused is called when the target does not hold the desired version; it will be tried again.
+	// Refused is called when the target does not have the desired version. The object will be tried
+	// again.
 	Refused(k store.Key, originUID string, why store.ReportError)
-	// Removing is called before the target is asked to delete the object: from then on it does not hold the desired version, until Applied says so.
+	// Removing is called before the target is asked to delete the object. From then on the target
+	// does not have the desired version, until Applied is called.
 	Removing(k store.Key)
 	// Removed is called when the object is gone from the target and from the desired state.
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. All fields but Policy, Holds, Deleting and Took are required.
+// Config is what an Applier works with. Policy, Holds, Deleting and Took may be nil.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
-	// Relay is true when the target is a center's own API: nothing runs there, so nothing is autoscaled there.
+	// Relay is true when the target is a center's own API. Nothing runs there, so nothing is
+	// autoscaled there.
 	Relay bool
-	// Policy is what the site allows now; nil where the target has no admin whose word counts.
+	// Policy returns what the site allows now. It is nil for a relay, whose own sites decide.
 	Policy func() *policy.Policy
-	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at the target.
+	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
+	// the target.
 	Impersonate bool
-	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
+	// Holds reports whether a tombstone must wait. Changed is called with its key when it may be
+	// carried out.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
 	Deleting func(tombstone store.Entry)
-	// Took is told how long each try to bring an object to its desired state took; it may be nil.
+	// Took is called with the duration of each try to bring an object to its desired state.
 	Took func(d time.Duration, failed bool)
 	Log  *slog.Logger
 }
 
-// Applier makes the target hold the desired state.
+// Applier makes the target match the desired state.
 type Applier struct {
 	Config
 	queue    *queue
@@ -75,7 +80,7 @@ type Applier struct {
 	unrecorded checklist // entries of the start that may be on the target without a record
 }
 
-// New returns an Applier that does nothing before Run.
+// New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
 	return &Applier{
 		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
@@ -83,7 +88,8 @@ func New(c Config) *Applier {
 	}
 }
 
-// Changed tells that entries were committed to the desired copy. It does no I/O and never waits.
+// Changed queues keys whose entries were committed to the desired copy. It does no I/O and never
+// waits.
 func (a *Applier) Changed(keys []store.Key) {
 	for _, k := range keys {
 		a.contests.allow(k)
@@ -91,14 +97,15 @@ func (a *Applier) Changed(keys []store.Key) {
 	}
 }
 
-// Compared is closed once every entry that was in the file at the start without a record in the inventory has been looked at
-// on the target. A tombstone that comes before that could not tell whose object it would delete.
+// Compared is closed once every entry that the file had at the start without a record in the
+// inventory was looked up on the target. Before that a tombstone could not tell whose object it
+// deletes.
 func (a *Applier) Compared() <-chan struct{} { return a.unrecorded.done }
 
-// Retry tries everything again at once that waits for its time: the target answers again.
+// Retry tries everything at once that waits for its time: the target answers again.
 func (a *Applier) Retry() { a.queue.kick(func(store.Key) bool { return true }) }
 
-// Recheck applies everything again: what the site allows has changed.
+// Recheck applies everything again, because what the site allows has changed.
 func (a *Applier) Recheck() {
 	var all []store.Key
 	a.Inventory.Any(func(k store.Key, _ inventory.Record) bool {
@@ -109,7 +116,7 @@ func (a *Applier) Recheck() {
 	a.Retry()
 }
 
-// Pending is how many keys are not yet as desired.
+// Pending returns how many keys are not as desired yet.
 func (a *Applier) Pending() int { return a.queue.len() }
 
 // Run applies until ctx ends.
@@ -126,7 +133,7 @@ func (a *Applier) Run(ctx context.Context) error {
 	return nil
 }
 
-// compare queues what is not on the target according to the inventory.
+// compare queues what the target lacks according to the inventory.
 func (a *Applier) compare() error {
 	unrecorded := map[store.Key]bool{}
 	var open []store.Key
@@ -162,7 +169,8 @@ func (a *Applier) work(ctx context.Context) {
 	}
 }
 
-// one brings one key to its desired state, or plans when to try again.
+// one brings one key to its desired state, or schedules a retry. It reports false when the key goes
+// back into the queue, at the level of its kind.
 func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	ctx = target.InSpace(ctx, k.Space)
 	e, ok, err := a.Desired.Get(k)
@@ -197,7 +205,8 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	return true
 }
 
-// retry plans the next try and reports the failure, at once when the target refused, later when it may pass by itself.
+// retry schedules the next try and reports the failure: at once if the target refused, after some
+// tries if it may pass by itself.
 func (a *Applier) retry(k store.Key, err error) {
 	f := classify(err)
 	failures := a.queue.done(k, true, f.base, f.limit)

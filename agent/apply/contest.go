@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// contests remembers how often an object had to be written against another's hand, so that two parties that disagree do not write as fast as
-// they can: at once the first time, then ever slower.
+// contests records how often an object was written against another writer. So two parties that
+// disagree do not write as fast as they can: at once the first time, then ever slower.
 type contests struct {
 	mu   sync.Mutex
 	last shrinking.Map[store.Key, contest]
@@ -21,7 +21,7 @@ type contest struct {
 	next  time.Time // not before
 }
 
-// contested is how often in a row an object is set back before it is said that somebody disagrees.
+// contested is how often in a row an object is restored before the report names the other writer.
 const contested = 3
 
 // Times of a contest. One that was quiet for contestWindow is over.
@@ -31,14 +31,15 @@ const (
 	contestWindow = 10 * time.Minute
 )
 
-// wait is how long an object has to wait until it may be written against another's hand.
+// wait returns how long an object must wait until it may be written against another writer.
 func (c *contests) wait(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return max(0, time.Until(c.last.Get(k).next))
 }
 
-// undecided is how long it takes until an object that was said to be contested counts as left in peace, 0 for others.
+// undecided returns how long it takes until an object that was reported as contested counts as
+// undisputed; 0 for others.
 func (c *contests) undecided(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,14 +50,14 @@ func (c *contests) undecided(k store.Key) time.Duration {
 	return max(0, time.Until(seen.next))
 }
 
-// early is how long the last write that was recorded is still to wait.
+// early returns how long the last recorded write is still to wait.
 func (c *contests) early(k store.Key) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return max(0, time.Until(c.last.Get(k).at))
 }
 
-// allow lets a write that is to wait be done now: what is desired is something else.
+// allow lets a waiting write be done now, because the desired state has changed.
 func (c *contests) allow(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,15 +67,15 @@ func (c *contests) allow(k store.Key) {
 	}
 }
 
-// end forgets a contest: the object is not wanted any more.
+// end drops a contest: the object is not desired any more.
 func (c *contests) end(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last.Delete(k)
 }
 
-// wrote records such a write, made or to be made as soon as it may be. It returns how often it was done in a row, and how long to wait for the next. While
-// one is still to come there is no other.
+// wrote records such a write, made or scheduled. It returns how many there were in a row, and how
+// long to wait for the next. While one is scheduled there is no other.
 func (c *contests) wrote(k store.Key) (int, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -54,8 +54,8 @@ func (a *Applier) defined(k store.Key) bool {
 	})
 }
 
-// meetDefinition decides about a definition that is there and was not applied for this space: an equal one of another space is shared, and
-// one of the site is used where the site allows its objects.
+// meetDefinition decides about a definition that exists and was not applied for this space. An
+// equal one of another space is shared. One of the site is used where the site allows its objects.
 func (a *Applier) meetDefinition(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
 	if space := found.OriginSpace(); space != "" {
 		would, err := t.client.Would(ctx, t.resource, "", t.Key.Name, t.Body, found.Metadata.UID)
@@ -85,7 +85,8 @@ func (a *Applier) heir(k store.Key, uid string) (store.Key, bool) {
 	return heir, found
 }
 
-// bequeath lets a definition go on as another space's: that applies its own, equal one over it.
+// bequeath lets a definition go on as that of another space, which applies its own, equal one over
+// it.
 func (a *Applier) bequeath(heir store.Key) {
 	a.Inventory.Update(heir, func(r inventory.Record) (inventory.Record, bool) {
 		r.Created, r.Applied = true, store.Hash{}
@@ -94,7 +95,8 @@ func (a *Applier) bequeath(heir store.Key) {
 	a.queue.add(heir, false)
 }
 
-// keepDefinition looks whether a definition that is not applied for this space is still there, and still equal.
+// keepDefinition checks that a definition that is not applied for this space is still there, and
+// still equal.
 func (a *Applier) keepDefinition(ctx context.Context, t *task) error {
 	found, whole, err := t.read(ctx)
 	switch {
@@ -113,7 +115,7 @@ func (a *Applier) keepDefinition(ctx context.Context, t *task) error {
 	return nil
 }
 
-// sharers has those look again who share a definition that was written.
+// sharers queues the spaces that share a definition that was written.
 func (a *Applier) sharers(k store.Key) {
 	var others []store.Key
 	a.Inventory.Any(func(other store.Key, r inventory.Record) bool {

@@ -10,11 +10,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// errGone is the reason to forget a record whose object is not there.
+// errGone is the reason to drop a record whose object is not there.
 var errGone = errors.New("the object is gone from the target")
 
-// Seen tells what a watch saw of an object in the inventory. Whether somebody changed what we applied is known by what the target says is ours: a
-// field that another manager changes or removes is not. It does no I/O and never waits.
+// Seen is called with what a watch saw of an object in the inventory. It compares what the target
+// records as ours, because a field that another manager changes or removes is ours no longer. It
+// does no I/O and never waits.
 func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 	r, known := a.Inventory.Get(k)
 	if !known || r.UID != s.UID {
@@ -40,7 +41,7 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 	}
 }
 
-// drifted brings back what others changed, or says that they did.
+// drifted restores what others changed, or reports it.
 func (a *Applier) drifted(ctx context.Context, t *task) error {
 	if t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed() {
 		return a.keepDefinition(ctx, t) // another space's, or the site's: it is nobody's drift
@@ -78,7 +79,8 @@ func (a *Applier) drifted(ctx context.Context, t *task) error {
 	return a.restore(ctx, t, live, whole, lost)
 }
 
-// lost are the fields that are not ours any more and are not left to the target. None means that others changed only what is theirs.
+// lost returns the fields that are ours no longer and are not retained fields. None means that
+// others changed only what is theirs.
 func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole map[string]any) ([]target.Loss, error) {
 	desired, err := t.whole()
 	if err != nil {
@@ -105,7 +107,7 @@ func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole 
 	return rest, nil
 }
 
-// accept takes what is ours now for what should be.
+// accept records what is ours now as what should be ours.
 func (a *Applier) accept(t *task, live *target.Object, owned uint64) {
 	a.drifts.close(t.Key)
 	var r inventory.Record

@@ -7,7 +7,7 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// drifts are the objects whose fields were seen to be not ours any more, each by the content that it had then.
+// drifts are the objects of which fields are ours no longer, each with a hash of its content then.
 type drifts struct {
 	mu   sync.Mutex
 	seen shrinking.Map[store.Key, drift]
@@ -18,7 +18,7 @@ type drift struct {
 	handled bool // reported, and to be left until it changes again
 }
 
-// note adds a drift. It tells false for one that is known.
+// note records a drift. It reports false if it is known.
 func (d *drifts) note(k store.Key, content uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,7 +29,7 @@ func (d *drifts) note(k store.Key, content uint64) bool {
 	return true
 }
 
-// open tells whether there is a drift to look at, or one that was reported and is left as it is.
+// open reports whether there is a drift to handle, or one that was reported and is left as it is.
 func (d *drifts) open(k store.Key) (open, told bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,7 +46,7 @@ func (d *drifts) handle(k store.Key, content uint64) {
 	}
 }
 
-// close forgets a drift, and tells whether there was one.
+// close drops a drift, and reports whether there was one.
 func (d *drifts) close(k store.Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -31,7 +31,8 @@ func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, l
 	return awaited
 }
 
-// holders are the first objects in a namespace that are being deleted and wait for finalizers, with those.
+// holders returns the first objects in a namespace that are being deleted and wait for finalizers,
+// with those.
 func (a *Applier) holders(ctx context.Context, c *target.Client, namespace string) (names []string, err error) {
 	resources, err := c.NamespacedResources(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// going remembers which objects were deleted from here, by UID: when one is desired again before the target is rid of it, that it goes is nobody
-// else's hand.
+// going has the objects that were deleted from here, by UID. When one is desired again before its
+// deletion ends, that end is no external delete.
 type going struct {
 	mu   sync.Mutex
 	uids shrinking.Map[store.Key, string]
@@ -21,21 +21,21 @@ func (g *going) begin(k store.Key, uid string) {
 	g.uids.Put(k, uid)
 }
 
-// has tells whether the deletion of an object was asked for, and its outcome is not known.
+// has reports whether the deletion of an object was requested, and its outcome is unknown.
 func (g *going) has(k store.Key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return uid != "" && g.uids.Get(k) == uid
 }
 
-// end forgets the deletion: its outcome is known.
+// end drops the deletion: its outcome is known.
 func (g *going) end(k store.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.uids.Delete(k)
 }
 
-// gone tells whether the object that went was deleted from here, and forgets the deletion.
+// gone reports whether the object that went was deleted from here, and drops the deletion.
 func (g *going) gone(k store.Key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,9 +15,10 @@ import (
 // replicas is the field that an autoscaler decides about.
 const replicas = "/spec/replicas"
 
-// left are the fields, as JSON pointers, that are left to the target once the object is there: those of the policy, and the replicas of a
-// workload that an autoscaler on the target scales. The target is asked about autoscalers only where one was delivered or seen, or when
-// somebody has just changed the replicas.
+// left returns the retained fields of an object that exists, as JSON pointers. They are those of
+// the policy, and the replicas of a workload that an autoscaler on the target scales. The target is
+// asked about autoscalers only where one was delivered or seen, or when somebody has just changed
+// the replicas.
 func (a *Applier) left(ctx context.Context, t *task, scaled bool) ([]string, error) {
 	if a.Relay || !t.hasReplicas() {
 		return t.policy.RetainFields, nil
@@ -46,7 +47,7 @@ func (t *task) hasReplicas() bool {
 
 var autoscalers = target.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers"}
 
-// autoscaled tells whether an autoscaler on the target scales the object.
+// autoscaled reports whether an autoscaler on the target scales the object.
 func autoscaled(ctx context.Context, t *task) (found bool, err error) {
 	_, err = t.client.List(ctx, target.Listing{Resource: autoscalers, Namespace: t.at.Namespace}, func(o *target.Object) error {
 		var spec struct {
@@ -63,13 +64,13 @@ func autoscaled(ctx context.Context, t *task) (found bool, err error) {
 	return found, nil
 }
 
-// hopeless tells that the target will not say: it serves no autoscalers, or not to us.
+// hopeless reports that the target will not say: it serves no autoscalers, or not to us.
 func hopeless(err error) bool {
 	return isNotServed(err) || apierrors.IsForbidden(err)
 }
 
-// yield returns the body that is applied to a known object, and the condition that goes with it: where fields are left to the target the
-// object must be the one that was read.
+// yield returns the body that is applied to a known object, and its condition. If there are
+// retained fields, the object must be the version that was read.
 func (a *Applier) yield(ctx context.Context, t *task) ([]byte, target.Applying, error) {
 	pointers, err := a.left(ctx, t, false)
 	if err != nil || len(pointers) == 0 {

@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// leftoverError is returned when a Namespace or a CustomResourceDefinition cannot go because it holds objects that are not ours.
+// leftoverError is returned when a Namespace or a CustomResourceDefinition cannot go because it
+// holds objects that are not ours.
 type leftoverError struct{ names []string }
 
 // Error names up to three of them.
@@ -30,7 +31,7 @@ func (l *leftoverError) Error() string {
 // errOwnLeft is returned while objects that we delivered are still in it.
 var errOwnLeft = errors.New("objects that were delivered into it are still being removed")
 
-// enoughLeft is how many foreign objects are looked for at most.
+// enoughLeft bounds how many foreign objects are looked for.
 const enoughLeft = 4
 
 // leftovers returns an error while a container, a key in the names of the target, must stay: nothing of anybody else is deleted with it.
@@ -69,7 +70,8 @@ func (a *Applier) sameView(one, other store.Key) bool {
 	return err == nil && x == y
 }
 
-// kindsAtOnce is how many kinds are listed at the same time: each list may wait 100 ms for the server's cache.
+// kindsAtOnce is how many kinds are listed at the same time: each list may wait 100 ms for the
+// server's cache.
 const kindsAtOnce = 16
 
 // foreignInNamespace looks for objects that neither we nor the target's own controllers made.
@@ -146,13 +148,14 @@ func (l *leftoverError) orNil() error {
 	return l
 }
 
-// ownedByTarget tells resources whose objects come and go with others.
+// ownedByTarget reports whether objects of a resource come and go with others.
 func ownedByTarget(r target.Resource) bool {
 	return slices.Contains([]string{"events", "endpoints", "endpointslices", "leases", "controllerrevisions"}, r.Plural) ||
 		r.Group == "metrics.k8s.io"
 }
 
-// made tells whether the target itself made the object: it has an owner, or every namespace has one.
+// made reports whether the target itself made the object: it has an owner, or every namespace has
+// one.
 func made(r target.Resource, o *target.Object) bool {
 	switch {
 	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o):

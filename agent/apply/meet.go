@@ -13,7 +13,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// takenError is returned when the name is taken on the target by an object that is not ours to change.
+// takenError is returned when a foreign object has the name on the target.
 type takenError struct {
 	space   string // that delivered it; empty when nobody did
 	differs bool   // it would have been taken over had it been equal
@@ -34,7 +34,7 @@ func (t *takenError) Error() string {
 	}
 }
 
-// meet decides what to do with an object that is already there and is in no record.
+// meet decides about an object that exists and has no record.
 func (a *Applier) meet(ctx context.Context, t *task) error {
 	found, whole, err := t.read(ctx)
 	if err != nil {
@@ -77,8 +77,9 @@ func (a *Applier) meet(ctx context.Context, t *task) error {
 	return a.written(ctx, t, live, ours)
 }
 
-// wrote tells whether an object without a record was written from here for the same key: a crash lost the record, or the agent has joined anew. It
-// comes from the same source, or it is of the same space and has this site's label, and its source was made anew meanwhile.
+// wrote reports whether an object without a record was written from here for the same key. A crash
+// has lost the record, or the agent has joined anew. The object has the same source. Or it is of
+// the same space and has this site's label, and its source was made anew meanwhile.
 func (a *Applier) wrote(t *task, found *target.Object) bool {
 	if found.OriginUID() == "" || found.OriginSpace() != t.Key.Space {
 		return false
@@ -87,8 +88,8 @@ func (a *Applier) wrote(t *task, found *target.Object) bool {
 	return found.OriginUID() == t.head.OriginUID() || site != "" && found.Metadata.Labels[target.LabelSite] == site
 }
 
-// mayTake returns why an object of somebody else is not taken over, nil when it is. One of another space never is: spaces do not reach
-// into each other.
+// mayTake returns why a foreign object is not adopted, nil if it is. An object of another space
+// never is: spaces do not reach into each other.
 func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
 	if space := found.OriginSpace(); space != "" && space != t.Key.Space {
 		return &takenError{space: space}
@@ -118,7 +119,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	return nil
 }
 
-// takesOverDefinition reports whether a definition of the site's own is to be taken over, and may be.
+// takesOverDefinition reports whether a definition of the site's own is to be adopted, and may be.
 func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
 	return found.OriginSpace() == "" && t.policy.takesOver() && a.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
 }
@@ -126,7 +127,8 @@ func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
 // maxNamed is how many fields a message names.
 const maxNamed = 5
 
-// bare is an object without its status, and without what a server or a mark of ours makes differ.
+// bare returns an object without its status, and without what a server or our own labels and
+// annotations make differ.
 func bare(o map[string]any) map[string]any {
 	out := maps.Clone(o)
 	delete(out, "status")
@@ -149,7 +151,8 @@ func bare(o map[string]any) map[string]any {
 	return out
 }
 
-// leaving returns the body of a task for an object that is there: fields that are left to the target are as they are on it.
+// leaving returns the body of a task for an object that exists. Retained fields have the values
+// that the object has.
 func (a *Applier) leaving(ctx context.Context, t *task, live *target.Object, whole map[string]any) ([]byte, error) {
 	pointers, err := a.left(ctx, t, false)
 	if err != nil || len(pointers) == 0 {

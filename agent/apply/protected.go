@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// protected tells objects that are never deleted, whatever a tombstone says, because the target cannot live without them: its own
-// namespaces, its administrators' rights, and what its API server makes for itself.
+// protected reports whether an object is never deleted, whatever a tombstone says. The target
+// cannot live without its own namespaces, its administrators' rights, and what its API server makes
+// for itself.
 func protected(k store.Key) bool {
 	switch k.Group + "/" + k.Resource {
 	case "/namespaces":

@@ -17,7 +17,8 @@ import (
 // maxMessage bounds the text of a report, in bytes.
 const maxMessage = 1024
 
-// failure is what to do about an error: what to say, how many failures in a row to wait before saying it, and when to try again.
+// failure is how to handle an error: what to report, after how many failures in a row, and when to
+// try again.
 type failure struct {
 	report      store.ReportError
 	patience    int
@@ -25,8 +26,8 @@ type failure struct {
 	base, limit time.Duration
 }
 
-// Retry times. What waits for something else to arrive is tried soon; a refusal may be lifted at any time (a quota that is
-// raised), but trying often would only load the target.
+// Retry times. What waits for something else to arrive is tried soon. A refusal may be lifted at
+// any time, as when a quota is raised, but frequent tries would only load the target.
 const (
 	soon      = 50 * time.Millisecond
 	soonLimit = 5 * time.Second
@@ -34,7 +35,8 @@ const (
 	slowLimit = 2 * time.Minute
 )
 
-// classify turns an error into a failure. Refusals are reported at once; what may pass by itself after some tries.
+// classify turns an error into a failure. Refusals are reported at once; what may pass by itself,
+// after some tries.
 func classify(err error) failure {
 	var changed *changedError
 	var left *leftoverError
@@ -110,7 +112,8 @@ func refusedWith400s(err error) bool {
 	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 && !transient(err)
 }
 
-// missingNamespace tells whether the target answered that the namespace of the object does not exist.
+// missingNamespace reports whether the target answered that the namespace of the object does not
+// exist.
 func missingNamespace(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -120,7 +123,7 @@ func missingNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces" && details.Group == ""
 }
 
-// says fills in the report: the target's own words where it spoke.
+// says fills in the report, in the target's own words where it has any.
 func (f failure) says(reason string, err error) failure {
 	message := err.Error()
 	var status apierrors.APIStatus

@@ -14,7 +14,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// deletingError is returned while the target still finishes a deletion. It waits for the finalizers, if there are any.
+// deletingError is returned while the target still finishes a deletion. It waits for the
+// finalizers, if there are any.
 type deletingError struct {
 	finalizers []string
 	detail     string
@@ -57,7 +58,8 @@ func remaining(status json.RawMessage) (left []string) {
 	return left
 }
 
-// remove obeys a tombstone. It deletes or releases only the very object that we wrote, and is done when that is gone or let go.
+// remove carries out a tombstone. It deletes or releases only the very object that we wrote. It is
+// done when that is gone or released.
 func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	was := target.Object{} // what the tombstone removes; unknown in a file from before tombstones kept it
 	if len(e.Body) > 0 {

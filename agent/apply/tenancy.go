@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// denials are the Namespaces that the site refuses to their space, for the words of what is in them.
+// denials are the Namespaces that the site refuses to their space. Reports of objects in them say
+// so.
 type denials struct {
 	mu  sync.Mutex
 	why map[store.Key]*policy.Refusal
@@ -40,13 +41,14 @@ func (d *denials) get(k store.Key) *policy.Refusal {
 	return d.why[k]
 }
 
-// sealed reports whether this target has an admin whose word counts. A relay's spaces are apart from each other as they are.
+// sealed reports whether the site's policy applies to this target. The spaces of a relay are
+// isolated from each other already.
 func (a *Applier) sealed() bool { return a.Policy != nil }
 
-// errNoNamespace is returned while the Namespace of an object is not its space's on the target yet.
+// errNoNamespace is returned until the Namespace of an object belongs to its space on the target.
 var errNoNamespace = errors.New("its Namespace is not there for this space yet")
 
-// permit returns why the site does not let an object be applied, nil when it does.
+// permit returns why the site does not let an object be applied, nil if it does.
 func (a *Applier) permit(ctx context.Context, t *task) error {
 	if !a.sealed() {
 		return nil
@@ -109,7 +111,8 @@ func (a *Applier) ownNamespace(t *task, p *policy.Policy) error {
 	return err
 }
 
-// claim decides about a Namespace that is there and in no record: whose it is, and whether its space may have it.
+// claim decides about a Namespace that exists and has no record: whose it is, and whether its space
+// may have it.
 func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) error {
 	owner := policy.Space{Name: found.OriginSpace(), UID: found.Metadata.Annotations[target.AnnotationSpaceUID]}
 	is := policy.Existing{Name: t.at.Name, Owner: owner}

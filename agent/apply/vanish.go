@@ -7,7 +7,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// stayAway reports an object that went from the target and is not made again.
+// stayAway reports an object that went from the target and is not created again.
 func (a *Applier) stayAway(t *task) error {
 	r := t.record
 	if r.Finished {
@@ -28,9 +28,13 @@ func (a *Applier) ended(t *task) error {
 	return a.stayAway(t)
 }
 
-// Vanished tells that the object with this UID is no longer on the target. If it is still desired it is written again, at once the first time and
-// ever slower when somebody keeps deleting it; the answer tells whether the target is without what is desired. What was deleted from here, and is
-// desired again, nobody has taken away. What ran to its end is not run again; running is true when it was seen to be not at its end when it went.
+// Vanished is called when the object with this UID is no longer on the target. It reports whether
+// the target lacks what is desired.
+//
+// A desired object is written again: at once the first time, ever slower when somebody keeps
+// deleting it. An object that was deleted from here, and is desired again, is no external delete. A
+// Job or Pod that has finished is not run again; running is true if it was seen unfinished when it
+// went.
 func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	r, known := a.Inventory.Get(k)
 	if !known || r.UID != uid {
@@ -81,8 +85,8 @@ func hasTimeToLive(k store.Key, spec json.RawMessage) bool {
 	return k.Group == "batch" && k.Resource == "jobs" && json.Unmarshal(spec, &s) == nil && s.TTL != nil
 }
 
-// Rewound tells that the target's history went back for these objects: what they are there is to be found out by applying them again, which
-// changes nothing where it is equal.
+// Rewound is called when the target's history went back for these objects. They are applied again,
+// which changes nothing where they are equal.
 func (a *Applier) Rewound(keys []store.Key) {
 	for _, k := range keys {
 		if a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {

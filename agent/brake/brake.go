@@ -15,15 +15,15 @@ import (
 const (
 	// DefaultShare is the share of a site's objects, in percent, that may be deleted within Window.
 	DefaultShare = 30
-	// Least is the number of deletions that are never too many.
+	// Least is the number of deletions below which none are withheld.
 	Least = 10
-	// Window is the time in which deletions count together. Those of one revision do in any case.
+	// Window is the time in which deletions count together. Those of one revision always do.
 	Window = 10 * time.Second
-	// named is how many of the held objects are named to people.
+	// named is how many of the withheld objects are named to people.
 	named = 10
 )
 
-// Copy is the durable copy of what the parent wants. bolt.Sink is one.
+// Copy is the durable copy of what the parent wants. bolt.Sink implements it.
 type Copy interface {
 	store.Sink
 	Get(k store.Key) (store.Entry, bool, error)
@@ -34,19 +34,20 @@ type Copy interface {
 // Config is what a Brake works with.
 type Config struct {
 	Copy Copy
-	// Load and Save keep the brake's own few bytes durably.
+	// Load and Save store the guard's own few bytes durably.
 	Load func() ([]byte, error)
 	Save func([]byte) error
-	// Share is the share of objects, in percent, that may go at once; 0 is DefaultShare, 100 takes the brake off.
+	// Share is the share of objects, in percent, that may be deleted at once. 0 is DefaultShare;
+	// 100 withholds nothing.
 	Share int
-	// Release is called with keys whose tombstones may be carried out now. It must not block.
+	// Release is called with the keys of tombstones that may be carried out now. It must not block.
 	Release func([]store.Key)
-	// Say is told what is held, nil for nothing. It must not block.
+	// Say is called with what is withheld, nil for nothing. It must not block.
 	Say func(*tunnel.Withheld)
 	Log *slog.Logger
 }
 
-// Brake is the copy with a brake. It implements store.Sink.
+// Brake is the copy with a deletion guard. It implements store.Sink.
 type Brake struct {
 	Copy
 	cfg Config
@@ -57,7 +58,8 @@ type Brake struct {
 	mu   sync.Mutex // guards what Holds reads
 	is   state
 	held map[store.Key]int64 // the held tombstones and their revisions
-	// confirmed are tombstones that an admin has seen. It is forgotten at a restart: nothing here depends on it.
+	// confirmed are tombstones that an admin has seen. It is forgotten at a restart: nothing here
+	// depends on it.
 	confirmed map[store.Key]int64
 }
 
@@ -67,7 +69,8 @@ type state struct {
 	On      bool  `json:"on,omitempty"`
 	Free    int64 `json:"free,omitempty"`
 	Objects int   `json:"objects,omitempty"`
-	// Gathering: the parts of a position are still coming, and only all of them together tell whether it is too much.
+	// Gathering: further parts of a position are to come. Only all of them together show whether it
+	// is too much.
 	Gathering bool `json:"gathering,omitempty"`
 	// Allowed is how many deletions an admin has accepted together with the center.
 	Allowed int `json:"allowed,omitempty"`
@@ -78,7 +81,7 @@ type moment struct {
 	n  int
 }
 
-// Open takes up what was held before a restart.
+// Open restores what was withheld before a restart.
 func Open(cfg Config) (*Brake, error) {
 	if cfg.Share == 0 {
 		cfg.Share = DefaultShare
@@ -110,12 +113,12 @@ func Open(cfg Config) (*Brake, error) {
 	return b, nil
 }
 
-// counts tells whether an entry takes something away that nobody has said goes on elsewhere.
+// counts reports whether an entry takes something away without an admin or user having intended it.
 func counts(e store.Entry) bool {
 	return e.Tombstone && !e.Intended && e.Removal != store.RemoveOrphan
 }
 
-// Holds tells whether a tombstone must wait.
+// Holds reports whether a tombstone must wait.
 func (b *Brake) Holds(e store.Entry) bool {
 	if !counts(e) {
 		return false
@@ -125,8 +128,8 @@ func (b *Brake) Holds(e store.Entry) bool {
 	return (b.is.On || b.is.Gathering) && e.Revision > b.is.Free
 }
 
-// Confirmed tells whether an admin has seen this tombstone, or it needs no confirmation: where the target is a center, its own targets need
-// not ask again.
+// Confirmed reports whether an admin has confirmed this tombstone, or it was intended. If the
+// target is a center, its own targets then need not ask again.
 func (b *Brake) Confirmed(e store.Entry) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +137,7 @@ func (b *Brake) Confirmed(e store.Entry) bool {
 	return e.Intended || ok && revision == e.Revision
 }
 
-// Commit implements store.Sink. That deletions are held is durable before they are.
+// Commit implements store.Sink. It makes durable that deletions are withheld before it stores them.
 func (b *Brake) Commit(ctx context.Context, batch store.Batch) error {
 	b.commit.Lock()
 	defer b.commit.Unlock()
@@ -151,7 +154,7 @@ func (b *Brake) Commit(ctx context.Context, batch store.Batch) error {
 	return b.settle(batch, released)
 }
 
-// Confirm lets the deletions up to a revision be carried out: an admin has seen them.
+// Confirm releases the deletions up to a revision: an admin has confirmed them.
 func (b *Brake) Confirm(upTo int64) error {
 	b.commit.Lock()
 	defer b.commit.Unlock()
@@ -174,7 +177,8 @@ func (b *Brake) Confirm(upTo int64) error {
 	return b.done()
 }
 
-// Allow lets the next comparison delete up to n objects: an admin has accepted a center that lacks them.
+// Allow lets the next comparison delete up to n objects: an admin has accepted a center that lacks
+// them.
 func (b *Brake) Allow(n int) error {
 	b.commit.Lock()
 	defer b.commit.Unlock()

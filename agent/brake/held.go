@@ -9,7 +9,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// release lets held tombstones go.
+// release releases withheld tombstones.
 func (b *Brake) release(which func(revision int64) bool) {
 	var keys []store.Key
 	b.mu.Lock()
@@ -25,7 +25,7 @@ func (b *Brake) release(which func(revision int64) bool) {
 	}
 }
 
-// forget drops what was confirmed of keys that are live again.
+// forget drops the confirmation of keys that are live again.
 func (b *Brake) forget(entries []store.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -36,7 +36,7 @@ func (b *Brake) forget(entries []store.Entry) {
 	}
 }
 
-// done takes the brake off when nothing is held any more, and says what is.
+// done switches the guard off when nothing is withheld any more, and reports what is.
 func (b *Brake) done() error {
 	if b.is.On && len(b.held) == 0 {
 		if err := b.become(state{Gathering: b.is.Gathering, Free: b.is.Free, Allowed: b.is.Allowed}); err != nil {
@@ -73,7 +73,8 @@ func (b *Brake) say() {
 	b.cfg.Say(w)
 }
 
-// namespaceOf is where people look for an object: a Namespace is counted in itself.
+// namespaceOf returns the namespace in which people look for an object. A Namespace counts in
+// itself.
 func namespaceOf(k store.Key) string {
 	if k.Class() == store.ClassNamespace {
 		return k.Name

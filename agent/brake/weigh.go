@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// weigh decides what a batch makes of the brake. released tells that what was gathered is not too much.
+// weigh decides what a batch changes in the guard's state. released is true if what was gathered is
+// not too much.
 func (b *Brake) weigh(batch store.Batch) (next state, released bool, err error) {
 	next = b.is // only this goroutine, which has the commit lock, changes it
 	n, lowest := 0, batch.Through.Revision
@@ -69,7 +70,7 @@ func (b *Brake) tooMany(gone, objects int) bool {
 	return b.cfg.Share < 100 && gone >= Least && gone*100 > objects*b.cfg.Share
 }
 
-// confirm remembers tombstones that an admin has seen, and what is gathered with them.
+// confirm records tombstones that an admin has confirmed, and those gathered with them.
 func (b *Brake) confirm(entries []store.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +84,7 @@ func (b *Brake) confirm(entries []store.Entry) {
 	}
 }
 
-// become makes a state durable, then true.
+// become makes a state durable, and then current.
 func (b *Brake) become(next state) error {
 	if next == b.is {
 		return nil
@@ -101,7 +102,7 @@ func (b *Brake) become(next state) error {
 	return nil
 }
 
-// settle keeps count of what is held after a batch is stored.
+// settle updates what is withheld after a batch was stored.
 func (b *Brake) settle(batch store.Batch, released bool) error {
 	b.forget(batch.Entries)
 	if released {

@@ -13,18 +13,20 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// Store keeps records durably. bolt.Inventory is one.
+// Store stores records durably. bolt.Inventory implements it.
 type Store interface {
-	// Along has the store ask for what is to be written in each of its transactions, and say when that is durable.
+	// Along registers what is to be written. The store asks for it in each of its transactions, and
+	// calls Durable after it.
 	Along(pending func() bolt.Pending)
-	// Commit makes durable what is to be written.
+	// Commit writes what is pending in a transaction of its own.
 	Commit() error
 	// Each visits every record.
 	Each(visit func(store.Key, Record) error) error
 }
 
-// A change waits for longDelay at most for something else that is written to the file, or until there are flushCount. What the target itself will not tell
-// again, that an object has run to its end or went, waits for shortDelay.
+// A change waits for longDelay at most for something else that is written to the file, or until
+// there are flushCount. What the target itself will not tell again, that an object has run to its
+// end or went, waits for shortDelay.
 const (
 	shortDelay = 250 * time.Millisecond
 	longDelay  = 5 * time.Second
@@ -116,7 +118,7 @@ func (i *Inventory) Flush() error {
 	return nil
 }
 
-// pending is what is not durable yet. It is asked for within each transaction of the file.
+// pending returns what is not durable yet. It is called within each transaction of the file.
 func (i *Inventory) pending() bolt.Pending {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -135,7 +137,7 @@ func (i *Inventory) pending() bolt.Pending {
 	return p
 }
 
-// durable takes over that all changes up to one are.
+// durable records that all changes up to through are durable.
 func (i *Inventory) durable(through int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -203,7 +205,7 @@ func (i *Inventory) put(k store.Key, r Record) {
 	i.touch(k, delay)
 }
 
-// set puts a record into memory. i.mu is held.
+// set puts a record into memory. i.mu must be held.
 func (i *Inventory) set(k store.Key, r Record) {
 	e := i.records.Get(k)
 	if e == nil {
@@ -216,7 +218,8 @@ func (i *Inventory) set(k store.Key, r Record) {
 	}
 }
 
-// Update changes the record of a key in one step, when there is one and change says so.
+// Update changes the record of a key in one step. It reports false, and changes nothing, if there
+// is no record or change returns false.
 func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -231,7 +234,8 @@ func (i *Inventory) Update(k store.Key, change func(r Record) (Record, bool)) bo
 	return ok
 }
 
-// PutNew sets the record of a key that has none, and of which no other key has the object.
+// PutNew sets the record of a key that has none, if no other key has the object. It reports whether
+// it did.
 func (i *Inventory) PutNew(k store.Key, r Record) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -261,7 +265,7 @@ func (i *Inventory) forgetUID(e *entry) {
 	}
 }
 
-// touch marks a key as not yet durable, and has it written after a while at the latest. i.mu is held.
+// touch marks a key as not durable, to be written after delay at the latest. i.mu must be held.
 func (i *Inventory) touch(k store.Key, delay time.Duration) {
 	due := time.Now().Add(delay)
 	first := len(i.dirty) == 0
@@ -293,7 +297,7 @@ func (i *Inventory) Each(visit func(store.Key, Record)) {
 	}
 }
 
-// Any tells whether a record satisfies the condition, which must not call the Inventory.
+// Any reports whether a record satisfies condition, which must not call the Inventory.
 func (i *Inventory) Any(condition func(store.Key, Record) bool) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// associate takes over what belongs to a placed object (a Pod, a ReplicaSet, a Job, a ControllerRevision), or lets it wait until it is known
-// that it does. What is not a Pod is in no hurry: it waits a moment for more of its kind. o.mu is held.
+// associate records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
+// ControllerRevision. Until it is known that it does, it waits. All but Pods wait a moment for more
+// of their kind. o.mu must be held.
 func (o *Observer) associate(w watchKey, live *target.Object) {
 	controller := live.ControllerUID()
 	if controller == "" {
@@ -67,7 +68,8 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	o.appeared(uid)
 }
 
-// reported is an associated object as it is reported: its status travels beside it, and it belongs to the source of the placed object.
+// reported is an associated object as it is reported: its status travels beside it, and it belongs
+// to the source of the placed object.
 type reported struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`

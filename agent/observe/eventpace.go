@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// What Events may take of the link at most: eventBurst reports of them at once, and then one in eventEvery. With about 200 bytes each that is 24 KB an
-// hour, less than the link takes when it is idle, however much goes wrong on the target.
+// Bounds of what Events take of the link: eventBurst reports at once, and then one in eventEvery.
+// That is less than an idle link takes, however much goes wrong on the target.
 const (
 	eventBurst = 60
 	eventEvery = 30 * time.Second
@@ -31,7 +31,7 @@ func newPace() pace {
 	return pace{wake: make(chan struct{}, 1), left: eventBurst, filled: time.Now()}
 }
 
-// take tells how many may go at a time, of n that would.
+// take returns how many of n reports may go at a time.
 func (p *pace) take(now time.Time, n int) int {
 	p.left = min(eventBurst, p.left+now.Sub(p.filled).Seconds()/eventEvery.Seconds())
 	p.filled = now
@@ -42,8 +42,9 @@ func (p *pace) take(now time.Time, n int) int {
 
 func (p *pace) forget(k store.Key) { p.waiting.Delete(k) }
 
-// publishEvent puts an Event into the feed when its turn is. Before the feed is complete nothing waits: what it lacks would be taken back at the
-// parent, and what the parent has already costs nothing. o.mu is held.
+// publishEvent puts an Event into the feed when it is its turn. Before the feed is complete nothing
+// waits: the parent would drop what the feed lacks, and what the parent has already costs nothing.
+// o.mu must be held.
 func (o *Observer) publishEvent(k store.Key) {
 	if !o.complete() {
 		o.publish(k)
@@ -78,7 +79,8 @@ func (o *Observer) tellEvents(ctx context.Context) {
 	}
 }
 
-// tellSome publishes as many as may go now. It returns after which time to go on, 0 when nothing waits any more.
+// tellSome publishes as many as may go now. It returns after which time to go on, 0 if nothing
+// waits any more.
 func (o *Observer) tellSome(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// filledIn is what the target's controllers wrote into an object beside its status, nil when that is nothing that tools read.
+// filledIn returns what the target's controllers wrote into an object beside its status, nil if
+// tools read none of it.
 func filledIn(k store.Key, live *target.Object) *store.Filled {
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments":
@@ -23,8 +24,8 @@ func filledIn(k store.Key, live *target.Object) *store.Filled {
 	return nil
 }
 
-// bound is the class of a claim, and the volume that it has got. Before it says so in its status its volume is not told: both are written one
-// right after the other, and are one report.
+// bound returns the class and the volume of a claim. The volume is left out until the status names
+// it: both are written one right after the other, and make one report.
 func bound(live *target.Object) *store.Filled {
 	var claim struct{ VolumeName, StorageClassName, Phase string }
 	if json.Unmarshal(live.Spec, &claim) != nil || len(live.Status) > 0 && json.Unmarshal(live.Status, &claim) != nil {
@@ -40,7 +41,8 @@ func bound(live *target.Object) *store.Filled {
 	return f
 }
 
-// allocated is what of a Service's spec the target chose. What the user chose is among it; the parent knows that.
+// allocated returns the fields of a Service's spec that the target chose. The user's own choice is
+// among them; the parent knows that.
 func allocated(spec json.RawMessage) *store.Filled {
 	var s struct {
 		ClusterIP           string

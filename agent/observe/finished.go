@@ -7,12 +7,13 @@ import (
 	"skerry.dev/skerry/agent/target"
 )
 
-// sight is what was seen last.
+// sight returns what was seen last.
 func (rec *record) sight() inventory.Sight {
 	return inventory.Sight{UID: rec.uid, Revision: rec.revision, Owned: rec.owned, Content: rec.content, Finished: rec.finished}
 }
 
-// finished tells whether a placed Job or Pod has run to its end. A Pod that is being deleted has not: it was ended.
+// finished reports whether a placed Job or Pod has finished. A Pod that is being deleted has not:
+// it was ended.
 func finished(r resource, live *target.Object) bool {
 	var status struct {
 		Phase      string

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// resource is a kind without its version: objects of one kind that were applied at two versions are watched once.
+// resource is a kind without its version: objects of one kind that were applied at two versions are
+// watched once.
 type resource struct{ group, plural string }
 
 // watchKey names one watch: a resource on one view of the target.
@@ -26,8 +27,8 @@ var (
 	eventResource      = resource{"", "events"}
 )
 
-// followed are the resources that are watched for the sake of an object: its Pods, what leads to them, and its history. All are served at
-// version v1 by every target.
+// followed returns the resources that are watched for an object: its Pods, what leads to them, and
+// its history. Every target serves all of them at version v1.
 func followed(k store.Key) []resource {
 	out := []resource{podResource, replicaSetResource, jobResource}
 	if k.Group == "apps" && (k.Resource == "statefulsets" || k.Resource == "daemonsets") {
@@ -36,7 +37,7 @@ func followed(k store.Key) []resource {
 	return out
 }
 
-// ownsPods tells whether an object of this kind may have Pods below it. A custom resource may.
+// ownsPods reports whether an object of this kind may own Pods. A custom resource may.
 func ownsPods(k store.Key) bool {
 	switch k.Group {
 	case "apps", "batch":
@@ -49,7 +50,8 @@ func ownsPods(k store.Key) bool {
 	}
 }
 
-// withoutStatus tells kinds of which only existence is observed, so that their content never crosses the wire again.
+// withoutStatus reports whether only the existence of a kind is observed, so that its content never
+// crosses the wire.
 func withoutStatus(r resource) bool {
 	switch r.group {
 	case "":
@@ -74,7 +76,8 @@ func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
 	return watchKey{client.ViewID(), r}, true
 }
 
-// follow makes sure that the resource of an object is watched, and what leads to its Pods. o.mu is held.
+// follow makes sure that the resource of an object is watched, and what leads to its Pods. o.mu
+// must be held.
 func (o *Observer) follow(k store.Key, r inventory.Record) {
 	rec := o.record(k)
 	if rec.counted != nil || r.UID == "" {
@@ -98,7 +101,7 @@ func (o *Observer) follow(k store.Key, r inventory.Record) {
 	}
 }
 
-// count adds one to a watch and starts it with the first. o.mu is held.
+// count adds one to a watch and starts it with the first. o.mu must be held.
 func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly bool) {
 	o.counts[key]++
 	w := o.watchers[key]
@@ -130,7 +133,8 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 	o.start(w)
 }
 
-// unfollow takes an object out of the count of its watches, which end with the last. o.mu is held.
+// unfollow takes an object out of the count of its watches, which end with the last. o.mu must be
+// held.
 func (o *Observer) unfollow(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil || rec.counted == nil {
@@ -150,7 +154,8 @@ func (o *Observer) unfollow(k store.Key) {
 	}
 }
 
-// discount takes one from a watch and ends it with the last: what it knew of others is forgotten. o.mu is held.
+// discount takes one from a watch and ends it with the last. What the watch knew of others is
+// dropped. o.mu must be held.
 func (o *Observer) discount(key watchKey) {
 	o.counts[key]--
 	if o.counts[key] > 0 {

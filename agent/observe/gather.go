@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// gatherTime is how long the report of an object that was just written waits for the first answers of the target's controllers: that it
-// is applied and what came of it then travel as one. A refusal does not wait.
+// gatherTime is how long the report of an object that was just written waits for the first answers
+// of the target's controllers. Both then travel as one. A refusal does not wait.
 const gatherTime = 80 * time.Millisecond
 
 // gathering are the keys whose reports wait.
@@ -23,7 +23,7 @@ func newGathering() gathering {
 	return gathering{keys: map[store.Key]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
-// complete tells whether the feed has everything that the target had at the start.
+// complete reports whether the feed has everything that the target had at the start.
 func (o *Observer) complete() bool {
 	select {
 	case <-o.ready:
@@ -33,8 +33,8 @@ func (o *Observer) complete() bool {
 	}
 }
 
-// hold lets the reports of a key wait. Nothing waits before the feed is complete: what it lacks then would be taken back at the parent. o.mu is
-// held.
+// hold lets the reports of a key wait. Nothing waits before the feed is complete, because the
+// parent drops what a complete feed lacks. o.mu must be held.
 func (o *Observer) hold(k store.Key) {
 	if !o.complete() {
 		return
@@ -46,8 +46,8 @@ func (o *Observer) hold(k store.Key) {
 	}
 }
 
-// letGo ends a key's waiting: its report is about to be sent, because it waits with an older state, and what is sent is always the state
-// that the feed tells. o.mu is held.
+// letGo ends a key's waiting because its report is about to be sent. What is sent is always the
+// latest state. o.mu must be held.
 func (o *Observer) letGo(k store.Key) {
 	if _, waits := o.gather.keys[k]; waits {
 		delete(o.gather.keys, k)
@@ -78,7 +78,7 @@ func (o *Observer) release(ctx context.Context) {
 	}
 }
 
-// Waiting is how many reports wait for their time.
+// Waiting returns how many reports wait for their time.
 func (o *Observer) Waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

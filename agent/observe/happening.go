@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// Bounds of what is reported of the target's Events. Only warnings are: a Pod's ordinary start is five Events that say no more than its status does,
-// and would cost twice as much (about 190 bytes each on the link).
+// Bounds of what is reported of the target's Events. Only warnings are reported: the five Events of
+// a Pod's ordinary start say no more than its status does, and cost more.
 const (
 	eventsOfOne = 10  // of one placed object and what belongs to it; the latest
 	eventsOfAll = 500 // of the site
@@ -21,7 +21,7 @@ const (
 	eventSlot = 30 * time.Minute
 )
 
-// happenings are the Events of the target that are reported, and those whose object is not known yet.
+// happenings are the Events of the target that are reported, and those whose object is unknown yet.
 type happenings struct {
 	keys  shrinking.Map[string, *record]               // UID of an Event -> its record
 	owned shrinking.Map[store.Key, map[store.Key]bool] // placed object -> keys
@@ -42,7 +42,7 @@ type event struct {
 // maxEarly bounds the Events that wait for their object to be seen.
 const maxEarly = 200
 
-// happened takes over an Event. o.mu is held.
+// happened records an Event. o.mu must be held.
 func (o *Observer) happened(live *target.Object) {
 	e, ok := live.Event()
 	if !ok || e.Type != "Warning" || e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
@@ -96,7 +96,8 @@ func (o *Observer) happened(live *target.Object) {
 	}
 }
 
-// ownerOf is the placed object that a UID on the target is, or belongs to. o.mu is held.
+// ownerOf returns the placed object that has this UID on the target, or that owns the object with
+// this UID. o.mu must be held.
 func (o *Observer) ownerOf(uid string) (store.Key, bool) {
 	if rec := o.associated.Get(uid); rec != nil {
 		return *rec.owner, true
@@ -112,7 +113,8 @@ func cut(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "")
 }
 
-// boundEvents forgets the oldest Events of a placed object, and of the site, where there are too many. o.mu is held.
+// boundEvents drops the oldest Events of a placed object, and of the site, if there are too many.
+// o.mu must be held.
 func (o *Observer) boundEvents(owner store.Key) {
 	if of := o.happenings.owned.Get(owner); len(of) > eventsOfOne {
 		o.forgetEvent(o.oldest(of))
@@ -136,14 +138,14 @@ func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
 	return oldest
 }
 
-// unhappened takes over that the target has forgotten an Event. o.mu is held.
+// unhappened records that the target has forgotten an Event. o.mu must be held.
 func (o *Observer) unhappened(uid string) {
 	if rec := o.happenings.keys.Get(uid); rec != nil {
 		o.forgetEvent(rec.key)
 	}
 }
 
-// forgetEvent takes an Event out of the feed. o.mu is held.
+// forgetEvent takes an Event out of the feed. o.mu must be held.
 func (o *Observer) forgetEvent(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil {
@@ -158,7 +160,8 @@ func (o *Observer) forgetEvent(k store.Key) {
 	o.drop(k)
 }
 
-// forgetEventsOf takes what was said of an object out of the feed: it is gone. o.mu is held.
+// forgetEventsOf takes the Events of an object out of the feed, because it is gone. o.mu must be
+// held.
 func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
 	o.happenings.early.Delete(uid)
 	for k := range o.happenings.owned.Get(owner) {
@@ -168,7 +171,7 @@ func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
 	}
 }
 
-// appeared looks again at the Events that came before it was known what they are about. o.mu is held.
+// appeared looks again at Events that came before their object was known. o.mu must be held.
 func (o *Observer) appeared(uid string) {
 	waited := o.happenings.early.Get(uid)
 	o.happenings.early.Delete(uid)

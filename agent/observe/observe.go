@@ -16,14 +16,16 @@ import (
 type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
-	// Desired is the body of an object in the desired copy, nil where there is none.
+	// Desired returns the body of an object in the desired copy, nil if there is none.
 	Desired func(k store.Key) []byte
-	// Seen is called with every sight of an object in the inventory. It must not wait.
+	// Seen is called with each sight of an object in the inventory. It must not wait.
 	Seen func(k store.Key, s inventory.Sight)
-	// Vanished is called when an object of the inventory is no longer on the target; running is true when it was seen to be no finished Job or
-	// Pod when it went. It tells whether the target is without what is desired.
+	// Vanished is called when an object of the inventory is no longer on the target. running is
+	// true if it was seen unfinished when it went. It reports whether the target lacks what is
+	// desired.
 	Vanished func(k store.Key, uid string, running bool) bool
-	// Rewound is called with the objects of a kind whose history on the target went back: it was restored from a backup.
+	// Rewound is called with the objects of a kind whose history on the target went back: the
+	// target was restored from a backup.
 	Rewound func(keys []store.Key)
 	Log     *slog.Logger
 }
@@ -53,8 +55,8 @@ type Observer struct {
 	counts     map[watchKey]int                    // how many inventory objects each watched resource has
 }
 
-// recalled is how many steps of the feed a parent may be behind whose reports are of a process before this one, and not be compared with: what was applied
-// and seen since this process knew as much as the one before.
+// recalled is how many steps of the feed are kept for a parent whose reports came from an earlier
+// process. Within these steps it need not be compared with.
 const recalled = 1024
 
 // New returns an Observer whose feed has a new incarnation.
@@ -70,11 +72,11 @@ func New(c Config) *Observer {
 	return o
 }
 
-// Feed is the reported feed.
+// Feed returns the reported feed.
 func (o *Observer) Feed() *store.Feed { return o.feed }
 
-// Ready is closed once the feed has everything that the target had at the start. Before that a key that is missing in the
-// feed may still exist.
+// Ready is closed once the feed has everything that the target had at the start. Before that, a key
+// that the feed lacks may still exist.
 func (o *Observer) Ready() <-chan struct{} { return o.ready }
 
 // Run observes until ctx ends.
@@ -117,8 +119,8 @@ func (o *Observer) Run(ctx context.Context) error {
 	return nil
 }
 
-// settled notes that a watcher's first list is complete, or cannot be had. The feed is complete with the last, once what is read again for it
-// was read. o.mu is held.
+// settled records that a watcher's first list is complete, or not available. The feed is complete
+// with the last one, once pending reads are done. o.mu must be held.
 func (o *Observer) settled(w watchKey) {
 	delete(o.initial, w)
 	if len(o.initial) > 0 || o.fetch.busy() {
@@ -139,7 +141,8 @@ func (o *Observer) settled(w watchKey) {
 	}
 }
 
-// Applied records that the target holds the desired version of an object. Live is the answer to the write, if there was one.
+// Applied records that the target has the desired version of an object. live is the answer to the
+// write, if there was one.
 func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object) {
 	o.mu.Lock()
 	o.applied(k, r, live)
@@ -178,7 +181,7 @@ func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object)
 	}
 }
 
-// Refused records why the target does not hold the desired version.
+// Refused records why the target does not have the desired version.
 func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +194,8 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 	o.publish(k)
 }
 
-// Removing records that an object is about to be deleted from here: it is not as desired any more, and that is said at once.
+// Removing records that an object is about to be deleted from here. It is no longer as desired, and
+// that is reported at once.
 func (o *Observer) Removing(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// record is what is known of one key of the feed. Status and object are compressed; they are put together when the report is sent.
+// record is what is known of one key of the feed. Status and object are compressed; they are
+// combined when the report is sent.
 type record struct {
 	key              store.Key // all that points to the record reads it here: a site has thousands of Pods, and a key is large
 	uid              string    // on the target
@@ -45,10 +46,11 @@ const maxReported = store.MaxBodyBytes * 2
 
 func (rec *record) place() *store.Key { return &rec.key }
 
-// shared is the one copy of the key of a placed object that all that belongs to it has. o.mu is held.
+// shared returns the one copy of a placed object's key, for all that belongs to it. o.mu must be
+// held.
 func (o *Observer) shared(k store.Key) *store.Key { return o.record(k).place() }
 
-// record returns the record of a key, a new one if there is none. o.mu is held.
+// record returns the record of a key, a new one if there is none. o.mu must be held.
 func (o *Observer) record(k store.Key) *record {
 	rec := o.records.Get(k)
 	if rec == nil {
@@ -70,7 +72,8 @@ func (rec *record) applied(r inventory.Record) {
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
 }
 
-// observed takes over what the target has now. It tells false for news that is no news. o.mu is held.
+// observed takes over what the target has now. It tells false for news that is no news. o.mu is
+// held.
 func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool {
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return false
@@ -94,7 +97,8 @@ func (rec *record) error() *store.ReportError {
 	return rec.below
 }
 
-// refusedBelow reads what a relay says of its own targets on an object whose kind has no conditions.
+// refusedBelow reads what a relay says of its own targets on an object whose kind has no
+// conditions.
 func refusedBelow(live *target.Object) *store.ReportError {
 	var e store.ReportError
 	text := live.Metadata.Annotations[target.AnnotationRefused]
@@ -104,7 +108,8 @@ func refusedBelow(live *target.Object) *store.ReportError {
 	return &e
 }
 
-// publish puts the present state of keys into the feed as one step, but for those that wait. Equal content is no change. o.mu is held.
+// publish puts the present state of keys into the feed as one step, except those that wait. Equal
+// content is no change. o.mu must be held.
 func (o *Observer) publish(keys ...store.Key) {
 	var changes []store.Change
 	for _, k := range keys {
@@ -125,7 +130,7 @@ func (o *Observer) publish(keys ...store.Key) {
 	}
 }
 
-// drop takes a key out of the feed. o.mu is held.
+// drop takes a key out of the feed. o.mu must be held.
 func (o *Observer) drop(k store.Key) {
 	delete(o.gather.keys, k)
 	if o.records.Get(k) == nil {
@@ -149,7 +154,7 @@ func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
 	return body, generation, err
 }
 
-// render makes the report of a key. o.mu is held.
+// render makes the report of a key. o.mu must be held.
 func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 	rec := o.records.Get(k)
 	if rec == nil {
@@ -183,8 +188,8 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 	return body, rec.generation, nil
 }
 
-// translate puts observedGeneration, of the status and of its conditions, in terms of the source's generation. A Pod that only
-// belongs to a placed object has a source that never changes.
+// translate puts observedGeneration, of the status and of its conditions, in terms of the source's
+// generation. The source of a Pod that only belongs to a placed object never changes.
 func translate(status []byte, rec *record) (json.RawMessage, error) {
 	if rec.generation == 0 || !bytes.Contains(status, []byte(`"observedGeneration"`)) {
 		return status, nil

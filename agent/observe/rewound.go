@@ -6,8 +6,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// rewound tells whether the target is at an older revision than what was seen or written there: it was restored from a backup. What is known of
-// its objects is no news any more then, and what was applied may be undone though nobody owns a field otherwise, so that all of it is applied again.
+// rewound reports whether the target is at an older revision than what was seen or written there:
+// it was restored from a backup. What is known of its objects is then out of date. What was applied
+// may be undone without a change of field owners, so all of it is applied again.
 func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 	if than == 0 {
 		return false, nil
@@ -21,7 +22,7 @@ func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 	return true, nil
 }
 
-// newest is the greatest revision at which anything of a watched resource was seen or written.
+// newest returns the greatest revision at which anything of a watched resource was seen or written.
 func (o *Observer) newest(w watchKey) (newest uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -38,7 +39,8 @@ func (o *Observer) newest(w watchKey) (newest uint64) {
 	return newest
 }
 
-// rewind forgets at which revision anything of a watched resource was seen, and returns the keys that are in the inventory.
+// rewind drops the revisions at which anything of a watched resource was seen. It returns the keys
+// that are in the inventory.
 func (o *Observer) rewind(w watchKey) (placed []store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

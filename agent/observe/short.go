@@ -7,14 +7,16 @@ import (
 	"skerry.dev/skerry/store/kin"
 )
 
-// short is a ReplicaSet without what the parent fills in: of names the kin.Source that completes the rest.
+// short is a ReplicaSet without what the parent fills in. of names the kin.Source that completes
+// it.
 type short struct {
 	of   string
 	rest []byte
 }
 
-// shorten finds what of a ReplicaSet the parent can fill in from the Deployment that it has sent: the version in the desired copy, which is the one
-// that the parent has while there is a session, and any other version has another name. o.mu is held.
+// shorten finds what of a ReplicaSet the parent can fill in from the Deployment that it has sent.
+// It compares with the version in the desired copy: during a session the parent has the same. o.mu
+// must be held.
 func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
 	rec.short = nil
 	if owner, ok := kin.Owner(k); !ok || owner != *rec.owner {
@@ -29,7 +31,7 @@ func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
 	}
 }
 
-// renderObject puts an associated object into its report. o.mu is held.
+// renderObject puts an associated object into its report. o.mu must be held.
 func (o *Observer) renderObject(report *store.Report, rec *record) (err error) {
 	if o.short && rec.short != nil {
 		report.Of, report.Object = rec.short.of, rec.short.rest
@@ -41,7 +43,8 @@ func (o *Observer) renderObject(report *store.Report, rec *record) (err error) {
 	return nil
 }
 
-// Arrived takes over that the desired copy has other versions of some objects: what was told of their ReplicaSets is told against these.
+// Arrived is called when the desired copy has new versions of some objects. Reports of their
+// ReplicaSets are compared with these.
 func (o *Observer) Arrived(keys []store.Key) {
 	changed := map[store.Key]bool{}
 	for _, k := range keys {
@@ -69,7 +72,8 @@ func (o *Observer) Arrived(keys []store.Key) {
 	})
 }
 
-// SetForm says in which form the parent reads reports. What it cannot read is told in the form that every parent reads.
+// SetForm sets the newest form of reports that the parent reads. What it cannot read is reported in
+// the form that every parent reads.
 func (o *Observer) SetForm(form int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +83,8 @@ func (o *Observer) SetForm(form int) {
 	}
 }
 
-// eachReplicaSet visits what is reported of ReplicaSets that belong to something placed. o.mu is held.
+// eachReplicaSet visits the reports of ReplicaSets that belong to something placed. o.mu must be
+// held.
 func (o *Observer) eachReplicaSet(visit func(store.Key, *record)) {
 	for _, rec := range o.associated.All() {
 		if (resource{rec.key.Group, rec.key.Resource}) == replicaSetResource {

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// news is what of a report is urgent: whether the target refuses the object, and a digest of what its conditions say.
+// news is what of a report is urgent: whether the target refuses the object, and a digest of its
+// conditions.
 type news struct {
 	failed     bool
 	conditions uint64
@@ -18,7 +19,7 @@ type news struct {
 // news is what of the record is urgent now. o.mu is held.
 func (rec *record) news() news { return news{rec.error() != nil, rec.conditions} }
 
-// priority is how urgent the report is, given what the parent was told last. o.mu is held.
+// priority returns how urgent the report is, given the last report. o.mu must be held.
 func (rec *record) priority() store.Priority {
 	now := rec.news()
 	switch {
@@ -35,7 +36,8 @@ func (rec *record) priority() store.Priority {
 	}
 }
 
-// conditionsOf is a digest of the types and statuses of a status's conditions, whatever their order; 0 where there are none.
+// conditionsOf is a digest of the types and statuses of a status's conditions, whatever their
+// order; 0 where there are none.
 func conditionsOf(status []byte) uint64 {
 	var is struct {
 		Conditions []struct{ Type, Status string } `json:"conditions"`

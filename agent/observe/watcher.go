@@ -12,8 +12,9 @@ import (
 	"skerry.dev/skerry/agent/target"
 )
 
-// watcher lists one resource and then watches it, for ever. A watch that ends goes on from the last resourceVersion; only when
-// the target's history does not reach back so far the resource is listed again, and what is not in the list is gone.
+// watcher lists one resource and then watches it until ctx ends. A watch that ends continues from
+// the last resourceVersion. If the target's history does not reach back so far, the resource is
+// listed again, and what is not in the list is gone.
 type watcher struct {
 	o       *Observer
 	key     watchKey
@@ -22,12 +23,14 @@ type watcher struct {
 	stop    context.CancelFunc
 	nudged  chan struct{} // one slot
 
-	// Guarded by o.mu: the resourceVersion of the last list, and while it is being listed what was written meanwhile, by UID.
+	// Guarded by o.mu: the resourceVersion of the last list, and while it is being listed what was
+	// written meanwhile, by UID.
 	listed uint64
 	during map[string]place
 }
 
-// Times of a watcher: how long one watch lasts, what is too short to be one, and the limits of the wait after a failure.
+// Times of a watcher: how long one watch lasts, what is too short to be one, and the limits of the
+// wait after a failure.
 const (
 	watchLimit = 8 * time.Minute
 	watchShort = time.Second
@@ -97,7 +100,8 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// hopeless tells errors that stay until somebody changes the target: there is nothing to wait for at the start.
+// hopeless reports an error that stays until somebody changes the target. The start does not wait
+// for it.
 func hopeless(err error) bool {
 	return errors.Is(err, target.ErrNotServed) || apierrors.IsForbidden(err)
 }
@@ -124,7 +128,7 @@ func (w *watcher) wait(ctx context.Context, failures int) {
 	}
 }
 
-// list marks what the target has and sweeps what was known before and is not there any more.
+// list marks what the target has, and drops what was known before and is not there any more.
 func (w *watcher) list(ctx context.Context) (string, error) {
 	if _, err := w.rewound(ctx, w.o.newest(w.key)); err != nil {
 		return "", err
@@ -147,8 +151,8 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 	return from, nil
 }
 
-// begin and end enclose a list. What is written between them may be gone again before the list is made, which is then without it though it is
-// not known to be missing, so it is read again.
+// begin and end enclose a list. An object that is written between them may be missing in the list
+// though it exists, so it is read again.
 func (w *watcher) begin() {
 	w.o.mu.Lock()
 	defer w.o.mu.Unlock()
@@ -164,7 +168,7 @@ func (w *watcher) end(listed uint64) {
 	w.listed, w.during = listed, nil
 }
 
-// wrote takes over that an object of this resource was written. o.mu is held.
+// wrote records that an object of this resource was written. o.mu must be held.
 func (w *watcher) wrote(p place, revision uint64) {
 	switch {
 	case w.during != nil:

@@ -16,20 +16,22 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ErrPartial is returned when a part of the target could not be listed: what was seen is right, but there may be more.
+// ErrPartial is returned when a part of the target could not be listed. What was found is right,
+// but there may be more.
 var ErrPartial = errors.New("not all of the target could be listed")
 
-// Config is what a sweep works with. All fields are required.
+// Config configures a search. All fields are required.
 type Config struct {
 	Clients *target.Clients
-	// Sites are the marks to look for: what this site is and was called by its parent.
+	// Sites are the label values to look for: the UIDs that this site has and had at its parent.
 	Sites []string
-	// Found is called for each object that this agent has applied, with what can be told of it, one at a time. Its hash is not known.
+	// Found is called for each object that this agent has applied, one at a time. The record has no
+	// hash.
 	Found func(store.Key, inventory.Record) error
 	Log   *slog.Logger
 }
 
-// Run sweeps once. It returns ErrPartial, or the error of Found.
+// Run searches once. It returns ErrPartial, or the error of Found.
 func Run(ctx context.Context, cfg Config) error {
 	if len(cfg.Sites) == 0 {
 		return nil
@@ -47,8 +49,9 @@ func Run(ctx context.Context, cfg Config) error {
 	return s.partial
 }
 
-// atOnce is how many kinds are listed at the same time. A server that answers from its cache first waits, up to 100 ms for each kind, until that is as
-// new as what is stored: lists that are made together wait together. Most of them are empty.
+// atOnce is how many kinds are listed at the same time. A server that answers from its cache first
+// waits until that is as new as what is stored. Lists that are made together wait together. Most of
+// them are empty.
 const atOnce = 16
 
 type sweep struct {
@@ -59,7 +62,7 @@ type sweep struct {
 	partial error
 }
 
-// missed remembers the first part that could not be listed.
+// missed records the first part that could not be listed.
 func (s *sweep) missed(what string, err error) {
 	s.Log.Debug("not swept", "what", what, "err", err)
 	s.mu.Lock()

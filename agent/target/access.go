@@ -41,7 +41,8 @@ func (c cluster) EnsureSpace(context.Context, string, Mapping) error { return ni
 type Clients struct {
 	// Reach follows whether the target answers.
 	Reach *Reach
-	// Written is told of every write to the target, by many at a time; nil tells nobody. It is set before For.
+	// Written is called for every write to the target, concurrently; nil is not called. It must be
+	// set before For.
 	Written func(Written)
 	access  Access
 
@@ -57,8 +58,8 @@ func NewClients(access Access) *Clients {
 	return &Clients{Reach: newReach(), access: access, clients: map[string]*Client{}, ensured: map[string]bool{}}
 }
 
-// JudgeAt has the target's certificate judged at the time that now says, and not by the machine's clock: that of a board without a battery is wrong until
-// somebody has set it. It is called before For.
+// JudgeAt makes now the clock that judges the target's certificate. The clock of a board without a
+// battery is wrong until somebody has set it. JudgeAt must be called before For.
 func (c *Clients) JudgeAt(now func() time.Time) { c.now = now }
 
 // For returns the client of a space. Spaces with the same view share one.
@@ -81,10 +82,10 @@ func (c *Clients) For(space string) (*Client, error) {
 	return made, nil
 }
 
-// SetSite says what this site is: the value of LabelSite in everything that is applied from now on.
+// SetSite sets the value of LabelSite in everything that is applied from now on.
 func (c *Clients) SetSite(uid string) { c.site.Store(&uid) }
 
-// Site is what SetSite said, empty before.
+// Site returns what SetSite set, empty before.
 func (c *Clients) Site() string {
 	if uid := c.site.Load(); uid != nil {
 		return *uid
@@ -92,7 +93,7 @@ func (c *Clients) Site() string {
 	return ""
 }
 
-// Spaces returns a space of each view that the target has now.
+// Spaces returns one space of each view that the target has now.
 func (c *Clients) Spaces(ctx context.Context) ([]string, error) {
 	if many, ok := c.access.(interface {
 		spaces(ctx context.Context) ([]string, error)
@@ -119,7 +120,7 @@ func (c *Clients) EnsureSpace(ctx context.Context, space string, mapping Mapping
 	return nil
 }
 
-// ForgetSpace makes the next EnsureSpace ask again: the space was seen to be missing.
+// ForgetSpace makes the next EnsureSpace ask again, because the space was seen to be missing.
 func (c *Clients) ForgetSpace(space string) {
 	c.mu.Lock()
 	delete(c.ensured, space)

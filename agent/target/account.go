@@ -11,16 +11,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What of RBAC an agent keeps at its target. Every space has the ServiceAccount of its name in SpacesNamespace, and what is written for a space in a
-// namespace is written as that account: its rights are the cluster's to give and to take.
+// What an agent keeps of RBAC at its target. Every space has the ServiceAccount of its name in
+// SpacesNamespace. The agent writes a space's namespaced objects as that account, so that the
+// cluster decides about its rights.
 const (
-	// SpacesNamespace holds the ServiceAccounts of spaces. It is a namespace of its own because the right to impersonate can be
-	// bounded to the ServiceAccounts of one.
+	// SpacesNamespace holds the ServiceAccounts of spaces. It is a namespace of its own because the
+	// right to impersonate can be bounded to the ServiceAccounts of one.
 	SpacesNamespace = "skerry-spaces"
-	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the RoleBinding there. The site's
-	// admin may change it; it is made when it is missing.
+	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the
+	// RoleBinding there. The site's admin may change it; it is made when it is missing.
 	SpaceRole = "skerry-space"
-	// DefinitionsRole is the ClusterRole for custom resources of definitions that came from spaces. The agent keeps its rules.
+	// DefinitionsRole is the ClusterRole for custom resources of definitions that came from spaces.
+	// The agent keeps its rules.
 	DefinitionsRole = "skerry-space-definitions"
 )
 
@@ -41,14 +43,16 @@ type Rule struct {
 // verbs are what an agent does for a space: apply, and delete.
 var verbs = []string{"get", "create", "patch", "update", "delete"}
 
-// As returns a client that writes as the account of a space. Reads and watches of its lists stay the agent's own.
+// As returns a client that writes as the account of a space. It still reads and watches as the
+// agent.
 func (c *Client) As(space string) *Client {
 	as := *c
 	as.user = "system:serviceaccount:" + SpacesNamespace + ":" + space
 	return &as
 }
 
-// EnsureRoles makes the namespace of the accounts and the roles of spaces. It returns ErrNotServed where the target has no RBAC.
+// EnsureRoles creates the namespace of the accounts and the roles of spaces. It returns
+// ErrNotServed if the target has no RBAC.
 func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {
@@ -102,8 +106,9 @@ func (c *Client) Unbind(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// AddDefinitions adds to the rules of DefinitionsRole what it lacks of these, each of one group. Rules of definitions that are gone stay: they
-// give rights to nothing, and another agent at the same cluster may need them.
+// AddDefinitions adds to DefinitionsRole those of these rules that it lacks, each of one group.
+// Rules of definitions that are gone stay: they give rights to nothing, and another agent at the
+// same cluster may need them.
 func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
 	var role struct {
 		Metadata Metadata
@@ -163,7 +168,8 @@ func (c *Client) make(ctx context.Context, r Resource, namespace string, o map[s
 	return err
 }
 
-// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in the namespaces of spaces.
+// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in
+// the namespaces of spaces.
 func IsSpaceAccess(r Resource, o *Object) bool {
 	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" && (o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
 }

@@ -9,23 +9,27 @@ import (
 	"strconv"
 )
 
-// Applying says on what condition an object is applied. Where the condition does not hold the answer is a conflict, and nothing changes.
+// Applying is the condition on which an object is applied. If it is not met, the answer is a
+// conflict, and nothing changes.
 type Applying struct {
-	// UID that the object must have. Empty: there must be no object of this name, so that nobody else's is ever changed.
+	// UID that the object must have. Empty: no object may have this name, so that a foreign one is
+	// never changed.
 	UID string
 	// ResourceVersion that the object must have; empty where any will do.
 	ResourceVersion string
-	// Yield leaves fields that belong to others to them: the answer is a conflict that names them. Otherwise they become ours.
+	// Yield leaves fields of other managers to them: the answer is a conflict that names them.
+	// Otherwise the fields become ours.
 	Yield bool
 	// Unmarked leaves the label of the site out.
 	Unmarked bool
 }
 
-// neverGiven is a resourceVersion that no object ever has. An API server compares the one of an apply with that of the object that is
-// there, and does not look at it when it makes the object: create-or-conflict, in one request.
+// neverGiven is a resourceVersion that no object ever has. An API server compares that of an apply
+// with the existing object's, and ignores it when it creates the object. So one request creates or
+// conflicts.
 const neverGiven = "1"
 
-// Apply writes one object by server-side apply. It tells whether the object was created.
+// Apply writes one object by server-side apply. It reports whether the object was created.
 func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, body []byte, on Applying) (*Object, bool, error) {
 	condition := map[string]string{}
 	switch {
@@ -51,7 +55,7 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 	return o, code == http.StatusCreated, err
 }
 
-// Would returns what the object with this UID would be after an apply, in full. Nothing is changed.
+// Would returns what the object with this UID would be after an apply, in full. Nothing changes.
 func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, body []byte, uid string) (map[string]any, error) {
 	body, err := withMetadata(body, map[string]string{"uid": uid}, "")
 	if err != nil {
@@ -63,8 +67,8 @@ func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, 
 	return whole, err
 }
 
-// withMetadata sets fields of metadata, of which neither uid nor resourceVersion is ever recorded as an owned field, and the label of the
-// site, if it is known.
+// withMetadata sets fields of metadata, and the label of the site if it is known. Neither uid nor
+// resourceVersion is ever recorded as an owned field.
 func withMetadata(body []byte, set map[string]string, site string) ([]byte, error) {
 	var object, metadata map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {

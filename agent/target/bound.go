@@ -24,8 +24,9 @@ func (b *binding) gives(namespace string) bool {
 	return false
 }
 
-// BoundAccounts names a binding that gives rights to the ServiceAccounts of a namespace, empty when there is none. What every ServiceAccount of
-// the cluster has does not count. A target without RBAC has no bindings.
+// BoundAccounts names a binding that gives rights to the ServiceAccounts of a namespace, empty if
+// there is none. What every ServiceAccount of the cluster has does not count. A target without RBAC
+// has no bindings.
 func (c *Client) BoundAccounts(ctx context.Context, namespace string) (string, error) {
 	for _, plural := range []string{"clusterrolebindings", "rolebindings"} {
 		next := ""

@@ -12,17 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Deletion says which object is to go, and what becomes of what it owns.
+// Deletion says which object to delete, and what becomes of what it owns.
 type Deletion struct {
 	UID string
 	// ResourceVersion is the only version that is deleted; empty is any.
 	ResourceVersion string
-	// KeepDependents lets what it owns stay; otherwise that follows in the background.
+	// KeepDependents lets what it owns stay. Otherwise that follows in the background.
 	KeepDependents bool
 }
 
-// Delete asks for the deletion of exactly this object. It tells whether the object is gone with the answer; otherwise the target has yet to
-// finish, or does not say.
+// Delete asks for the deletion of exactly this object. It reports whether the object is gone with
+// the answer. Otherwise the target has yet to finish, or does not say.
 func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string, d Deletion) (gone bool, err error) {
 	policy := metav1.DeletePropagationBackground
 	if d.KeepDependents {
@@ -48,8 +48,9 @@ func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string,
 	return err == nil && answer.Kind == "Status" && string(answer.Status) == `"`+metav1.StatusSuccess+`"`, err
 }
 
-// Release lets go of an object: our marks and our ownership of fields are taken off it, and every field stays as it is. It tells false when
-// there was nothing to take off. Where the object has changed since it was read the answer is a conflict.
+// Release removes our labels, annotations and ownership of fields from an object; every field keeps
+// its value. It reports false if there was nothing to remove. The answer is a conflict if the
+// object has changed since it was read.
 func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, error) {
 	m := live.Metadata
 	others := []any{}
@@ -84,8 +85,8 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 	return err == nil, err
 }
 
-// marksOf returns a merge patch that removes our marks: those that we own, and those of the origin in any case. In a relay the same object
-// has marks of the relay itself, which stay.
+// marksOf returns a merge patch that removes our marks: those that we own, and those of the origin
+// in any case. In a relay the same object has marks of the relay itself, which stay.
 func marksOf(all map[string]string, owned fields) map[string]any {
 	out := map[string]any{}
 	for name := range all {

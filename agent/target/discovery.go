@@ -20,8 +20,9 @@ type Served struct {
 	Namespaced bool
 }
 
-// NamespacedResources returns every resource that lives in namespaces and can be listed, each at the version that the target
-// prefers. A group whose server does not answer is an error: what cannot be seen must not be taken for empty.
+// NamespacedResources returns every resource that has namespaced objects and can be listed, each at
+// the version that the target prefers. A group whose server does not answer is an error: what
+// cannot be seen must not be taken for empty.
 func (c *Client) NamespacedResources(ctx context.Context) ([]Resource, error) {
 	served, err := c.Served(ctx)
 	if err != nil {
@@ -39,7 +40,8 @@ func (c *Client) NamespacedResources(ctx context.Context) ([]Resource, error) {
 // groupsAtOnce is how many API groups are asked for their resources at the same time.
 const groupsAtOnce = 8
 
-// Served returns every resource that can be listed. With the error of a group whose server does not answer come those of the others.
+// Served returns every resource that can be listed. If the server of a group does not answer, it
+// returns an error and the resources of the others.
 func (c *Client) Served(ctx context.Context) ([]Served, error) {
 	list := metav1.APIGroupList{}
 	if _, err := c.call(ctx, http.MethodGet, "/apis", nil, "", nil, &list); err != nil {

@@ -17,7 +17,7 @@ type Identity struct {
 // errNoSystem is returned when the target has no Namespace kube-system.
 var errNoSystem = errors.New("the target has no Namespace kube-system")
 
-// Identify asks the target which cluster it is, in one small request. What it is answered counts for Reach.
+// Identify asks the target which cluster it is, in one small request. Reach counts the answer.
 func (c *Client) Identify(ctx context.Context) (Identity, error) {
 	began := time.Now()
 	id, err := c.identify(ctx)

@@ -16,13 +16,14 @@ type Managed struct {
 	Subresource string          `json:"subresource,omitempty"`
 }
 
-// ours tells the entry of what an agent applied.
+// ours reports whether this is the entry of what an agent applied.
 func (m *Managed) ours() bool {
 	return m.Manager == FieldManager && m.Operation == "Apply" && m.Subresource == ""
 }
 
-// Owned is which fields an agent owns on an object, as the target records them; nil when none. Whoever changes or removes a field that we applied
-// takes it out of here, and nothing else does.
+// Owned returns the fields that an agent owns on an object, as the target records them; nil if
+// none. Whoever changes or removes a field that we applied takes it out of here, and nothing else
+// does.
 func (o *Object) Owned() json.RawMessage {
 	for i := range o.Metadata.ManagedFields {
 		if m := &o.Metadata.ManagedFields[i]; m.ours() {
@@ -32,7 +33,7 @@ func (o *Object) Owned() json.RawMessage {
 	return nil
 }
 
-// ContentSum is a 64-bit hash that changes whenever anybody writes something but status.
+// ContentSum returns a 64-bit hash that changes with every write except one of status.
 func (o *Object) ContentSum() uint64 {
 	h := fnv.New64a()
 	for i := range o.Metadata.ManagedFields {
@@ -51,7 +52,7 @@ func (o *Object) ContentSum() uint64 {
 	return h.Sum64() + uint64(o.Metadata.Generation)
 }
 
-// OwnedSum is a 64-bit hash of Owned; 0 when nothing is owned.
+// OwnedSum returns a 64-bit hash of Owned; 0 if nothing is owned.
 func (o *Object) OwnedSum() uint64 {
 	owned := o.Owned()
 	if owned == nil {

@@ -19,14 +19,15 @@ const (
 	crowdedWait = 10 * time.Second // at most, while the parent has no room: a thousand sites cost it little then, and it has room soon
 	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
 	longSilence = 5 * time.Minute
-	// longestStranger is how seldom in the end a parent is asked that does not know this site: a person has removed it there, or has restored a
-	// backup from before it joined and may notice.
+	// longestStranger is the longest wait between two dials of a parent that does not know this
+	// site. A person has removed the site there, or has restored a backup from before it joined and
+	// may notice.
 	longestStranger = time.Hour
 	strangerReason  = "TargetUnknown"
 )
 
-// fullJitter returns a random time up to firstWait*2^(failures-1), at most longest: many sites that lost their parent at the same moment come
-// back spread over the whole time.
+// fullJitter returns a random time up to firstWait*2^(failures-1), at most longest. Sites that lost
+// their parent at the same moment so come back spread over the whole time.
 func fullJitter(failures int, longest time.Duration) time.Duration {
 	limit := longest
 	if failures < 10 {
@@ -35,8 +36,9 @@ func fullJitter(failures int, longest time.Duration) time.Duration {
 	return rand.N(limit) + 1
 }
 
-// waitAfter returns how long to wait after a session, or a dial, ended with err; of a parent that has no room failures are how often in a row that was so. Silent is
-// for how long nothing was heard of the parent.
+// waitAfter returns how long to wait after a session or a dial ended with err. For a parent that
+// has no room, failures counts how often in a row that was so. silent is how long nothing was heard
+// of the parent.
 func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	var refused *tunnel.Refused
 	switch {
@@ -66,7 +68,8 @@ func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 	}
 }
 
-// answered tells whether somebody was heard and is not, or does not take this site for, who he should be.
+// answered reports whether somebody was heard who is not the expected parent, or does not accept
+// this site.
 func answered(err error) bool {
 	var alert tls.AlertError
 	var certificate *tls.CertificateVerificationError

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Bounds of what is logged while there is no session: a site may be cut off for years, and its log is on its own disk.
+// Bounds of what is logged without a session: a site may be cut off for years, and its log is on
+// its own disk.
 const (
 	complaintEvery = time.Hour // the same reason
 	maxComplaints  = 16        // reasons in that time
@@ -18,7 +19,7 @@ type complaints map[string]time.Time
 // sourceAddress is the part of a network error that differs with each try.
 var sourceAddress = regexp.MustCompile(`\S+->`)
 
-// take returns what to log of a reason, and false when it was logged not long ago.
+// take returns what to log of a reason. It reports false if the reason was logged not long ago.
 func (c *complaints) take(err error, now time.Time) (string, bool) {
 	text := sourceAddress.ReplaceAllString(err.Error(), "")
 	maps.DeleteFunc(*c, func(_ string, at time.Time) bool { return now.Sub(at) >= complaintEvery })

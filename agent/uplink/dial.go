@@ -16,14 +16,16 @@ import (
 	"skerry.dev/skerry/tunnel/tcp"
 )
 
-// Times of a dial. A way that nobody answers on is given up after the first, so that a link that is back is found by a fresh packet; each time
-// that nothing was heard the next try has longer, up to the second, so that a slow path has its chance.
+// Times of a dial. A route without an answer is given up after the first, so that a fresh packet
+// finds a link that is back. Each try without an answer gives the next one longer, up to the
+// second, so that a slow path has its chance.
 const (
 	shortHandshake = 1500 * time.Millisecond
 	longHandshake  = 6 * time.Second
 )
 
-// patience is how long a side may be silent in a handshake after so many tries without an answer.
+// patience returns how long a peer may be silent in a handshake, after this many dials without an
+// answer.
 func patience(failures int) time.Duration {
 	return min(longHandshake, shortHandshake<<min(max(failures, 0), 4))
 }
@@ -52,8 +54,9 @@ func (d *dialer) dial(patience time.Duration) Dial {
 	}
 }
 
-// ways lists the ways to the parent, in the order in which they are to be tried, and the network that they lead through. A parent behind a proxy
-// has one way, for the proxy speaks TCP and looks names up itself.
+// ways returns the routes to the parent, in the order in which they are to be tried, and the
+// network that they lead through. A parent behind a proxy has one route, because the proxy speaks
+// TCP and looks names up itself.
 func (u *uplink) ways(ctx context.Context) (ways []Way, network string, err error) {
 	var errs []error
 	for _, p := range u.parents {

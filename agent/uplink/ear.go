@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// A parent that answers a dial is there, and may have thousands of sites to let in: another dial beside it gives it only more to do.
+// A parent that answers a dial is there, and may have thousands of sites to let in. Another dial
+// would only add to its load.
 const (
-	// answerGap is how long such a parent may be silent before something else is tried.
+	// answerGap is how long an answering parent may be silent before something else is tried.
 	answerGap = 2 * time.Second
-	// longestHold bounds for how long in all something else waits for a dial that is answered, as what answers may never let it through.
+	// longestHold bounds how long in all something else waits for a dial that is answered. What
+	// answers may never let it through.
 	longestHold = 4 * time.Second
 )
 
-// ear notes that a parent answers a dial. The zero value has heard nothing.
+// ear records that a parent answers a dial. The zero value has heard nothing.
 type ear struct{ last atomic.Int64 } // Unix nanoseconds
 
 func (e *ear) hear() { e.last.Store(time.Now().UnixNano()) }
 
-// hold returns how much longer what was due at a time has to wait, 0 when it has to wait no more.
+// hold returns how much longer what was due at a time has to wait, 0 for not at all.
 func (e *ear) hold(now, due time.Time) time.Duration {
 	last := e.last.Load()
 	if last == 0 {

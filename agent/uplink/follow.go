@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// welcomeTime is how long a parent that is heard may take to let in a session that is to take over from another. Where there is no other it has twice
-// as long. One that is not heard is noticed by the pulse.
+// welcomeTime is how long a parent that is heard may take to let in a session that replaces
+// another. Without another session it has twice as long. A silent parent is noticed earlier.
 const welcomeTime = 10 * time.Second
 
 // dialled is a connection that was dialled while a session runs.
@@ -56,9 +56,10 @@ func (d *second) drop() {
 	}
 }
 
-// follow goes along with a session. When its parent falls silent, calls after a restart, or may be reached over QUIC again, it
-// dials another connection meanwhile; the session goes on until the parent has let that one in, or until that one stands when the parent has not let
-// the session in itself. It returns the session that took over, or why there is none.
+// follow supervises a session. It dials another connection when the parent falls silent, wakes this
+// site after a restart, or may be reached over QUIC again. The session goes on until the parent has
+// let the other one in. A session that the parent has not let in ends as soon as the other
+// connection is made. It returns the session that replaced this one, or why there is none.
 func (u *uplink) follow(ctx context.Context, s *session) (next *session, err error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -80,7 +81,8 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 		other = u.second(ctx, why, dial)
 		results = other.result
 	}
-	// needed tells that nobody dials yet who helps where the session may be dead: over QUIC alone nobody may get through.
+	// needed tells that nobody dials yet who helps where the session may be dead: over QUIC alone
+	// nobody may get through.
 	needed := func() bool { return other == nil || other.why == becauseBetter }
 	for {
 		select {
@@ -145,7 +147,8 @@ func (u *uplink) follow(ctx context.Context, s *session) (next *session, err err
 	}
 }
 
-// uses returns a function that tells whether the desired or the reported state has changed since its last call.
+// uses returns a function that reports whether the desired or the reported state has changed since
+// its last call.
 func (u *uplink) uses() func() bool {
 	down, up := u.Desired.Position(), u.Reported.Head()
 	return func() bool {
@@ -163,7 +166,8 @@ func (u *uplink) whenBetter(s *session) <-chan time.Time {
 	return time.After(u.better.next())
 }
 
-// replace starts a session over the new connection. It returns nil, and leaves the old one as it is, when the parent does not let it in.
+// replace starts a session over the new connection. It returns nil, and leaves the old session as
+// it is, if the parent does not let the new one in.
 func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session {
 	next := u.start(ctx, r.conn, r.way, old)
 	look := time.NewTicker(lookEvery)
@@ -191,10 +195,11 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 	return nil
 }
 
-// besideHeadStart is short: the way that fell silent is probably dead, and is kept where it was only the parent that was busy.
+// besideHeadStart is short because a route that fell silent is probably dead. It is not zero
+// because the parent may only be busy.
 const besideHeadStart = 100 * time.Millisecond
 
-// firstOnItsWay is the order in which a parent that has fallen silent is dialled: beginning with the way that it was heard on.
+// firstOnItsWay is the order in which a silent parent is dialled: the session's own route first.
 func (s *session) firstOnItsWay(ways []Way, _ string) []start {
 	starts := plan(ways, s.way, s.conn.Stats().RTT)
 	if len(starts) > 1 {

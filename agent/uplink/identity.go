@@ -9,10 +9,11 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// tolerable is how far the clocks of a site and its parent may be apart before people are told.
+// tolerable is how far the clocks of a site and its parent may differ before people are told.
 const tolerable = 30 * time.Second
 
-// clockPause is how often the clocks are compared during a session: somebody may set this machine's.
+// clockPause is how often the clocks are compared during a session: somebody may set this machine's
+// clock.
 const clockPause = time.Minute
 
 // told is what the conditions say of clock and certificate.
@@ -36,8 +37,8 @@ func (u *uplink) watchClock(ctx context.Context) {
 	}
 }
 
-// sayClock sets the condition ClockInSync. The message names a new offset only when it is another by more than what is tolerable, so that a
-// clock that drifts does not write the status again and again.
+// sayClock sets the condition ClockInSync. The message names a new offset only when it differs by
+// more than what is tolerable. So a drifting clock does not write the status again and again.
 func (u *uplink) sayClock() {
 	offset, ok := u.Clock.Offset()
 	if !ok || u.Conditions == nil {
@@ -67,14 +68,15 @@ func (u *uplink) sayClock() {
 	u.Conditions.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: reason, Message: text})
 }
 
-// renewal is how the session keeps the credentials; what becomes of it is told to people.
+// renewal returns how the session renews the credentials. Its outcome becomes a condition.
 func (u *uplink) renewal() *tunnel.Renewal {
 	r := u.credentials.Renewal()
 	r.Tried = u.sayCertificate
 	return r
 }
 
-// sayCertificate sets the condition CertificateValid after an attempt to renew, or at the start of a session.
+// sayCertificate sets the condition CertificateValid after an attempt to renew, or at the start of
+// a session.
 func (u *uplink) sayCertificate(err error) {
 	if u.Conditions == nil {
 		return

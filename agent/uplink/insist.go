@@ -9,34 +9,37 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// stood is a connection that stands, over which way, and in which network that was.
+// stood is a connection that was made, its route, and the network that it was made in.
 type stood struct {
 	conn    tunnel.Conn
 	way     Way
 	network string
 }
 
-// try races the ways to the parent once.
+// try races the routes to the parent once.
 type try func(context.Context) (stood, error)
 
 // Times of fresh tries beside one that is not answered.
 const (
 	shortestGap = time.Second
 	freshTime   = 2 * time.Second // in which a fresh try is answered, or was in vain
-	// manyRefusals is how often in a row a parent has no room before it is asked over TCP, too: it is QUIC alone that somebody may keep it busy with.
+	// manyRefusals is how often in a row a parent has no room before it is asked over TCP, too.
+	// Somebody may keep only QUIC busy.
 	manyRefusals = 4
 )
 
-// gapAfter is how long after one fresh try the next one begins: about a second, and more the longer nothing was heard, so that the parent is found within
-// a fraction of the outage and little is sent into a long one. Sites that lost their parent at the same moment do not try at the same moments.
+// gapAfter returns how long after one fresh dial the next one begins: about a second, and more the
+// longer nothing was heard. So the parent is found within a fraction of the outage, and little is
+// sent into a long one. Jitter spreads sites that lost their parent at the same moment.
 func gapAfter(silent time.Duration) time.Duration {
 	gap := min(longestWait, max(shortestGap, silent/10))
 	return gap/2 + rand.N(gap)
 }
 
-// insist tries until a connection stands or the first try has failed. That has time, because the path may be slow; but what it sends into an outage it
-// sends again ever more seldom, and would be heard late when that is over. So fresh tries are made beside it, one at a time, unless it is answered. Heard is
-// when something was heard of the parent the last time.
+// insist dials until a connection is made or the first dial has failed. That one has time, because
+// the path may be slow. But it repeats its packets ever less often, and would notice the end of an
+// outage late. So fresh dials are made beside it, one at a time, unless it is answered. heard is
+// when something was last heard of the parent.
 func insist(ctx context.Context, heard time.Time, answers *ear, first, fresh try) (stood, error) {
 	type result struct {
 		stood
@@ -87,16 +90,16 @@ func insist(ctx context.Context, heard time.Time, answers *ear, first, fresh try
 	}
 }
 
-// order says when which way is tried, of those that lead to the parent in a network.
+// order returns when each route is tried, of those that lead to the parent in a network.
 type order func(ways []Way, network string) []start
 
-// asRemembered begins with the way that was good the last time.
+// asRemembered begins with the route that was good the last time.
 func (u *uplink) asRemembered(ways []Way, network string) []start {
 	good, rtt := u.memory.good(network)
 	return plan(ways, good, rtt)
 }
 
-// try races all ways to the parent, and gives each so much patience.
+// try races all routes to the parent, each with this patience.
 func (u *uplink) try(patience time.Duration, order order, answers *ear) try {
 	stubborn := u.refusals >= manyRefusals
 	return func(ctx context.Context) (stood, error) {
@@ -112,7 +115,7 @@ func (u *uplink) try(patience time.Duration, order order, answers *ear) try {
 	}
 }
 
-// dial insists on a connection to the parent, of which something was heard the last time at heard.
+// dial insists on a connection to the parent, of which something was last heard at heard.
 func (u *uplink) dial(patience time.Duration, heard time.Time, order order) dialFunc {
 	answers := new(ear) // of the first try alone
 	first, fresh := u.try(patience, order, answers), u.try(shortHandshake, order, new(ear))

@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// join finds the credentials of this site, or joins for ever while the parent cannot be reached.
+// join loads the credentials of this site. Without any it joins, and retries as long as the parent
+// cannot be reached.
 func (u *uplink) join(ctx context.Context) error {
 	credentials, err := enroll.Load(u.Dir, u.Clock)
 	switch {
@@ -36,8 +37,9 @@ func (u *uplink) join(ctx context.Context) error {
 	}
 }
 
-// rejoin uses a token that was given to a site which has joined before: it was removed or revoked at its parent since, or the parent has
-// other authorities now. Until that succeeds the site goes on with what it has.
+// rejoin uses a token that was given to a site which has joined before. The parent has removed or
+// revoked the site since, or has other authorities now. Until it succeeds the site goes on with
+// what it has.
 func (u *uplink) rejoin(ctx context.Context) {
 	if !u.joinAgain {
 		return

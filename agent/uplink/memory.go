@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Keep keeps a small value durably; see bolt.File.
+// Keep stores a small value durably; see bolt.File.
 type Keep interface {
 	Meta(name string) ([]byte, error)
 	SetMeta(name string, value []byte) error
@@ -17,18 +17,19 @@ type Keep interface {
 // memoryName is the value's name.
 const memoryName = "uplink"
 
-// maxNetworks bounds what is remembered; the oldest is forgotten.
+// maxNetworks bounds the networks that are stored; the oldest is dropped.
 const maxNetworks = 16
 
-// network is what was good in one network, by the prefix of this machine's own address there.
+// network is the good route in one network, by the prefix of this machine's own address there.
 type network struct {
 	Prefix string `json:"prefix"`
 	Way    Way    `json:"way"`
-	// RTT is the round trip then, in milliseconds.
+	// RTT is the round trip at that time, in milliseconds.
 	RTT int64 `json:"rtt,omitempty"`
 }
 
-// memory is which way to the parent was good the last time, in each network. It is written when that changes, and losing it costs a second.
+// memory has the route to the parent that was good the last time, for each network. It is written
+// when that changes. Losing it costs a second.
 type memory struct {
 	keep     Keep
 	log      *slog.Logger
@@ -51,7 +52,7 @@ func remember(keep Keep, log *slog.Logger) *memory {
 	return m
 }
 
-// good returns the way that was good the last time in this network, and its round trip.
+// good returns the route that was good the last time in this network, and its round trip.
 func (m *memory) good(prefix string) (Way, time.Duration) {
 	for _, n := range m.networks {
 		if n.Prefix == prefix {
@@ -61,7 +62,7 @@ func (m *memory) good(prefix string) (Way, time.Duration) {
 	return Way{}, 0
 }
 
-// addresses returns the addresses that a parent had when it was good, for when nobody can look its name up.
+// addresses returns the addresses that a parent had when it was good, for when DNS does not answer.
 func (m *memory) addresses(parent string) (out []string) {
 	for _, n := range m.networks {
 		if n.Way.Parent == parent && n.Way.Address != parent && !slices.Contains(out, n.Way.Address) {
@@ -71,7 +72,7 @@ func (m *memory) addresses(parent string) (out []string) {
 	return out
 }
 
-// note remembers a way that is good. A round trip that is only somewhat different is no news.
+// note records a good route. A round trip that differs little is no change.
 func (m *memory) note(prefix string, w Way, rtt time.Duration) {
 	known, before := m.good(prefix)
 	if known == w && rtt < 2*before+100*time.Millisecond && before < 2*rtt+100*time.Millisecond {
@@ -92,7 +93,8 @@ func (m *memory) note(prefix string, w Way, rtt time.Duration) {
 	}
 }
 
-// networkOf is the prefix of this machine's own address on the way to an address: 24 bits of IPv4, 64 of IPv6. Nothing is sent.
+// networkOf returns the prefix of this machine's own address on the route to an address: 24 bits of
+// IPv4, 64 of IPv6. Nothing is sent.
 func networkOf(address string) string {
 	c, err := net.Dial("udp", address)
 	if err != nil {

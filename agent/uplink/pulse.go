@@ -11,20 +11,23 @@ const (
 	lookEvery     = 250 * time.Millisecond
 	shortPatience = 1500 * time.Millisecond
 	longPatience  = 10 * time.Second
-	// longGap is how long a silent side that is heard again was silent when the connection is worth replacing: what was on its way is sent again as
-	// late after the outage as that was long.
+	// longGap is the silence after which a connection is replaced though the peer is heard again.
+	// What was on its way then is sent again as late after the outage as that was long.
 	longGap        = 3 * time.Second
 	repeatedSounds = 2
-	// soonAsked is how long nothing was heard when a parent that has not let this side in yet is asked for a sign of life: its answer is due.
+	// soonAsked is the silence after which a parent that has not let this side in yet is asked for
+	// a heartbeat: its answer is due.
 	soonAsked  = time.Second
 	mostDoubts = 3
-	// attention is how long after its last use a link is asked for signs of life often: who has just changed something is waiting for
-	// more, and a link that nobody has used for longer costs a fourth.
+	// attention is how long after its last use a link has frequent heartbeats. Who has just changed
+	// something waits for more.
 	attention = 2 * time.Minute
 )
 
-// pulse tells from a connection's counts whether the other side has fallen silent although it should have answered, and when to ask it. An
-// answer is due to the transport's keep-alive, to what this side asks, and over QUIC to what is sent again because nobody acknowledges it.
+// pulse finds out from a connection's counts whether the peer is silent although it should have
+// answered, and when to ask it. An answer is due to the transport's keep-alive and to what this
+// side asks. Over QUIC it is also due to packets that are sent again because nobody acknowledges
+// them.
 type pulse struct {
 	patience time.Duration // grows when silence was a false alarm
 	looked   time.Time
@@ -41,7 +44,8 @@ func newPulse(now time.Time, patience time.Duration) *pulse {
 	return &pulse{patience: max(patience, shortPatience), looked: now, used: now, heard: now}
 }
 
-// look tells whether the other side is silent now, and whether it is to be asked. used tells that something was to cross since the last look.
+// look reports whether the peer is silent now, and whether to ask it. used is true if something was
+// to cross since the last call.
 func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, ask bool) {
 	patience := p.count(now, s)
 	if used {
@@ -55,9 +59,12 @@ func (p *pulse) look(now time.Time, s tunnel.Stats, quic, used bool) (silent, as
 	return silent, ask
 }
 
-// lookBefore is look of a session that the parent has not let in yet. One that lets thousands in takes its time, so over QUIC only what is sent again
-// and again counts, which asks that parent nothing; TCP tells nobody what is acknowledged, and an unanswered question has twice the time. Doubts is how many
-// sessions were given up since the parent has let one in: each doubles the time, so that a parent that cannot keep up is not given ever more to do.
+// lookBefore is look for a session that the parent has not let in yet. A parent that lets thousands
+// in takes its time. So over QUIC only repeated packets count, which asks nothing of that parent.
+// TCP does not tell what is acknowledged; an unanswered question has twice the time.
+//
+// doubts is how many sessions were given up since the parent has let one in. Each doubles the time,
+// so that a parent that cannot keep up gets no more to do.
 func (p *pulse) lookBefore(now time.Time, s tunnel.Stats, quic bool, doubts int) (silent, ask bool) {
 	patience := p.count(now, s) << min(doubts, mostDoubts)
 	unanswered := p.probed.After(p.heard)
@@ -70,7 +77,8 @@ func (p *pulse) lookBefore(now time.Time, s tunnel.Stats, quic bool, doubts int)
 	return unanswered && now.Sub(p.probed) > 2*patience, ask
 }
 
-// count notes what was sent and heard since the last look, and returns how long an answer may take.
+// count records what was sent and heard since the last look, and returns how long an answer may
+// take.
 func (p *pulse) count(now time.Time, s tunnel.Stats) (patience time.Duration) {
 	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
 		p.heard, p.probed, p.asked = p.heard.Add(late), p.probed.Add(late), p.asked.Add(late)
@@ -92,18 +100,19 @@ func (p *pulse) count(now time.Time, s tunnel.Stats) (patience time.Duration) {
 	return patience
 }
 
-// repeats tells that over QUIC something is sent again and again because nobody acknowledges it.
+// repeats reports that over QUIC something is sent again and again because nobody acknowledges it.
 func (p *pulse) repeats(now time.Time, patience time.Duration) bool {
 	return p.sounds >= repeatedSounds && now.Sub(p.asked) > patience
 }
 
-// stalled tells, of a silent side that was heard again, whether the connection may still stand still for seconds.
+// stalled reports, of a peer that is heard again, whether the connection may still stand still for
+// seconds.
 func (p *pulse) stalled() bool { return p.gap > longGap }
 
-// wrong is called when a silent side was heard again.
+// wrong is called when a silent peer was heard again.
 func (p *pulse) wrong() { p.patience = min(2*p.patience, longPatience) }
 
-// listener listens to the pulse of a session.
+// listener watches the liveness of a session.
 type listener struct {
 	*pulse
 	s      *session
@@ -115,7 +124,7 @@ func (u *uplink) listen(s *session) listener {
 	return listener{newPulse(time.Now(), u.patience), s, u.uses(), &u.doubts}
 }
 
-// silent tells whether the parent is not heard, and asks it when it is time.
+// silent reports whether the parent is silent, and asks it when it is time.
 func (l listener) silent() bool {
 	stats, quic := l.s.conn.Stats(), l.s.way.Transport == overQUIC
 	var silent, ask bool

@@ -12,22 +12,24 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// start is when a way is tried at the latest, from the beginning of the race; it is tried earlier when all before it have failed.
+// start is when a route is tried at the latest, from the beginning of the race. It is tried earlier
+// when all before it have failed.
 type start struct {
 	way   Way
 	after time.Duration
 }
 
-// raced is how one way ended.
+// raced is the result of one route.
 type raced struct {
 	index int
 	conn  tunnel.Conn
 	err   error
 }
 
-// race dials several ways, each a little later than the one before, and returns the first connection that stands. All others are
-// closed. It fails when all have, with the errors of all. While the parent answers on one way no other is begun; where it has
-// no room, TCP to the same address is left out, unless that is stubborn. It changes the starts.
+// race dials several routes, each a little after the one before, and returns the first connection
+// that is made. It closes all others. It fails when all have, with the errors of all. While the
+// parent answers on one route no other is begun. If a parent has no room, TCP to the same address
+// is left out, unless stubborn. It changes starts.
 func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial Dial) (tunnel.Conn, Way, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +92,7 @@ func race(ctx context.Context, starts []start, stubborn bool, answers *ear, dial
 	return nil, Way{}, errors.Join(errs...)
 }
 
-// closeRest closes what stands too late.
+// closeRest closes connections that come too late.
 func closeRest(results <-chan raced, n int) {
 	for range n {
 		if r := <-results; r.err == nil {
@@ -99,14 +101,16 @@ func closeRest(results <-chan raced, n int) {
 	}
 }
 
-// headStart is how long the way before has to itself: a handshake's time on a path whose round trip is known.
+// headStart is how long a route has before the next one begins: a handshake's time on a path whose
+// round trip is known.
 func headStart(rtt time.Duration) time.Duration { return max(300*time.Millisecond, rtt*3/2) }
 
-// goodHeadStart is how long the way that was good the last time has at least: where it does not answer the parent is more likely busy than the way gone.
+// goodHeadStart is the least head start of the route that was good the last time. If that does not
+// answer, the parent is more likely busy than the route gone.
 const goodHeadStart = time.Second
 
-// plan says when each way is tried. Addresses come in the order given, each over QUIC first; the way that was good the last time comes before
-// all others.
+// plan returns when each route is tried. Addresses come in the order given, each over QUIC first.
+// The route that was good the last time comes before all others.
 func plan(ways []Way, good Way, rtt time.Duration) []start {
 	head := headStart(rtt)
 	out := make([]start, 0, len(ways))

@@ -12,7 +12,7 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// session is one that runs.
+// session is a session that runs.
 type session struct {
 	conn     tunnel.Conn
 	way      Way
@@ -24,7 +24,7 @@ type session struct {
 	end      context.CancelFunc
 }
 
-// start serves a session. One that takes over from another ends that once the parent has let it in.
+// start serves a session. A session that replaces another ends that once the parent has let it in.
 func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *session) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), probe: make(chan struct{}, 1), done: make(chan struct{}), end: cancel}
@@ -69,7 +69,8 @@ func (s *session) stop() {
 	<-s.done
 }
 
-// forsake ends a session that the parent has not let in. Its hello may still be on its way, or wait there.
+// forsake ends a session that the parent has not let in. Its hello may still be on its way, or wait
+// there.
 func (u *uplink) forsake(s *session) {
 	s.stop()
 	u.forsaken = time.Now()
@@ -85,10 +86,10 @@ func (s *session) letIn() bool {
 	}
 }
 
-// errOutrun ends a session whose place was taken by one that this site had forsaken before it.
+// errOutrun ends a session that was replaced by one that this site had given up before it.
 var errOutrun = errors.New("the parent let in an older connection of this site after a newer one")
 
-// over notes the end of a session that nothing takes the place of.
+// over records the end of a session that nothing replaces.
 func (u *uplink) over(ctx context.Context, s *session) error {
 	if errors.Is(s.err, tunnel.ErrReplaced) && time.Since(u.forsaken) < tunnel.Idle {
 		u.forsaken, s.err = time.Time{}, errOutrun
@@ -104,7 +105,7 @@ func (u *uplink) over(ctx context.Context, s *session) error {
 	return s.err
 }
 
-// secret is what a parent that was restarted wakes this site with.
+// secret is the content of the datagram by which a restarted parent wakes this site.
 type secret struct {
 	mu    sync.Mutex
 	value []byte
@@ -122,7 +123,7 @@ func (s *secret) is(v []byte) bool {
 	return len(s.value) > 0 && subtle.ConstantTimeCompare(s.value, v) == 1
 }
 
-// wake takes a datagram that may be the parent's call.
+// wake handles a datagram that may be the parent's wake-up.
 func (u *uplink) wake(datagram []byte) {
 	if !u.secret.is(quic.WakeOf(datagram)) {
 		return
@@ -139,7 +140,8 @@ const (
 	longestRetry = 10 * time.Minute
 )
 
-// retry says when QUIC is tried again, less and less often, and from the beginning when a session over QUIC has lasted.
+// retry schedules tries of QUIC, less and less often. It begins anew when a session over QUIC has
+// lasted.
 type retry struct{ first, wait time.Duration }
 
 func (r *retry) next() time.Duration {

@@ -21,40 +21,43 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// ErrRefused is returned when the parent refused this site, or this site its parent, in a way that trying again does not
-// mend: token, CA, clock. The error that it is joined with says which and what to do.
+// ErrRefused is returned when the parent refused this site, or this site its parent, and a retry
+// cannot mend that: token, CA, clock. The error that it is joined with says which, and what to do.
 var ErrRefused = errors.New("joining was refused")
 
 // Config is what an uplink works with.
 type Config struct {
-	// Dir holds the credentials.
+	// Dir has the credentials.
 	Dir string
 	// Parents are the addresses of the one parent, https://HOST:PORT each, the preferred one first.
 	Parents []string
-	// Token is used once, when Dir holds no credentials yet, or with others than it gave.
+	// Token is used once: when Dir has no credentials yet, or has those of another token.
 	Token, Name string
 	Labels      map[string]string
-	// Proxy leads to addresses that are not reached directly; nil is none.
+	// Proxy leads to addresses that are not reached directly; nil uses none.
 	Proxy *proxy.Dialer
-	// OnDial is called with each way that is tried; it may be nil.
+	// OnDial is called with each route that is tried; it may be nil.
 	OnDial func(Way)
-	// Keep remembers which way to the parent was good; nil forgets it with the process.
+	// Keep stores durably which route to the parent was good; nil forgets it with the process.
 	Keep Keep
 	// Hello is called before each session.
 	Hello func(ctx context.Context) tunnel.Hello
 	// Welcomed is called at the start of each session; it may be nil.
 	Welcomed func(tunnel.Welcome)
-	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is closed.
+	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is
+	// closed.
 	Desired       store.Sink
 	Reported      *store.Feed
 	ReportedReady <-chan struct{}
-	// Clock judges the parent's certificate and learns from the parent. It is made anew when nil.
+	// Clock judges the parent's certificate and learns the time from the parent. Nil means a new
+	// one.
 	Clock *enroll.Clock
 	// OnAccept carries out what an admin has confirmed, see tunnel.ChildConfig.
 	OnAccept func(tunnel.Accept) (again bool, err error)
-	// OnNarrow takes what the parent takes away of what the site allows, see tunnel.ChildConfig.
+	// OnNarrow receives what the parent takes away from what the site allows, see
+	// tunnel.ChildConfig.
 	OnNarrow func(*tunnel.Narrow)
-	// Conditions are what the site says of itself.
+	// Conditions are what the site reports about itself.
 	Conditions *tunnel.Conditions
 	// Streams serves the streams that the parent opens into this site, over a data connection that is there
 	// only while the parent needs it. Nil refuses that connection.
@@ -75,8 +78,9 @@ const (
 	joinLimit   = time.Minute
 )
 
-// Run keeps the session until ctx ends, or the parent says in one that it has removed this site (tunnel.ErrRemoved), or that it will not have it
-// (tunnel.FinalRefusal). Before the site has joined it returns ErrRefused for what a person has to mend.
+// Run keeps the session until ctx ends. Before the site has joined it returns ErrRefused for what a
+// person has to mend. After that it returns when the parent says in a session that it has removed
+// this site (tunnel.ErrRemoved), or refuses it for good (tunnel.FinalRefusal).
 func Run(ctx context.Context, cfg Config) error {
 	parents, err := parseParents(cfg.Parents)
 	if err != nil {
@@ -128,7 +132,7 @@ type uplink struct {
 	told told
 }
 
-// sessions serves one session after the other, until the parent ends one because it has removed this site.
+// sessions serves one session after the other, until the parent ends one for good.
 func (u *uplink) sessions(ctx context.Context) error {
 	var s *session
 	for ctx.Err() == nil {
@@ -158,7 +162,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 	return nil
 }
 
-// begin dials and starts a session where there is none.
+// begin dials and starts a session.
 func (u *uplink) begin(ctx context.Context) (*session, error) {
 	u.rejoin(ctx)
 	conn, way, err := u.dial(patience(u.failures), u.heard, u.asRemembered)(ctx)
@@ -172,7 +176,8 @@ func (u *uplink) begin(ctx context.Context) (*session, error) {
 	return u.start(ctx, conn, way, nil), nil
 }
 
-// reason asks over another way why a dial failed when somebody has answered: a wrong CA and a wrong clock are told apart.
+// reason finds out why a dial failed although somebody answered. It asks over another route, to
+// tell a wrong CA from a wrong clock.
 func (u *uplink) reason(ctx context.Context, err error) error {
 	if !answered(err) || u.Proxy.Uses(u.parents[0].hostPort) {
 		return err

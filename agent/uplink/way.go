@@ -20,7 +20,7 @@ const (
 	overTCP  = "tcp"
 )
 
-// parent is one address of the parent, as it was configured.
+// parent is one configured address of the parent.
 type parent struct {
 	url      string // https://HOST:PORT
 	hostPort string
@@ -29,7 +29,7 @@ type parent struct {
 // defaultPort is a center's.
 const defaultPort = "7443"
 
-// parseParents reads the addresses of one parent. The first is the one that is preferred.
+// parseParents reads the addresses of one parent. The first one is preferred.
 func parseParents(urls []string) ([]parent, error) {
 	var out []parent
 	for _, text := range urls {
@@ -50,9 +50,10 @@ func parseParents(urls []string) ([]parent, error) {
 	return out, nil
 }
 
-// Way is one way to the parent.
+// Way is one route to the parent: a transport to an address.
 type Way struct {
-	// Parent is the configured HOST:PORT, Address the IP:PORT that it stands for; both are the same where a proxy looks the name up.
+	// Parent is the configured HOST:PORT, Address the IP:PORT that it stands for; both are the same
+	// where a proxy looks the name up.
 	Parent, Address string
 	// Transport is quic or tcp.
 	Transport string
@@ -69,7 +70,7 @@ func (w Way) String() string {
 // maxAddresses bounds how many addresses of one name are tried.
 const maxAddresses = 4
 
-// lookupTime bounds a question to the DNS, whose answer may never come.
+// lookupTime bounds a DNS lookup, whose answer may never come.
 const lookupTime = 3 * time.Second
 
 // resolve returns the addresses of a parent, IPv6 and IPv4 in turn.
@@ -114,7 +115,8 @@ func portOf(text string) uint16 {
 	return uint16(n)
 }
 
-// local tells whether an error arose on this machine, before anything was sent: no route, no address, a firewall of its own.
+// local reports whether an error arose on this machine before anything was sent: no route, no
+// address, a local firewall.
 func local(err error) bool {
 	for _, e := range []syscall.Errno{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN, syscall.EPERM, syscall.EACCES,
 		syscall.EADDRNOTAVAIL, syscall.EINVAL} {
@@ -125,5 +127,6 @@ func local(err error) bool {
 	return false
 }
 
-// Dial opens a connection to the parent by one way, and notes meanwhile that the parent answers.
+// Dial opens a connection to the parent by one route. Meanwhile it records in answers that the
+// parent answers.
 type Dial func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error)

@@ -6,15 +6,17 @@ import (
 	"time"
 )
 
-// Clock is what a site knows of the time. The machine's own clock may be wrong by any amount: what the parent said over a verified
-// connection counts more. The rule is explained in tunnel/README.md, "Time".
+// Clock is what a site knows of the time. The machine's own clock may be wrong by any amount. What
+// the parent said over a verified connection counts more. The package comment has the rules.
 type Clock struct {
 	mu    sync.Mutex
 	least time.Time // it is not earlier than this: authenticated, and not contradicted by the machine
-	// The machine's clock minus the parent's, as it was when the two were last compared, maybe by an earlier process.
+	// The machine's clock minus the parent's, as it was when the two were last compared, maybe by
+	// an earlier process.
 	offset time.Duration
 	known  bool
-	// When this process last heard the parent's time. At has a monotonic reading, so setting the machine's clock does not change the time since.
+	// When this process last heard the parent's time. At has a monotonic reading, so setting the
+	// machine's clock does not change the time since.
 	parent, at time.Time
 }
 
@@ -24,12 +26,12 @@ type ClockState struct {
 	Offset time.Duration `json:"offset,omitempty"`
 }
 
-// NewClock goes on from what was known. The zero ClockState knows nothing.
+// NewClock returns a clock that continues from what was known. The zero ClockState knows nothing.
 func NewClock(s ClockState) *Clock {
 	return &Clock{least: s.Least.Round(0), offset: s.Offset, known: s.Offset != 0}
 }
 
-// State is what should survive a restart.
+// State returns what should survive a restart.
 func (c *Clock) State() ClockState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,8 +41,8 @@ func (c *Clock) State() ClockState {
 	return ClockState{Least: c.least, Offset: c.offset}
 }
 
-// prove raises least to the parent's time, or to the machine's where that is earlier and not known to be wrong: one of the two is, and it
-// need not be this one.
+// prove raises the lower bound to the parent's time, or to the machine's if that is earlier and not
+// known to be wrong. One of the two is wrong, and it need not be this one.
 func (c *Clock) prove(parent time.Time) {
 	proven, machine := parent, time.Now().Round(0)
 	if !machine.Before(c.least) && machine.Before(parent) {
@@ -51,7 +53,7 @@ func (c *Clock) prove(parent time.Time) {
 	}
 }
 
-// Learn takes the time that a verified parent has just told.
+// Learn records the time that a verified parent has just told.
 func (c *Clock) Learn(parent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +62,8 @@ func (c *Clock) Learn(parent time.Time) {
 	c.offset, c.known = c.at.Round(0).Sub(c.parent), true
 }
 
-// Offset is the machine's clock minus the parent's, now; ok is false while they have not been compared by this process.
+// Offset returns the machine's clock minus the parent's, now. ok is false until this process has
+// compared them.
 func (c *Clock) Offset() (offset time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +73,8 @@ func (c *Clock) Offset() (offset time.Duration, ok bool) {
 	return time.Now().Round(0).Sub(c.parent.Add(time.Since(c.at))), true
 }
 
-// Time is what others than the parent are judged by: what the machine's clock says, unless that is known to be wrong, and then the most likely time.
+// Time returns the time by which everyone but the parent is judged. It is the machine's clock, or
+// the most likely time if that clock is known to be wrong.
 func (c *Clock) Time() time.Time {
 	machine := time.Now()
 	c.mu.Lock()
@@ -82,10 +86,10 @@ func (c *Clock) Time() time.Time {
 	return machine
 }
 
-// Now is the most likely time.
+// Now returns the most likely time.
 func (c *Clock) Now() time.Time { return c.candidates()[0] }
 
-// candidates are the times that it may be, the most likely one first. None is earlier than what is proven.
+// candidates returns the possible times, the most likely one first. None is before the lower bound.
 func (c *Clock) candidates() []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +109,9 @@ func (c *Clock) candidates() []time.Time {
 	return out
 }
 
-// within are the times at which a certificate may be judged. The authority that signed it says that its time has come: a clock that says
-// otherwise is wrong and counts no more, and where no other is left this much is known.
+// within returns the times at which a certificate may be judged. The authority has signed it, so
+// its time has come: a clock that says otherwise is wrong and does not count. If no clock is left,
+// this much is known.
 func (c *Clock) within(notBefore time.Time) []time.Time {
 	times := slices.DeleteFunc(c.candidates(), func(t time.Time) bool { return t.Before(notBefore) })
 	if len(times) == 0 {

@@ -2,7 +2,8 @@ package work
 
 import "sync"
 
-// Job is a piece of work that is done again after each Kick, by one goroutine at a time. Its methods may be called concurrently.
+// Job is work that is done again after each Kick, by one goroutine at a time. Its methods may be
+// called concurrently.
 type Job struct {
 	do func()
 
@@ -12,10 +13,11 @@ type Job struct {
 	ended   chan struct{} // not nil when nothing is to begin any more; closed when nothing runs
 }
 
-// NewJob returns a job that is done when somebody kicks it.
+// NewJob returns a job that runs do when it is kicked.
 func NewJob(do func()) *Job { return &Job{do: do} }
 
-// Kick has the work done, from its beginning, after this moment. Kicks that come before it has begun count once.
+// Kick runs the work, from its beginning, after this moment. Kicks that come before it has begun
+// count once.
 func (j *Job) Kick() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -36,7 +38,7 @@ func (j *Job) run() {
 	}
 }
 
-// next tells whether the work is to be done once more.
+// next reports whether the work is to be done once more.
 func (j *Job) next() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -48,7 +50,8 @@ func (j *Job) next() bool {
 	return j.working
 }
 
-// End returns when nothing runs, and nothing begins after it. It must be called once, and not by the work itself.
+// End returns when nothing runs; nothing begins after it. It must be called once, and not by the
+// work itself.
 func (j *Job) End() {
 	j.mu.Lock()
 	j.ended = make(chan struct{})
@@ -60,8 +63,9 @@ func (j *Job) End() {
 	<-ended
 }
 
-// Apart does something on a goroutine of its own and waits for it. The stack that it takes goes with that goroutine: the caller's, which would keep it
-// until the next collections of garbage, stays small.
+// Apart runs do on a goroutine of its own and waits for it. The stack that do needs goes with that
+// goroutine. The caller's stack stays small; otherwise it would keep its size until the next
+// garbage collections.
 func Apart(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
