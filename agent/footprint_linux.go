@@ -27,7 +27,7 @@ func dropText() {
 	}
 }
 
-// readOnlyMapping parses a line of /proc/self/maps and tells whether it is a mapping of the file that cannot have been written to.
+// readOnlyMapping parses a line of /proc/self/maps and reports whether it is a mapping of the file that cannot have been written to.
 func readOnlyMapping(line, file string) (start, size uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || fields[1] != "r-xp" && fields[1] != "r--p" {

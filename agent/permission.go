@@ -55,7 +55,7 @@ func openPermission(a *agent) (*permission, error) {
 // now is what the site allows.
 func (p *permission) now() *policy.Policy { return p.current.Load() }
 
-// set takes over a policy and tells whether it is another one than the last.
+// set takes over a policy and reports whether it is another one than the last.
 func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 	result := next.Result()
 	said, err := json.Marshal(result)

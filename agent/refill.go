@@ -108,7 +108,7 @@ func (a *agent) refill(ctx context.Context) error {
 	return nil
 }
 
-// refilled tells whether the parent has given what was lost and the target has it.
+// refilled reports whether the parent has given what was lost and the target has it.
 func (a *agent) refilled() bool {
 	return a.desired.Position().Revision != store.Comparing && a.applier.Pending() == 0
 }

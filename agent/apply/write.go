@@ -244,7 +244,7 @@ func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
 	return nil
 }
 
-// runsOnce tells whether objects of this kind are run to their end: made anew in the space means made anew here, though nothing in it differs.
+// runsOnce reports whether objects of this kind are run to their end: made anew in the space means made anew here, though nothing in it differs.
 func runsOnce(k store.Key) bool {
 	return k.Group == "batch" && k.Resource == "jobs" || k.Group == "" && k.Resource == "pods"
 }

@@ -72,7 +72,7 @@ func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 	return store.Key{}, uid, false
 }
 
-// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that waited for it. o.mu is held.
+// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that waited for it. o.mu must be held.
 func (o *Observer) middle(w watchKey, live *target.Object) {
 	above := live.ControllerUID()
 	if above == "" {
@@ -90,7 +90,7 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 	}
 }
 
-// claim reads again what was seen of an object, or below it, before its record came. o.mu is held.
+// claim reads again what was seen of an object, or below it, before its record came. o.mu must be held.
 func (o *Observer) claim(r inventory.Record, live *target.Object) {
 	o.appeared(r.UID)
 	if s, ok := o.strays.Find(r.UID); ok {

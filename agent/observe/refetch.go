@@ -63,7 +63,7 @@ func (f *refetcher) done() {
 	f.rest--
 }
 
-// busy tells whether anything is still to be read.
+// busy reports whether anything is still to be read.
 func (f *refetcher) busy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

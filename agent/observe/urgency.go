@@ -16,7 +16,7 @@ type news struct {
 	conditions uint64
 }
 
-// news is what of the record is urgent now. o.mu is held.
+// news is what of the record is urgent now. o.mu must be held.
 func (rec *record) news() news { return news{rec.error() != nil, rec.conditions} }
 
 // priority returns how urgent the report is, given the last report. o.mu must be held.

@@ -26,7 +26,7 @@ func (o *Object) owned() fields { return decodeFields(o.Owned()) }
 
 func (f fields) below(name string) fields { return f["f:"+name] }
 
-// whole tells whether the field is owned as a whole.
+// whole reports whether the field is owned as a whole.
 func (f fields) whole() bool { return f != nil && len(f) == 0 }
 
 // element returns the node of an element of a list, nil when there is none.
@@ -42,7 +42,7 @@ func (f fields) element(v any) fields {
 	return nil
 }
 
-// hasKey tells whether an element has the key of a list, which may name more fields than the element gives: those have defaults.
+// hasKey reports whether an element has the key of a list, which may name more fields than the element gives: those have defaults.
 func hasKey(key string, v any) bool {
 	var want map[string]any
 	have, ok := v.(map[string]any)

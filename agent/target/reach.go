@@ -61,7 +61,7 @@ func (r *Reach) Failing() (since time.Time, why error, fails bool) {
 	return f.since, f.err, !f.since.IsZero()
 }
 
-// now is what fails at this moment. r.mu is held.
+// now is what fails at this moment. r.mu must be held.
 func (r *Reach) now() failing {
 	if r.silent.since.IsZero() {
 		return r.refused

@@ -10,7 +10,7 @@ import (
 )
 
 // apply is server-side apply: fields that the manager applied before and does not any more go away unless another one owns them; fields
-// that others own are a conflict unless force is given. s.mu is held.
+// that others own are a conflict unless force is given. s.mu must be held.
 func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var desired map[string]any
 	query := r.URL.Query()
@@ -63,7 +63,7 @@ func (o ownership) has(path string) bool {
 	return false
 }
 
-// patch is a JSON merge patch. s.mu is held.
+// patch is a JSON merge patch. s.mu must be held.
 func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var change map[string]any
 	if json.Unmarshal(body, &change) != nil {
@@ -83,7 +83,7 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []by
 	s.finish(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
 }
 
-// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu is held.
+// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu must be held.
 func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool {
 	version, ok := meta(given)["resourceVersion"]
 	if !ok || old == nil || meta(old)["resourceVersion"] == version {
@@ -94,7 +94,7 @@ func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool
 	return true
 }
 
-// finish stores and answers, or only answers when the request is a dry run. s.mu is held.
+// finish stores and answers, or only answers when the request is a dry run. s.mu must be held.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, at ref, next map[string]any, owned ownership, code int) {
 	meta(next)["managedFields"] = owned.render()
 	old := s.objects[at]

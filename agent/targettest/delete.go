@@ -41,7 +41,7 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []b
 	answer(w, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
 
-// cascade does with what an object owns as the target's garbage collector would. s.mu is held.
+// cascade does with what an object owns as the target's garbage collector would. s.mu must be held.
 func (s *Server) cascade(uid any, orphan bool) {
 	for at, o := range s.objects {
 		owners, _ := meta(o)["ownerReferences"].([]any)

@@ -56,7 +56,7 @@ func mergeNamed(have, from []any) []any {
 	return have
 }
 
-// named tells whether a list is one of objects with names.
+// named reports whether a list is one of objects with names.
 func named(list []any) bool {
 	for _, e := range list {
 		if nameOf(e) == "" {

@@ -101,7 +101,7 @@ func (s *Server) byKind(apiVersion, kind string) Kind {
 	panic(fmt.Sprintf("targettest: %s %s is not served", apiVersion, kind))
 }
 
-// store writes an object with the next revision. s.mu is held.
+// store writes an object with the next revision. s.mu must be held.
 func (s *Server) store(r ref, o map[string]any) {
 	s.revision++
 	m := meta(o)
@@ -153,7 +153,7 @@ func (s *Server) establish(r ref) {
 	s.store(r, o)
 }
 
-// remove deletes an object. s.mu is held.
+// remove deletes an object. s.mu must be held.
 func (s *Server) remove(r ref) {
 	o := s.objects[r]
 	if o == nil {

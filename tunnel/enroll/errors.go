@@ -60,7 +60,7 @@ func (e *ClockError) Error() string {
 // Is makes errors.Is(err, ErrClock) work.
 func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
-// Refused tells whether the error is one that trying again does not mend.
+// Refused reports whether the error is one that trying again does not mend.
 func Refused(err error) bool {
 	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrLabels, ErrNameInUse,
 		ErrRevoked, ErrNotEnrolled} {

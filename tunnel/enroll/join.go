@@ -67,7 +67,7 @@ func Join(ctx context.Context, cfg JoinConfig) (*Credentials, error) {
 	return credentials, keyfile.Replace(filepath.Join(cfg.Dir, tokenFile), []byte(token.ID))
 }
 
-// JoinedWith tells whether a site joined with this token, as far as it remembers.
+// JoinedWith reports whether a site joined with this token, as far as it remembers.
 func JoinedWith(dir, text string) bool {
 	token, err := ParseToken(text)
 	if err != nil {

@@ -27,7 +27,7 @@ func ReadKey(path string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// MakeKey makes a key (ECDSA P-256) and keeps it in a file.
+// MakeKey makes a key (ECDSA P-256) and stores it in a file.
 func MakeKey(path string) (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -53,7 +53,8 @@ func ReadCertificates(path string) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// Replace writes a file as a whole and durably: after a crash it holds the old or the new content. Mode 0600.
+// Replace writes a file as a whole and durably, with mode 0600. After a crash it has the old or the
+// new content.
 func Replace(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
@@ -83,8 +84,8 @@ func Rename(from, to string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Protect takes away what others may do with the files named, and with everything in the directories named, and tells of it. It returns
-// an error when it cannot. What is not there is left out.
+// Protect removes the rights of others on the named files, and on everything in the named
+// directories, and logs that. It returns an error if it cannot. It skips what does not exist.
 func Protect(log *slog.Logger, paths ...string) error {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {

@@ -62,7 +62,7 @@ func Request(data []byte) (*x509.CertificateRequest, error) {
 	return x509.ParseCertificateRequest(block.Bytes)
 }
 
-// EncodeRequest is the PEM of a request's DER.
+// EncodeRequest returns a request's DER as PEM.
 func EncodeRequest(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }

@@ -21,7 +21,8 @@ const Path = "/metrics"
 // Registry has the collectors of a process.
 type Registry struct{ all *prometheus.Registry }
 
-// liveHeap is what the last collection of garbage has found in use: what the Go runtime tells by default has the garbage since then as well.
+// liveHeap is what the last garbage collection has found in use. The Go runtime's default figure
+// includes the garbage since then.
 var liveHeap = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // New returns a registry with the collectors of the Go runtime and of the process.
@@ -31,13 +32,14 @@ func New() *Registry {
 	return r
 }
 
-// Part returns where a part of the process registers its collectors: they carry the label part="name", so that the two halves of a relay
-// do not meet.
+// Part returns where a part of the process registers its collectors. They carry the label
+// part="name", so that the two halves of a relay do not conflict.
 func (r *Registry) Part(name string) prometheus.Registerer {
 	return prometheus.WrapRegistererWith(prometheus.Labels{"part": name}, r.all)
 }
 
-// Handler serves the metrics, and those of further sources in the same answer. It checks no credentials.
+// Handler serves the metrics, and those of further sources in the same answer. It checks no
+// credentials.
 func (r *Registry) Handler(more ...prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(append(prometheus.Gatherers{r.all}, more...), promhttp.HandlerOpts{})
 }
@@ -64,10 +66,10 @@ func Listen(address string, log *slog.Logger) (*Listener, error) {
 	return &Listener{socket, log}, nil
 }
 
-// Addr is where it listens.
+// Addr returns the address that it listens on.
 func (l *Listener) Addr() net.Addr { return l.socket.Addr() }
 
-// Close gives the socket back when Run was not called.
+// Close closes the socket if Run was not called.
 func (l *Listener) Close() error {
 	if err := l.socket.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// A frame is its type (1 byte) and fields as unsigned varints; Data and Close end with as many bytes as the last field says.
+// A frame is its type (1 byte) and fields as unsigned varints; Data and Close end with as many
+// bytes as the last field says.
 const (
 	frameData   byte = iota + 1 // stream, length, bytes. The first frame of a stream opens it
 	frameEnd                    // stream: no more data comes on it
@@ -28,7 +29,7 @@ const (
 	maxNumber = 1<<31 - 1
 )
 
-// errFrame is what a frame that breaks a limit, or none at all, ends a connection with.
+// errFrame ends a connection with a frame that breaks a limit or has no known type.
 var errFrame = fmt.Errorf("%w: a frame that is none", tunnel.ErrProtocol)
 
 // frame is the head of a frame. What Data and Close carry follows it in the reader.

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// errReset is what both sides of a stream get that one of them gave up.
+// errReset is what both sides of a cancelled stream get.
 var errReset = errors.New("the stream was cancelled")
 
-// stream is one stream. Its fields are guarded by the connection's mu.
+// stream is one stream. The connection's mu guards its fields.
 type stream struct {
 	c  *Conn
 	id uint32
@@ -35,13 +35,13 @@ func newStream(c *Conn, id uint32) *stream {
 	return &stream{c: c, id: id, size: c.StreamWindow, held: true, window: c.StreamWindow, credit: c.StreamWindow, epoch: time.Now(), change: make(chan struct{})}
 }
 
-// changed wakes everybody who waits; the caller holds mu.
+// changed wakes everybody who waits. The connection's mu must be held.
 func (s *stream) changed() {
 	close(s.change)
 	s.change = make(chan struct{})
 }
 
-// wait lets go of mu until something changes or the deadline has passed.
+// wait releases mu until something changes or the deadline has passed.
 func (s *stream) wait() error {
 	change, deadline := s.change, s.deadline
 	var expired <-chan time.Time
@@ -63,7 +63,8 @@ func (s *stream) wait() error {
 	return nil
 }
 
-// Read implements tunnel.Stream. What it takes is credited to the other side when it amounts to something.
+// Read implements tunnel.Stream. It credits what it returns to the peer once that amounts to
+// something.
 func (s *stream) Read(b []byte) (n int, err error) {
 	s.c.mu.Lock()
 	for len(s.in) == 0 && s.broken == nil && !s.inEnd && err == nil {
@@ -108,7 +109,7 @@ func (s *stream) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// reserve waits until something may be sent, and takes it off the credit.
+// reserve waits until something may be sent, and deducts it from the credit.
 func (s *stream) reserve(want int) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -168,7 +169,7 @@ func (s *stream) Cancel() {
 	}
 }
 
-// breakOff ends both halves and forgets what was not read; the caller holds mu.
+// breakOff ends both halves and discards what was not read. The connection's mu must be held.
 func (s *stream) breakOff(err error) {
 	if s.broken != nil {
 		return

@@ -38,13 +38,14 @@ func newHalf(l *link, from side) *half {
 	return &half{link: l, from: from, change: make(chan struct{})}
 }
 
-// changed wakes everybody who waits; the caller holds mu.
+// changed wakes everybody who waits. h.mu must be held.
 func (h *half) changed() {
 	close(h.change)
 	h.change = make(chan struct{})
 }
 
-// wait lets go of mu until something changes, a time has come (zero: none) or the deadline has passed.
+// wait lets go of mu until something changes, a time has come (zero: none) or the deadline has
+// passed.
 func (h *half) wait(kind int, until time.Time) error {
 	change, deadline := h.change, h.deadline[kind]
 	if !deadline.IsZero() && !time.Now().Before(deadline) {

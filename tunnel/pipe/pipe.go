@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// ErrCut is why a connection ended that was cut.
+// ErrCut is why a connection ended that Cut, or Options.CutAfter, has cut.
 var ErrCut = errors.New("the connection was cut")
 
 // errCancelled is what both sides of a cancelled stream get.
@@ -22,7 +22,8 @@ type Options struct {
 	Latency time.Duration
 	// CutAfter cuts the connection behind this many bytes, both directions together. 0 is never.
 	CutAfter int
-	// Child and Parent are the identities that each side shows to the other. By default Child.Target is "child".
+	// Child and Parent are the identities that each side shows to the other. By default
+	// Child.Target is "child".
 	Child, Parent tunnel.Identity
 }
 
@@ -174,7 +175,7 @@ func (c *Conn) Close(reason error) error {
 	return nil
 }
 
-// Cut breaks the connection without a word to either side.
+// Cut breaks the connection. Neither side is told why.
 func (c *Conn) Cut() { c.link.end(ErrCut) }
 
 // stream is one end of a stream.

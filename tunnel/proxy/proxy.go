@@ -19,21 +19,22 @@ const Direct = "direct"
 
 // Config says which proxy is used.
 type Config struct {
-	// URL is http://[USER:PASSWORD@]HOST:PORT, or https:// for a proxy that speaks TLS. Empty means what the environment says, Direct none.
+	// URL is http://[USER:PASSWORD@]HOST:PORT, or https:// for a proxy that speaks TLS. Empty means
+	// the environment's proxy, Direct none.
 	URL string
-	// File holds the URL instead, so that credentials stand in no command line.
+	// File has the URL instead, so that no command line has credentials.
 	File string
 	// TLS verifies a proxy that speaks TLS; nil trusts what the machine trusts.
 	TLS *tls.Config
 }
 
-// Dialer opens connections, through a proxy where one is due. Nil is one that never uses a proxy.
+// Dialer opens connections, through a proxy if one is set. A nil Dialer never uses a proxy.
 type Dialer struct {
 	choose func(*url.URL) (*url.URL, error)
 	tls    *tls.Config
 }
 
-// New returns a dialer. NO_PROXY counts in any case.
+// New returns a dialer. NO_PROXY always applies.
 func New(cfg Config) (*Dialer, error) {
 	text := cfg.URL
 	if cfg.File != "" {
@@ -62,7 +63,7 @@ func New(cfg Config) (*Dialer, error) {
 	return &Dialer{choose: env.ProxyFunc(), tls: cfg.TLS}, nil
 }
 
-// check does not show what it was given: there may be a password in it.
+// check does not quote its argument: it may have a password.
 func check(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -83,16 +84,17 @@ func (d *Dialer) proxyOf(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Uses tells whether the way to HOST:PORT leads through a proxy.
+// Uses reports whether HOST:PORT is reached through a proxy.
 func (d *Dialer) Uses(address string) bool {
 	u, err := d.proxyOf(address)
 	return u != nil || err != nil
 }
 
-// maxSegment is the payload of a TCP segment that passes a hole of 1,200 bytes, with room for IPv6 and a tunnel around it.
+// maxSegment is the payload of a TCP segment that passes a path of 1,200 bytes, with room for IPv6
+// and a tunnel around it.
 const maxSegment = 1100
 
-// keepAlive finds a proxy, or a parent, that went away.
+// keepAlive detects a proxy, or a parent, that went away.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 20 * time.Second, Interval: 10 * time.Second, Count: 4}
 
 func dialer() *net.Dialer { return &net.Dialer{Control: smallSegments, KeepAliveConfig: keepAlive} }

@@ -9,18 +9,21 @@ import (
 )
 
 const (
-	// lookEvery is how often a child looks whether it has heard of its parent.
+	// lookEvery is how often a child checks whether it has heard of its parent.
 	lookEvery = time.Second
-	// answerTime is how long the answer to a sign of life may take beside a round trip: a machine may be busy, and asking within QUIC costs more. What is asked then is still
-	// answered before the agent gives the connection up.
+	// answerTime is how long the answer to a heartbeat may take beside a round trip. A machine may
+	// be busy, and asking within QUIC costs more. What is then asked within QUIC is still answered
+	// before the agent gives the connection up.
 	answerTime = 600 * time.Millisecond
-	// mostDoublings is how often the number of signs of life doubles that go within QUIC before another is tried beside it, where such ones are not answered: up to 63,
-	// which is half an hour over a metered link and six minutes over others.
+	// mostDoublings bounds how often the number of heartbeats within QUIC doubles before another
+	// one is tried beside it, where those are not answered. 63 of them are half an hour over a
+	// metered link and six minutes over others.
 	mostDoublings = 6
 )
 
-// beat keeps a child's connection alive. When nothing has come for what tunnel.KeepAliveOf its class says it asks for a sign of life beside QUIC; where that is not answered,
-// because the parent has begun anew, is an older one, or something on the way passes only QUIC, it has the child send something within the connection.
+// beat keeps a child's connection alive. It asks for a heartbeat beside QUIC when nothing has come
+// for tunnel.KeepAliveOf its class. That may not be answered: the parent has restarted or is older,
+// or something on the way passes only QUIC. The child then sends something within the connection.
 type beat struct {
 	wake    func(datagram []byte)
 	send    func(datagram []byte)
@@ -36,7 +39,7 @@ func newBeat(wake, send func(datagram []byte)) *beat {
 	return &beat{wake: wake, send: send, answers: make(chan bool, 1)}
 }
 
-// take is given what comes beside QUIC: an answer, or a parent's call.
+// take handles a datagram beside QUIC: an answer, or a parent's wake-up.
 func (b *beat) take(datagram []byte, _ net.Addr) []byte {
 	counter, within, ok := readAnswer(datagram)
 	if !ok {
@@ -106,7 +109,8 @@ func (b *beat) run(c *conn) {
 	}
 }
 
-// exchange asks for a sign of life beside QUIC and waits for it. within tells that the parent wants to hear something by QUIC, too.
+// exchange asks for a heartbeat beside QUIC and waits for it. within is true if the parent wants to
+// hear something by QUIC, too.
 func (b *beat) exchange(ctx context.Context) (answered, within bool) {
 	b.mu.Lock()
 	select {

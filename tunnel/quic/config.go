@@ -8,25 +8,28 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A handshake in which nothing is heard is given up: by the parent so soon that a flood takes little memory and a slow link has its time, by the child a little
-// later, as a parent that has thousands to let in may be slow.
+// A handshake in which nothing is heard is given up: by the parent so soon that a flood takes
+// little memory and a slow link has its time, by the child a little later, as a parent that has
+// thousands to let in may be slow.
 const (
 	handshakeIdle      = 5 * time.Second
 	childHandshakeIdle = 6 * time.Second
 )
 
-// packetSize is the largest payload of a datagram, the least that QUIC allows: there are paths that lose anything larger without a word, and
-// deltas are small.
+// packetSize is the largest payload of a datagram, the least that QUIC allows. Some paths silently
+// lose anything larger, and deltas are small.
 const packetSize = 1200
 
-// Windows bound what a peer can make this side hold: the stream window for each stream, the connection window for all.
+// Windows bound what a peer can make this side hold: the stream window for each stream, the
+// connection window for all.
 const (
 	streamWindow     = 128 << 10
 	connectionWindow = 512 << 10
 	maxStreams       = 16
 )
 
-// maxStreamsOfParent is how many streams a parent may open to its child: one for each request that it proxies.
+// maxStreamsOfParent is how many streams a parent may open to its child: one for each request that
+// it proxies.
 const maxStreamsOfParent = 1024
 
 func common() *quicgo.Config {
@@ -60,8 +63,8 @@ func parentConfig() *quicgo.Config {
 // wantBuffer is the size of the kernel's UDP buffers that a busy center needs.
 const wantBuffer = 2 << 20
 
-// growBuffers asks the kernel for larger UDP buffers. Where it does not give them, a burst of packets is lost and sent again: slower, and
-// worth telling once.
+// growBuffers asks the kernel for larger UDP buffers. If it refuses, bursts of packets are lost and
+// sent again. That is slower, and is logged once.
 func growBuffers(conn net.PacketConn, log *slog.Logger) {
 	u, ok := conn.(*net.UDPConn)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// streamCancelled is the code of a stream that was given up.
+// streamCancelled is the code of a stream that was cancelled.
 const streamCancelled quicgo.StreamErrorCode = 1
 
 // maxReason bounds the text that a peer may send as the reason of its close.
@@ -29,11 +29,11 @@ type conn struct {
 	every  atomic.Int64  // how many nanoseconds nothing comes before a child asks for a sign of life; 0 is tunnel.IdleKeepAlive
 	silent atomic.Bool   // it was ended because nothing came
 
-	// bytes of signs of life
+	// bytes of heartbeats
 	sent, received atomic.Uint64
 }
 
-// newConn takes over a connection whose handshake is done.
+// newConn wraps a connection whose handshake is done.
 func newConn(q *quicgo.Conn, peer tunnel.Identity) (*conn, error) {
 	s, err := secretOf(q)
 	return &conn{quic: q, peer: peer, secret: s}, err
@@ -66,19 +66,19 @@ func (c *conn) Stats() tunnel.Stats {
 	return tunnel.Stats{SentBytes: s.BytesSent + c.sent.Load(), ReceivedBytes: s.BytesReceived + c.received.Load(), RTT: s.SmoothedRTT}
 }
 
-// Asks tells when something must cross within the connection, because what crosses beside it was not answered, or shows that this side has moved. It is nil
-// at a parent. See tunnel.ServeChild.
+// Asks signals that something must cross within the connection. A heartbeat beside it was not
+// answered, or shows that this side has moved. It is nil at a parent. See tunnel.ServeChild.
 func (c *conn) Asks() <-chan struct{} { return c.asks }
 
-// KeepAlive has a child ask for a sign of life when it has heard nothing for so long.
+// KeepAlive sets how long a child hears nothing before it asks for a heartbeat.
 func (c *conn) KeepAlive(every time.Duration) { c.every.Store(int64(every)) }
 
-// keepAlive is how long that is.
+// keepAlive returns how long that is.
 func (c *conn) keepAlive() time.Duration {
 	return cmp.Or(time.Duration(c.every.Load()), tunnel.IdleKeepAlive)
 }
 
-// ask has something cross within the connection.
+// ask makes something cross within the connection.
 func (c *conn) ask() {
 	select {
 	case c.asks <- struct{}{}:
@@ -103,7 +103,8 @@ func (c *conn) Err() error {
 	return err
 }
 
-// expire ends a connection that is silent, as QUIC's idle timeout would. The peer may still hear us.
+// expire ends a connection that is silent, as QUIC's idle timeout would. The peer may still hear
+// us.
 func (c *conn) expire() {
 	c.silent.Store(true)
 	_ = c.quic.CloseWithError(0, "nothing was heard for "+tunnel.Idle.String())
@@ -120,7 +121,7 @@ func (c *conn) Close(reason error) error {
 	return c.quic.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(reason)), text)
 }
 
-// stream is a QUIC stream whose Cancel gives up both halves.
+// stream is a QUIC stream whose Cancel ends both halves.
 type stream struct{ *quicgo.Stream }
 
 func (s stream) Cancel() {

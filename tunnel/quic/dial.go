@@ -15,21 +15,25 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// DialConfig says how to dial a parent.
+// DialConfig configures a dial of a parent.
 type DialConfig struct {
 	// TLS proves this side and verifies the parent; see enroll.Credentials.
 	TLS *tls.Config
-	// Patience is how long nothing at all may come from the parent; 0 means 6 s. One that has answered may then be silent for 6 s while the connection is made: it is
-	// there, and what it has done already would be in vain. The whole takes at most twice as long.
+	// Patience is how long nothing at all may come from the parent; 0 means 6 s. A parent that has
+	// answered may then be silent for 6 s while the connection is made. It is there, and a new dial
+	// would waste its work. The whole takes at most twice as long.
 	Patience time.Duration
-	// OnAnswer is called whenever a packet of QUIC comes, by who reads the socket: it must not wait. Nil is none.
+	// OnAnswer is called for each QUIC packet, by the goroutine that reads the socket. It must not
+	// wait. It may be nil.
 	OnAnswer func()
-	// OnWake is called with each call of the parent's that comes beside the connection, see Listener.Wake, by who reads the socket: it must not wait. Nil ignores them.
+	// OnWake is called for each wake-up of the parent beside the connection, see Listener.Wake, by
+	// the goroutine that reads the socket. It must not wait. It may be nil.
 	OnWake func(datagram []byte)
 	Log    *slog.Logger
 }
 
-// Dial opens a connection to a parent's door at HOST:PORT. The connection has a socket of its own, which ends with it.
+// Dial opens a connection to a parent at HOST:PORT. The connection has a socket of its own, which
+// it closes at its end.
 func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, error) {
 	remote, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
@@ -125,14 +129,14 @@ func withPatience(ctx context.Context, patience time.Duration) (_ context.Contex
 	}
 }
 
-// Crowded tells whether a dial failed because the parent lets nobody in at the moment.
+// Crowded reports whether a dial failed because the parent admits nobody at the moment.
 func Crowded(err error) bool {
 	var transport *quicgo.TransportError
 	return errors.As(err, &transport) && transport.ErrorCode == quicgo.ConnectionRefused
 }
 
-// Answered tells whether a dial failed because of what the parent said of this side, and not because nothing was heard of it, or because it lets nobody
-// in at the moment.
+// Answered reports whether a dial failed because of the parent's answer about this side. It is
+// false if nothing was heard, and if the parent admits nobody at the moment.
 func Answered(err error) bool {
 	var transport *quicgo.TransportError
 	return errors.As(err, &transport) && !Crowded(err) && (transport.Remote || transport.ErrorCode.IsCryptoError())

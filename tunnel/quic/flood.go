@@ -12,16 +12,20 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Limits bound the handshakes that go on at a parent. One costs about 60 KB until it is done or has been silent for handshakeIdle.
+// Limits bound the handshakes that a parent has open. Each costs memory until it is done, or has
+// been silent for handshakeIdle.
 type Limits struct {
-	// Verify is from how many on a newcomer must show first that it is where it says it is (RFC 9000, 8.1.2): that costs it a round trip
-	// and this side nothing, and is more than somebody can do who forges addresses.
+	// Verify is how many open handshakes make a newcomer prove its address first (RFC 9000, 8.1.2).
+	// That costs the newcomer a round trip and this side nothing. Whoever forges addresses cannot
+	// do it.
 	Verify int
-	// Total is how many there may be, Source how many from one address (an IPv6 network of 64 bits). More are refused, and come again.
+	// Total bounds the handshakes, Source those from one address (an IPv6 network of 64 bits). More
+	// are refused, and come again.
 	Total, Source int
 }
 
-// DefaultLimits cost at most 30 MB. Hundreds of sites behind one address can come at a time, because an honest handshake takes a round trip or two.
+// DefaultLimits let hundreds of sites behind one address come at a time, because an honest
+// handshake takes a round trip or two.
 var DefaultLimits = Limits{Verify: 64, Total: 512, Source: 256}
 
 // errCrowded refuses a newcomer.
@@ -67,7 +71,8 @@ func (h *handshakes) begin(ctx context.Context, info *quicgo.ClientInfo) (contex
 	return context.WithValue(ctx, doneKey{}, done), nil
 }
 
-// done is called when the handshake of a connection is done. One that fails is not counted any more when its context ends.
+// done is called when the handshake of a connection is done. The end of a failed one's context ends
+// its count.
 func (h *handshakes) done(ctx context.Context) {
 	if done, ok := ctx.Value(doneKey{}).(func()); ok {
 		done()

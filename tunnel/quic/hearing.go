@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// sweepEvery is how often a parent looks which connections are silent. It adds to the time until that is noticed.
+// sweepEvery is how often a parent checks which connections are silent. It adds to the time until
+// that is noticed.
 const sweepEvery = 5 * time.Second
 
-// hearing answers the signs of life of a parent's children and ends connections that are silent: one timer for all, because a center has thousands.
+// hearing answers the heartbeats of a parent's children, and ends connections that are silent. It
+// has one timer for all, because a center has thousands.
 type hearing struct {
 	mu      sync.Mutex
 	heard   map[sessionID]*child
 	strange uint64 // signs that are nobody's, no true ones, or old
 }
 
-// child is a connection as its parent hears it.
+// child is a connection at its parent.
 type child struct {
 	*conn
 	counter uint32 // of the last question
@@ -30,7 +32,7 @@ func newHearing() *hearing { return &hearing{heard: map[sessionID]*child{}} }
 // errTwice cannot happen, as session IDs are random and have 64 bits.
 var errTwice = errors.New("a session's ID is taken")
 
-// begin hears a child from now on.
+// begin adds a child's connection.
 func (h *hearing) begin(c *conn) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +43,8 @@ func (h *hearing) begin(c *conn) error {
 	return nil
 }
 
-// take answers a question. A session that is not known here gets no answer: its child asks within the connection then, and QUIC tells it.
+// take answers a question. An unknown session gets no answer: its child then asks within the
+// connection, and QUIC tells it.
 func (h *hearing) take(datagram []byte, from net.Addr) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +90,7 @@ func (h *hearing) run(ctx context.Context) {
 	}
 }
 
-// sweep forgets connections that have ended, and those that are silent, which it returns.
+// sweep drops connections that have ended, and those that are silent, which it returns.
 func (h *hearing) sweep(now time.Time) (silent []*child) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

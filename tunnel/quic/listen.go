@@ -16,13 +16,14 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// ListenConfig says where and how children are accepted.
+// ListenConfig configures a Listener.
 type ListenConfig struct {
 	// Packet is the UDP socket. Its owner closes it after the listener.
 	Packet net.PacketConn
 	// TLS proves this side and must require and verify the children's certificates.
 	TLS *tls.Config
-	// ResetKey signs stateless resets. Kept over a restart, it lets children notice at once that their connection is gone.
+	// ResetKey signs stateless resets. If it survives a restart, children notice at once that their
+	// connection is gone.
 	ResetKey *[32]byte
 	// Limits of handshakes; the zero value means DefaultLimits.
 	Limits Limits
@@ -45,7 +46,7 @@ type Listener struct {
 	log       *slog.Logger
 }
 
-// Listen opens the door for QUIC.
+// Listen starts to accept children over QUIC.
 func Listen(cfg ListenConfig) (*Listener, error) {
 	if c := cfg.TLS; c.ClientAuth != tls.RequireAndVerifyClientCert && (c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil) {
 		return nil, errors.New("listen: the TLS configuration does not require the children's certificates")

@@ -9,13 +9,16 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A sign of life is a question of a child's and its parent's answer, beside QUIC on the same socket: one that QUIC carries wakes half a dozen goroutines at the
-// parent. Both are sealed with a key that nobody else knows, and the answer is the smaller, so that there is nothing to gain from asking in the name of others.
+// A heartbeat is a question of a child's and its parent's answer, beside QUIC on the same socket:
+// one that QUIC carries wakes half a dozen goroutines at the parent. Both are sealed with a key
+// that nobody else knows, and the answer is the smaller, so that there is nothing to gain from
+// asking in the name of others.
 //
 //	question  0x22, session 8, counter 4, seal 16
 //	answer    0x23, counter 4, flags 1, seal 16
 //
-// The counter is big-endian, begins with 1 and grows with each question. An answer has that of its question.
+// The counter is big-endian, begins with 1 and grows with each question. An answer has that of its
+// question.
 const (
 	questionByte  = 0x22
 	answerByte    = 0x23
@@ -25,14 +28,16 @@ const (
 	answerBytes   = 1 + 4 + 1 + sealBytes
 )
 
-// withinFlag of an answer asks the child to send something by QUIC: the question came from another address than QUIC's packets go to, or QUIC has sent something at the
-// parent and heard nothing since.
+// withinFlag in an answer asks the child to send something by QUIC. The question came from another
+// address than QUIC's packets go to. Or QUIC at the parent has sent something and heard nothing
+// since.
 const withinFlag = 1
 
-// exporterLabel is the label of RFC 8446, 7.5, under which both sides take the secret from their TLS session.
+// exporterLabel is the label (RFC 8446, 7.5) under which both sides derive the secret from their
+// TLS session.
 const exporterLabel = "EXPORTER-skerry-sign-of-life"
 
-// sessionID names a connection to the parent. It tells nothing to others.
+// sessionID names a connection to the parent. It reveals nothing to others.
 type sessionID [sessionIDBytes]byte
 
 const sessionIDBytes = 8
@@ -53,14 +58,15 @@ func secretOf(q *quicgo.Conn) (s secret, err error) {
 	return s, nil
 }
 
-// seal appends what proves that a sign is from who knows the secret. Its first byte tells which way it goes, so no question is an answer.
+// seal appends the proof that a datagram is from an owner of the secret. The first byte is the
+// direction, so no question is an answer.
 func (s *secret) seal(sign []byte) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write(sign)
 	return append(sign, mac.Sum(nil)[:sealBytes]...)
 }
 
-// sealed tells whether a sign has its seal.
+// sealed reports whether a datagram has its seal.
 func (s *secret) sealed(sign []byte) bool {
 	text := sign[:len(sign)-sealBytes]
 	mac := hmac.New(sha256.New, s.key[:])
@@ -83,7 +89,7 @@ func (s *secret) answer(counter uint32, within bool) []byte {
 	return s.seal(b)
 }
 
-// readQuestion takes a question apart. Its seal is not looked at yet.
+// readQuestion parses a question. It does not check the seal.
 func readQuestion(b []byte) (session sessionID, counter uint32, ok bool) {
 	if len(b) != questionBytes || b[0] != questionByte {
 		return session, 0, false
@@ -91,7 +97,7 @@ func readQuestion(b []byte) (session sessionID, counter uint32, ok bool) {
 	return sessionID(b[1:]), binary.BigEndian.Uint32(b[counterAt:]), true
 }
 
-// readAnswer takes an answer apart. Its seal is not looked at yet.
+// readAnswer parses an answer. It does not check the seal.
 func readAnswer(b []byte) (counter uint32, within, ok bool) {
 	if len(b) != answerBytes || b[0] != answerByte {
 		return 0, false, false

@@ -8,15 +8,18 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// quicIdle is QUIC's own idle timeout. It is no more than a last resort, because QUIC does not see the signs of life that cross beside it: silence tells which connection
-// is dead. An older peer knows no other and has tunnel.Idle; the smaller of the two holds on both sides.
+// quicIdle is QUIC's own idle timeout. It is a last resort, because QUIC does not see the
+// heartbeats beside it; silence finds dead connections. An older peer has only a timeout of
+// tunnel.Idle. The smaller of the two holds on both sides.
 const quicIdle = 2 * time.Hour
 
-// quicKeepAlive is how long QUIC may hear nothing until a child's asks by itself. With a parent that has tunnel.Idle it is half of that.
+// quicKeepAlive is how long QUIC may hear nothing until a child's QUIC asks by itself. With a
+// parent that has tunnel.Idle it is half of that.
 const quicKeepAlive = quicIdle / 4
 
-// silence tells whether a connection is dead: nothing has come for tunnel.Idle, by QUIC or beside it; or QUIC alone has heard nothing for so long although
-// it has been asking, whatever came beside it.
+// silence reports whether a connection is dead. It is if nothing has come for tunnel.Idle, by QUIC
+// or beside it. It is also dead if QUIC has been asking for so long and has heard nothing, whatever
+// came beside it.
 type silence struct {
 	received, sent uint64    // QUIC's packets at the last look
 	heard          time.Time // when it was noticed that something had come
@@ -24,7 +27,7 @@ type silence struct {
 	fresh          bool      // something had come at the last look, and may not have been acknowledged yet
 }
 
-// look takes what QUIC counts. The looks are further apart than an acknowledgement takes.
+// look checks QUIC's counts. Two calls are further apart than an acknowledgement takes.
 func (s *silence) look(now time.Time, stats quicgo.ConnectionStats) (dead bool) {
 	sent := stats.PacketsSent != s.sent
 	if came := stats.PacketsReceived != s.received || s.heard.IsZero(); came {

@@ -7,15 +7,16 @@ import (
 	"golang.org/x/net/ipv6"
 )
 
-// take is given each datagram that is no QUIC packet, by the goroutine that reads the socket: it must not wait, and must not keep the datagram. What it returns
-// is sent back to where that came from.
+// take is called for each datagram that is no QUIC packet, by the goroutine that reads the socket.
+// It must not wait, and must not keep the datagram. What it returns is sent back to the sender.
 type take func(datagram []byte, from net.Addr) (answer []byte)
 
-// isQUIC tells QUIC's packets from what else crosses on the socket: one of their first two bits is 1 (RFC 9443).
+// isQUIC tells QUIC's packets from what else crosses on the socket: one of their first two bits is
+// 1 (RFC 9443).
 func isQUIC(datagram []byte) bool { return len(datagram) > 0 && datagram[0]&0xc0 != 0 }
 
-// beside returns what QUIC is to use instead of a socket, so that it neither sees nor is woken by what is not its own. Heard is called when something comes that is;
-// it may be nil.
+// beside returns what QUIC uses instead of a socket, so that it neither sees nor is woken by other
+// datagrams. heard is called for each QUIC packet; it may be nil.
 func beside(packet net.PacketConn, t take, heard func()) net.PacketConn {
 	if heard == nil {
 		heard = func() {}
@@ -26,7 +27,7 @@ func beside(packet net.PacketConn, t take, heard func()) net.PacketConn {
 	return plain{packet, t, heard}
 }
 
-// socket is a socket of the kernel, which quic-go reads many datagrams at a time from.
+// socket is a kernel socket, from which quic-go reads many datagrams at a time.
 type socket struct {
 	*net.UDPConn
 	packets *ipv4.PacketConn // it reads IPv6, too
@@ -34,7 +35,7 @@ type socket struct {
 	heard   func()
 }
 
-// ReadBatch waits for datagrams and reads as many as there are. quic-go reads by it where a socket has it.
+// ReadBatch waits for datagrams and reads as many as there are. quic-go uses it if a socket has it.
 func (s *socket) ReadBatch(ms []ipv4.Message, flags int) (int, error) {
 	for {
 		n, err := s.packets.ReadBatch(ms, flags)
@@ -48,7 +49,8 @@ func (s *socket) ReadBatch(ms []ipv4.Message, flags int) (int, error) {
 	}
 }
 
-// keep moves QUIC's packets to the front and tells how many they are. Their bytes are moved, because the reader knows which buffer is whose.
+// keep moves QUIC's packets to the front and returns how many they are. It moves their bytes,
+// because the reader knows which buffer is whose.
 func (s *socket) keep(ms []ipv4.Message) (kept int) {
 	for i := range ms {
 		m := &ms[i]
@@ -65,7 +67,8 @@ func (s *socket) keep(ms []ipv4.Message) (kept int) {
 	return kept
 }
 
-// aside hands a datagram over and sends the answer, which is lost like any other if it cannot be sent.
+// aside handles a datagram and sends the answer. An answer that cannot be sent is lost like any
+// other.
 func (s *socket) aside(datagram []byte, m *ipv4.Message) {
 	from, ok := m.Addr.(*net.UDPAddr)
 	if !ok {
@@ -76,8 +79,9 @@ func (s *socket) aside(datagram []byte, m *ipv4.Message) {
 	}
 }
 
-// fromWhereItCame is what makes the kernel send an answer from the address that the question was sent to, given what it told of the question: a machine may have many.
-// It tells that only of a socket that is not bound to one address.
+// fromWhereItCame returns the control message that makes the kernel send an answer from the address
+// that the question was sent to. A machine may have many. told is the control message of the
+// question; the kernel gives it only for a socket that is not bound to one address.
 func fromWhereItCame(told []byte) []byte {
 	if len(told) == 0 {
 		return nil

@@ -6,13 +6,14 @@ import (
 	"net"
 )
 
-// A wake is a datagram that is no QUIC packet (its first two bits are 0): this byte, and then what the child was told to expect.
+// A wake is a datagram that is no QUIC packet (its first two bits are 0): this byte, and then what
+// the child was told to expect.
 const (
 	wakeByte = 0x21
 	maxWake  = 64
 )
 
-// WakeOf returns what a wake carries, and nil for a datagram that is none.
+// WakeOf returns the secret that a wake-up carries, and nil for any other datagram.
 func WakeOf(datagram []byte) []byte {
 	if len(datagram) < 2 || datagram[0] != wakeByte {
 		return nil
@@ -20,8 +21,9 @@ func WakeOf(datagram []byte) []byte {
 	return datagram[1:]
 }
 
-// Wake sends a datagram to where a child was connected from before this center was restarted: a child that has nothing to say would notice only
-// at its next sign of life. What it carries is known to the child alone, see tunnel.Welcome, so nobody else can wake it.
+// Wake sends a wake-up to where a child was connected from before this center was restarted. An
+// idle child would otherwise notice only at its next heartbeat. Only the child knows the secret,
+// see tunnel.Welcome, so nobody else can wake it.
 func (l *Listener) Wake(to net.Addr, secret []byte) error {
 	if len(secret) >= maxWake {
 		return errors.New("wake: the secret is too long")

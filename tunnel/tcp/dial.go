@@ -10,11 +10,11 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// DialConfig says how to dial a parent.
+// DialConfig configures a dial of a parent.
 type DialConfig struct {
 	// TLS proves this side and verifies the parent; see enroll.Credentials.
 	TLS *tls.Config
-	// Dial opens the TCP connection to HOST:PORT, directly when it is nil. See package proxy.
+	// Dial opens the TCP connection to HOST:PORT. Nil dials directly. See package proxy.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 

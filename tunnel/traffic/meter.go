@@ -10,12 +10,13 @@ import (
 
 // Link is a connection whose transport counts the bytes itself: tunnel.Conn is one.
 type Link interface {
-	// Crossed is how many bytes were sent and received so far, the transport's own included.
+	// Crossed returns how many bytes were sent and received so far, the transport's own included.
 	Crossed() (sent, received uint64)
 }
 
-// Meter counts for one side of its links: an agent has one link at a time, a center one for each target. It implements
-// prometheus.Collector. A nil Meter counts nothing. Its methods may be called concurrently.
+// Meter counts for one side of its links. An agent has one link at a time, a center one for each
+// target. It implements prometheus.Collector. A nil Meter counts nothing. Its methods may be called
+// concurrently.
 type Meter struct {
 	whole   *Meter // counts too what this one counts; nil for none
 	counts  [directions][purposes]count
@@ -48,7 +49,8 @@ func (m *Meter) Part() *Meter {
 	return &Meter{whole: m}
 }
 
-// Counted is how many bytes were counted for a purpose but Transport, in both directions together.
+// Counted returns how many bytes were counted for a purpose, in both directions together. Transport
+// is never counted here.
 func (m *Meter) Counted(p Purpose) uint64 {
 	if m == nil {
 		return 0
@@ -75,7 +77,7 @@ func (m *Meter) Batch(d Direction) {
 	}
 }
 
-// Acknowledged notes how long a batch that was sent has waited for its acknowledgement.
+// Acknowledged records how long a batch has waited for its acknowledgement.
 func (m *Meter) Acknowledged(after time.Duration) {
 	switch {
 	case m == nil:
@@ -143,7 +145,7 @@ func (m *Meter) DialFailed() {
 	}
 }
 
-// Ended notes that a session has ended, and why: one word of few.
+// Ended records that a session has ended. reason is one word of few.
 func (m *Meter) Ended(l Link, reason string) {
 	if m == nil {
 		return
@@ -162,8 +164,8 @@ func (m *Meter) Ended(l Link, reason string) {
 	m.ends[reason]++
 }
 
-// Bytes is how many bytes were counted for a purpose. Those of the Transport are what no other purpose accounts for; they never go
-// back, although what is written to a stream may not have left yet.
+// Bytes returns how many bytes were counted for a purpose. Transport has what no other purpose
+// accounts for. It never decreases, although what is written to a stream may not have left yet.
 func (m *Meter) Bytes(d Direction, p Purpose) uint64 {
 	if m == nil {
 		return 0
@@ -182,7 +184,7 @@ func (m *Meter) Bytes(d Direction, p Purpose) uint64 {
 	return m.transport[d]
 }
 
-// Total is how many bytes crossed all links.
+// Total returns how many bytes crossed all links.
 func (m *Meter) Total(d Direction) uint64 {
 	if m == nil {
 		return 0

@@ -9,7 +9,8 @@ type Purpose uint8
 const (
 	// Control is the control stream: hello, conditions, orders, certificates, pings.
 	Control Purpose = iota
-	// Positions are the frames of delta streams that carry no objects: positions, acknowledgements, comparisons.
+	// Positions are the frames of delta streams that carry no objects: positions, acknowledgements,
+	// comparisons.
 	Positions
 	// Desired are objects on their way down.
 	Desired
@@ -28,10 +29,10 @@ const (
 
 var names = [purposes]string{"control", "positions", "desired", "errors", "status", "associated", "events", "streams", "transport"}
 
-// String is the purpose as a label says it.
+// String returns the purpose as a label.
 func (p Purpose) String() string { return names[p] }
 
-// OfReport is the purpose of a report.
+// OfReport returns the purpose of a report.
 func OfReport(e store.Entry) Purpose {
 	switch {
 	case e.Priority < store.PriorityCondition:
@@ -45,7 +46,7 @@ func OfReport(e store.Entry) Purpose {
 	}
 }
 
-// OfDesired is the purpose of a desired entry.
+// OfDesired returns the purpose of a desired entry.
 func OfDesired(store.Entry) Purpose { return Desired }
 
 // Direction is seen from the side that counts.
@@ -59,7 +60,7 @@ const (
 	directions
 )
 
-// String is the direction as a label says it.
+// String returns the direction as a label.
 func (d Direction) String() string {
 	if d == Sent {
 		return "sent"

@@ -71,7 +71,7 @@ func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certific
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// Center is who a center is and whom it lets in.
+// Center is a center's own authority and the one of the agents that it admits.
 type Center struct{ Server, Agents *Authority }
 
 // NewCenter makes a center's authorities.
@@ -80,7 +80,7 @@ func NewCenter(t testing.TB) *Center {
 	return &Center{NewAuthority(t, "server CA"), NewAuthority(t, "agent CA")}
 }
 
-// TLS is the configuration of the center's door, at any loopback address.
+// TLS returns the configuration of the center's listener, at any loopback address.
 func (c *Center) TLS(t testing.TB) *tls.Config {
 	t.Helper()
 	cert := c.Server.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, DNSNames: []string{"localhost", "center.example"},
@@ -89,7 +89,7 @@ func (c *Center) TLS(t testing.TB) *tls.Config {
 		ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}
 }
 
-// Child is the configuration of a child of this center, whose certificate an authority issues.
+// Child returns the configuration of a child of this center, whose certificate an authority issues.
 func (c *Center) Child(t testing.TB, by *Authority, organization, name string) *tls.Config {
 	t.Helper()
 	uri := &url.URL{Scheme: "skerry", Host: "00", Path: "/targets/" + name}
@@ -98,13 +98,14 @@ func (c *Center) Child(t testing.TB, by *Authority, organization, name string) *
 	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: c.Server.Pool(), NextProtos: []string{tunnel.ALPN}}
 }
 
-// Site is the configuration of the child called Target.
+// Site returns the configuration of the child called Target.
 func (c *Center) Site(t testing.TB) *tls.Config {
 	t.Helper()
 	return c.Child(t, c.Agents, enroll.Organization, Target)
 }
 
-// Enrol writes the credentials of a site that has joined this center into a directory, as enroll.Join does.
+// Enrol writes the credentials of a site that has joined this center into a directory, as
+// enroll.Join does.
 func (c *Center) Enrol(t testing.TB, dir, name string) {
 	t.Helper()
 	cert := c.Child(t, c.Agents, enroll.Organization, name).Certificates[0]

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Relay is a stretch of network with faults: it passes UDP datagrams between a child and a parent, as a router with a NAT does.
+// Relay is a network path with faults. It passes UDP datagrams between a child and a parent, as a
+// router with a NAT does.
 type Relay struct {
 	front *net.UDPConn
 	all   sync.WaitGroup
@@ -31,11 +32,12 @@ type Faults struct {
 	Delay time.Duration
 	// MTU is the largest payload that passes; 0 is any.
 	MTU int
-	// Drop tells which datagrams are dropped, those of the child (up) or of the parent; nil drops none.
+	// Drop reports whether a datagram is dropped, of the child (up) or of the parent; nil drops
+	// none.
 	Drop func(up bool, datagram []byte) bool
 }
 
-// NewRelay passes on what comes to an address to the parent's. It ends with the test.
+// NewRelay passes datagrams from an address on to the parent's. It ends with the test.
 func NewRelay(t testing.TB, address string, parent net.Addr) *Relay {
 	t.Helper()
 	front, err := net.ListenPacket("udp", address)
@@ -65,7 +67,7 @@ func (r *Relay) Set(f Faults) {
 	r.faults = f
 }
 
-// Lead passes on what comes from now on to another parent, which has the place of the one before.
+// Lead passes datagrams from now on to another parent, which replaces the one before.
 func (r *Relay) Lead(to net.Addr) {
 	r.mu.Lock()
 	r.back = to.(*net.UDPAddr)
@@ -73,7 +75,8 @@ func (r *Relay) Lead(to net.Addr) {
 	r.Rebind()
 }
 
-// Rebind forgets where children seemed to come from, as a NAT does: their next datagram comes from another port.
+// Rebind forgets where children seemed to come from, as a NAT does: their next datagram comes from
+// another port.
 func (r *Relay) Rebind() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

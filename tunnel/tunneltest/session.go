@@ -50,7 +50,8 @@ func serve(t *testing.T, child, parent tunnel.Conn, c tunnel.ChildConfig, p tunn
 	return r
 }
 
-// session: both directions are equal, the child holds when the parent is another one, and learns why the session ends.
+// session: both directions are equal, the child holds when the parent is another one, and learns
+// why the session ends.
 func session(t *testing.T, child, parent tunnel.Conn) {
 	desired, wantDesired := feed(300)
 	reported, wantReported := feed(100)

@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// RefusesStrangers checks that who cannot prove to be an agent of this center does not get a connection, and an impostor of the center none either.
-// Accept and dial are the two ends of the transport.
+// RefusesStrangers checks that only an agent of this center gets a connection, and that an impostor
+// of the center gets none. accept and dial are the two ends of the transport.
 func (c *Center) RefusesStrangers(t *testing.T, accept func(context.Context) (tunnel.Conn, error), dial func(*tls.Config) (tunnel.Conn, error)) {
 	t.Helper()
 	accepted := make(chan tunnel.Conn, 10)

@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// Slots is the number of keys that both ends of a stream remember, so that a key crosses once and is a number of one or two bytes
-// after that. It bounds the memory: a new key takes the place of the oldest.
+// Slots is the number of keys that both ends of a stream remember, so that a key crosses once and
+// is a number of one or two bytes after that. It bounds the memory: a new key takes the place of
+// the oldest.
 const Slots = 512
 
 // Flags of an entry.
@@ -54,7 +55,8 @@ type Item struct {
 	Patch []byte
 	// Packed, when not nil, is the zstd frame of what is sent, made once for several streams.
 	Packed []byte
-	// Exact tells that Entry.Hash is that of Entry.Body, so that later versions may be patches against it.
+	// Exact tells that Entry.Hash is that of Entry.Body, so that later versions may be patches
+	// against it.
 	Exact bool
 }
 
@@ -107,12 +109,14 @@ func NewEncoder(codec *compress.Codec) *Encoder {
 	return &Encoder{codec: codec, slots: shrinking.NewIndex((*sent).place)}
 }
 
-// Knows tells whether the key has a slot: only then a patch against the last body that was encoded of it may be sent.
+// Knows reports whether the key has a slot: only then a patch against the last body that was
+// encoded of it may be sent.
 func (e *Encoder) Knows(k store.Key) bool {
 	return e.slots.Get(k) != nil
 }
 
-// Base is the hash of the body that was encoded last of a key; zero where there is none to make a patch against.
+// Base is the hash of the body that was encoded last of a key; zero where there is none to make a
+// patch against.
 func (e *Encoder) Base(k store.Key) store.Hash {
 	if s := e.slots.Get(k); s != nil {
 		return s.hash
@@ -120,7 +124,8 @@ func (e *Encoder) Base(k store.Key) store.Hash {
 	return store.Hash{}
 }
 
-// Encode returns the payload of a batch that ends at a revision, or, when partial, is followed by more of it.
+// Encode returns the payload of a batch that ends at a revision, or, when partial, is followed by
+// more of it.
 func (e *Encoder) Encode(items []Item, through int64, partial bool) []byte {
 	raw := binary.AppendVarint(nil, through-e.last)
 	e.last = through
@@ -199,7 +204,8 @@ func (e *Encoder) remember(k store.Key) *sent {
 	return s
 }
 
-// Base returns the body that the receiver has of a key, whose hash must be the given one. It is called while a batch is decoded.
+// Base returns the body that the receiver has of a key, whose hash must be the given one. It is
+// called while a batch is decoded.
 type Base func(k store.Key, h store.Hash) ([]byte, error)
 
 // Decoder reads the batches of one stream.
@@ -223,7 +229,8 @@ type slot struct {
 // NewDecoder returns the decoder of a new stream. Without base, patches are refused.
 func NewDecoder(codec *compress.Codec, base Base) *Decoder { return &Decoder{codec: codec, base: base} }
 
-// Decode reads a batch: its entries with bodies and hashes, the revision that it ends at, and whether more of it follows.
+// Decode reads a batch: its entries with bodies and hashes, the revision that it ends at, and
+// whether more of it follows.
 func (d *Decoder) Decode(payload []byte) (entries []store.Entry, through int64, partial bool, err error) {
 	if len(payload) == 0 {
 		return nil, 0, false, fmt.Errorf("%w: an empty batch", ErrMalformed)
@@ -339,7 +346,8 @@ func (d *Decoder) body(c *cursor, h *head) error {
 	return nil
 }
 
-// keep notes what the receiver has of the key, unless an entry behind it in the batch has taken the slot.
+// keep notes what the receiver has of the key, unless an entry behind it in the batch has taken the
+// slot.
 func (d *Decoder) keep(h *head) {
 	if s := &d.ring[h.slot]; s.key == h.encoded {
 		s.hash = h.Hash

@@ -16,24 +16,25 @@ const Version = 1
 
 // Limits of what is read from a peer.
 const (
-	// MaxFrame is the greatest payload of a frame: one object that does not compress, and its envelope.
+	// MaxFrame bounds the payload of a frame: one object that does not compress, and its envelope.
 	MaxFrame = store.MaxBodyBytes + 64<<10
-	// MaxControl is the greatest payload of a frame of the control stream.
+	// MaxControl bounds the payload of a frame of the control stream.
 	MaxControl = 64 << 10
-	// MaxRaw is the greatest size of a batch before compression.
+	// MaxRaw bounds a batch before compression.
 	MaxRaw = 4 << 20
-	// MaxEntries is the greatest number of entries of one batch, and of members in one answer.
+	// MaxEntries bounds the entries of one batch, and the members in one answer.
 	MaxEntries = 16 << 10
 )
 
-// ErrMalformed is returned for bytes that break the protocol. Only the peer that sent them is dropped.
+// ErrMalformed is returned for bytes that break the protocol. Only the peer that sent them is
+// dropped.
 var ErrMalformed = errors.New("malformed message")
 
 // Type says what the payload of a frame is.
 type Type byte
 
-// The frames of a delta stream, see tunnel/PROTOCOL.md. Receiver to sender: Resume, Ack, Answer, Compare, Hold. Sender to
-// receiver: Start, Batch, Ask. The frames of a control stream begin at 32.
+// The frames of a delta stream, see tunnel/PROTOCOL.md. Receiver to sender: Resume, Ack, Answer,
+// Compare, Hold. Sender to receiver: Start, Batch, Ask. The frames of a control stream begin at 32.
 const (
 	TypeResume Type = iota + 1
 	TypeStart
@@ -52,7 +53,7 @@ func AppendFrame(dst []byte, t Type, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// FrameSize is how many bytes a frame with a payload of n bytes takes.
+// FrameSize returns how many bytes a frame with a payload of n bytes takes.
 func FrameSize(n int) int {
 	size := 2 + n
 	for rest := uint(n) >> 7; rest > 0; rest >>= 7 {
@@ -67,7 +68,8 @@ func WriteFrame(w io.Writer, t Type, payload []byte) error {
 	return err
 }
 
-// ReadFrame reads one frame whose payload has at most limit bytes. It returns io.EOF only between two frames.
+// ReadFrame reads one frame whose payload has at most limit bytes. It returns io.EOF only between
+// two frames.
 func ReadFrame(r *bufio.Reader, limit int) (Type, []byte, error) {
 	t, err := r.ReadByte()
 	if err != nil {
@@ -84,7 +86,8 @@ func ReadFrame(r *bufio.Reader, limit int) (Type, []byte, error) {
 	return Type(t), payload, err
 }
 
-// readN reads n bytes, taking memory as they come, so that a length alone costs the receiver at most 64 KiB.
+// readN reads n bytes and allocates as they come. So a length alone costs the receiver at most 64
+// KiB.
 func readN(r io.Reader, n int) ([]byte, error) {
 	const step = 64 << 10
 	b := make([]byte, 0, min(n, step))

@@ -7,11 +7,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Resume is what a receiver says first: how far it has got, and what it has.
+// Resume is a receiver's first message: its position, and the digest of what it has.
 type Resume struct {
 	Position store.Position
 	Root     store.Digest
-	// Bases is true when the receiver can look up the bodies that it has, so that patches may be sent.
+	// Bases is true if the receiver can look up the bodies that it has, so that patches may be
+	// sent.
 	Bases bool
 	// Short is true when it answers with short digests where it is asked for them.
 	Short bool
@@ -32,12 +33,12 @@ func DecodeResume(b []byte) (Resume, error) {
 	return m, c.end()
 }
 
-// Start is the sender's answer: where its feed is, and whether it will compare digests first.
+// Start is the sender's answer to Resume: its position, and whether it will compare digests first.
 type Start struct {
 	Head    store.Position
 	Root    store.Digest
 	Compare bool
-	// Shared is how far the receiver's history is the sender's, see store.Feed.
+	// Shared is the revision up to which the receiver's history is the sender's, see store.Feed.
 	Shared int64
 }
 
@@ -55,7 +56,7 @@ func DecodeStart(b []byte) (Start, error) {
 	return m, c.end()
 }
 
-// opening reads the version and the flags that Resume and Start begin with, and returns these.
+// opening reads the version and the flags that Resume and Start begin with. It returns the flags.
 func (c *cursor) opening() byte {
 	if v := c.byte(); c.err == nil && v != Version {
 		c.fail(fmt.Sprintf("protocol version %d, this side speaks %d", v, Version))
@@ -117,17 +118,18 @@ func DecodeAck(b []byte) (Ack, error) {
 	return m, c.end()
 }
 
-// Level says how deep a comparison has got.
+// Level is the depth of a comparison.
 type Level byte
 
-// The levels: the digests of all outer buckets, of the inner buckets of some outer ones, the members of some inner ones.
+// The levels: the digests of all outer buckets, of the inner buckets of some outer ones, the
+// members of some inner ones.
 const (
 	LevelOuter Level = iota
 	LevelInner
 	LevelMembers
 )
 
-// Ask is a sender's question for digests or members. Buckets are outer numbers, or outer*Fanout+inner for members.
+// Ask requests digests or members. Buckets are outer numbers, or outer*Fanout+inner for members.
 type Ask struct {
 	Level   Level
 	Buckets []int
@@ -135,7 +137,7 @@ type Ask struct {
 	Short bool
 }
 
-// MaxBuckets is the greatest number of buckets in one Ask.
+// MaxBuckets bounds the buckets in one Ask.
 const MaxBuckets = store.Fanout * store.Fanout
 
 // Encode returns the payload.
@@ -164,7 +166,8 @@ func DecodeAsk(b []byte) (Ask, error) {
 	return m, c.end()
 }
 
-// Answer is the receiver's: 64 digests for each bucket asked for, or members. An answer of members may come in parts.
+// Answer is the response: 64 digests for each requested bucket, or members. Members may come in
+// parts.
 type Answer struct {
 	Digests []store.Digest
 	Members []store.KeyHash
@@ -173,10 +176,11 @@ type Answer struct {
 	Short bool
 }
 
-// shortBytes is the length of a short digest. One of 65,536 pairs that differ looks alike, which whoever asks finds out at the end.
+// shortBytes is the length of a short digest. One of 65,536 pairs that differ looks alike, which
+// the sender finds out at the end.
 const shortBytes = 2
 
-// Short is what a short digest has of a digest.
+// Short returns the part of a digest that a short digest has.
 func Short(d store.Digest) store.Digest { return store.Digest{Lo: d.Lo % (1 << (8 * shortBytes))} }
 
 // Encode returns the payload, not compressed.

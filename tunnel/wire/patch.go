@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// MaxPatchBody is the greatest body that patches are made for; making one costs memory of twice its size for a moment.
+// MaxPatchBody bounds the bodies that patches are made for. Making one needs memory of twice its
+// size for a moment.
 const MaxPatchBody = 64 << 10
 
 const (
@@ -15,8 +16,9 @@ const (
 	minAlign = 4 // bytes that must agree in place
 )
 
-// MakePatch returns the steps that make next out of base: copies of ranges of base, and literal bytes. It is exact, so hashes stay
-// what they were. ok is false when a patch would save less than a quarter.
+// MakePatch returns the steps that make next out of base: copies of ranges of base, and literal
+// bytes. It is exact, so hashes stay the same. ok is false if a patch would save less than a
+// quarter.
 func MakePatch(base, next []byte) (patch []byte, ok bool) {
 	if len(base) < window || len(next) < window || len(base) > MaxPatchBody || len(next) > MaxPatchBody {
 		return nil, false
@@ -35,8 +37,8 @@ func MakePatch(base, next []byte) (patch []byte, ok bool) {
 	return m.out, len(m.out) < len(next)*3/4
 }
 
-// matcher holds what is being made: everything of next before done is written, and expect is where in base the bytes at done
-// would be if the two had the same length here.
+// matcher holds what is being made: everything of next before done is written, and expect is where
+// in base the bytes at done would be if the two had the same length here.
 type matcher struct {
 	base, next   []byte
 	index        windows
@@ -64,7 +66,8 @@ func (m *matcher) find(i int) (at, n int) {
 	return 0, 0
 }
 
-// emit writes the bytes since done as a literal, then a copy. Copies name their place relative to where it was expected.
+// emit writes the bytes since done as a literal, then a copy. Copies name their place relative to
+// where it was expected.
 func (m *matcher) emit(i, at, n int) {
 	m.literal(i)
 	m.out = binary.AppendUvarint(m.out, uint64(n)<<1)
@@ -122,7 +125,8 @@ func (w windows) lookup(b []byte) (int, bool) {
 	return int(at) - 1, at > 0
 }
 
-// ApplyPatch makes the next version of a body. A patch that leaves the base or makes more than store.MaxBodyBytes is ErrMalformed.
+// ApplyPatch makes the next version of a body. It returns ErrMalformed for a patch that leaves the
+// base, or that makes more than store.MaxBodyBytes.
 func ApplyPatch(base, patch []byte) ([]byte, error) {
 	c := cursor{rest: patch}
 	out := make([]byte, 0, min(len(base)+len(patch), store.MaxBodyBytes))

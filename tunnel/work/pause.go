@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause waits for a while, and tells whether ctx still goes on then; when ctx ends it returns at once.
+// Pause waits for d. It reports false when ctx is done, and returns at once then.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

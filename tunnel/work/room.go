@@ -1,10 +1,11 @@
 package work
 
-// roomBytes is about what encoding, compressing and committing take of a stack.
+// roomBytes is about the stack that encoding, compressing and committing need.
 const roomBytes = 12 << 10
 
-// Room gives the stack of a goroutine that has just begun the room that real work needs, in one step and while there is nothing on it: it would grow in three, in
-// the depth of that work, and everything on it is copied and put right each time.
+// Room grows the stack of a goroutine that has just begun to what real work needs, in one step
+// while it is empty. Otherwise it would grow in three steps in the depth of that work. Each step
+// copies everything on the stack.
 func Room() { _ = room(0) }
 
 //go:noinline
