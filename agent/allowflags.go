@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// allowLists and allowSwitches are the flags of what spaces may do, each with its field. In agent.yaml they stand under the key allow.
+// allowLists and allowSwitches are the flags of what spaces may do, each with its field. In
+// agent.yaml they stand under the key allow.
 var (
 	allowLists = []struct {
 		name, usage string

@@ -160,7 +160,7 @@ const (
 )
 
 // sweep searches the target for this site's objects when the file may not know them: after an
-// unclean end, and whenever the target was restored. swept is closed after the first search.
+// unclean end, and whenever the target was restored. It closes swept after the first search.
 func (a *agent) sweep(ctx context.Context) error {
 	looked := sync.OnceFunc(func() { close(a.cache.swept) })
 	if a.file.Unclean() || a.self.replaced() != "" {

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// cacheHealth says the condition StoreHealthy: a disk that takes no writes goes before a file that is being filled again.
+// cacheHealth says the condition StoreHealthy: a disk that takes no writes goes before a file that
+// is being filled again.
 type cacheHealth struct {
 	conditions *tunnel.Conditions
 

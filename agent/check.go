@@ -53,8 +53,9 @@ const (
 	doKeys   = "restore " + sealFile + "; or run skerry agent check --repair, and Secrets are asked of the parent again"
 )
 
-// Check looks at everything in the data directory of an agent that does not run: whether each record of the store is what was written, its
-// digests and its inventory agree with its contents, Secrets can be opened, and the site has its identity. Without Repair it changes nothing.
+// Check checks the data directory of an agent that does not run. Each record of the store must be
+// what was written, and digests and inventory must agree with the contents. Secrets must open, and
+// the site must have its identity. Without Repair it changes nothing.
 func Check(c CheckConfig) (*Checked, error) {
 	out := &Checked{DataDir: c.DataDir, Findings: []Finding{}}
 	if _, err := os.Stat(c.DataDir); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// CheckCommand is `skerry agent check`. Usage makes the error of a command line that cannot be meant so.
+// CheckCommand is `skerry agent check`. Usage makes the error of a command line that cannot be
+// meant so.
 func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "look whether what a stopped agent keeps is sound; changes nothing unless told to",

@@ -12,11 +12,12 @@ import (
 // clockName is the value in the agent's file that holds what is known of the time.
 const clockName = "clock"
 
-// clockPause is how often it is written when nothing else is: it is a lower bound, so an old one does no harm, and flash wears out.
+// clockPause is how often the bound is written when nothing else is. An old lower bound does no
+// harm, and flash wears out.
 const clockPause = 6 * time.Hour
 
-// loadClock goes on with what an earlier process knew of the time, and has it written along with other changes. What cannot be read is forgotten:
-// a clock is never a reason not to start.
+// loadClock goes on with what an earlier process knew of the time, and has it written along with
+// other changes. What cannot be read is forgotten: a clock is never a reason not to start.
 func (a *agent) loadClock() error {
 	data, err := a.file.Meta(clockName)
 	if err != nil {

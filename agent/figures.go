@@ -44,7 +44,8 @@ func newFigures(a *agent) *figures {
 	return f
 }
 
-// close takes the figures back, so that an agent that begins again in this process can register its own.
+// close takes the figures back, so that an agent that begins again in this process can register its
+// own.
 func (f *figures) close() {
 	for _, c := range f.all {
 		f.part.Unregister(c)

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// dropText takes the read-only pages of this binary out of the process. They are file-backed: what is needed again comes back from
-// the page cache, a few pages at a time. A failure leaves things as they are.
+// dropText takes the read-only pages of this binary out of the process. They are file-backed: what
+// is needed again comes back from the page cache, a few pages at a time. A failure leaves things as
+// they are.
 func dropText() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -27,7 +28,8 @@ func dropText() {
 	}
 }
 
-// readOnlyMapping parses a line of /proc/self/maps and reports whether it is a mapping of the file that cannot have been written to.
+// readOnlyMapping parses a line of /proc/self/maps and reports whether it is a mapping of the file
+// that cannot have been written to.
 func readOnlyMapping(line, file string) (start, size uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || fields[1] != "r-xp" && fields[1] != "r--p" {

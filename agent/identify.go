@@ -14,8 +14,9 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// The target is asked which cluster it is, and how far its history has got, every identifyEvery, and has identifyTime to answer. Watches do not tell it
-// where nothing is placed; and one that is open says nothing of an API server that is frozen.
+// The target is asked which cluster it is, and how far its history has got, every identifyEvery,
+// and has identifyTime to answer. Watches do not tell it where nothing is placed; and one that is
+// open says nothing of an API server that is frozen.
 const (
 	identifyEvery = 5 * time.Second
 	identifyTime  = 3 * time.Second
@@ -48,7 +49,8 @@ func (k *known) get() target.Identity {
 	return k.at
 }
 
-// take takes over what the target says of itself, and reports whether its history went back: it was restored from a backup.
+// take takes over what the target says of itself, and reports whether its history went back: it was
+// restored from a backup.
 func (k *known) take(now target.Identity) (back bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,10 +102,12 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 	return nil
 }
 
-// errReplaced ends the agent when its cluster is another one than before: all that it knew of the target was of the other.
+// errReplaced ends the agent when its cluster is another one than before: all that it knew of the
+// target was of the other.
 var errReplaced = errors.New("the cluster was replaced")
 
-// begin forgets what was known of a cluster that was replaced: the present one is a new, empty target.
+// begin forgets what was known of a cluster that was replaced: the present one is a new, empty
+// target.
 func (a *agent) begin() error {
 	was := a.self.replaced()
 	if was == "" {

@@ -11,14 +11,15 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Names in the file: what the parent takes away, and what was allowed when everything was last applied.
+// Names in the file: what the parent takes away, and what was allowed when everything was last
+// applied.
 const (
 	narrowName = "narrow"
 	policyName = "policy"
 )
 
-// permission is what the site allows: its own configuration, less what the parent has taken away of it. The latter is durable, so that it holds
-// when the parent is not there.
+// permission is what the site allows: its own configuration, less what the parent has taken away of
+// it. The latter is durable, so that it holds when the parent is not there.
 type permission struct {
 	agent   *agent
 	current atomic.Pointer[policy.Policy]
@@ -28,7 +29,8 @@ type permission struct {
 	narrow *tunnel.Narrow
 }
 
-// openPermission reads what the parent took away. A configuration that cannot be read is an error; a parent's word that cannot be is not obeyed.
+// openPermission reads what the parent took away. A configuration that cannot be read is an error;
+// a parent's word that cannot be is not obeyed.
 func openPermission(a *agent) (*permission, error) {
 	p := &permission{agent: a}
 	data, err := a.file.Meta(narrowName)
@@ -77,8 +79,8 @@ func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 	return len(before) > 0, nil
 }
 
-// narrowed takes over what the parent takes away. Nothing that is applied is removed by it; what is not allowed any more is not changed
-// any more, and reported.
+// narrowed takes over what the parent takes away. Nothing that is applied is removed by it; what is
+// not allowed any more is not changed any more, and reported.
 func (a *agent) narrowed(n *tunnel.Narrow) {
 	p := a.permission
 	if p == nil {

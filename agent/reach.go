@@ -10,15 +10,17 @@ import (
 	"skerry.dev/skerry/tunnel/work"
 )
 
-// A target that does not answer is asked again after probeFirst, ever more seldom up to probeLimit, and is called unreachable after unreachableAfter:
-// the restart of an API server is nothing to tell.
+// A target that does not answer is asked again after probeFirst, then ever less often up to
+// probeLimit. It is reported as unreachable after unreachableAfter, because the restart of an API
+// server is no news.
 const (
 	probeFirst       = 500 * time.Millisecond
 	probeLimit       = 15 * time.Second
 	unreachableAfter = 5 * time.Second
 )
 
-// followTarget tells the parent while the target cannot be reached, and goes on at once with what waited when it can be again.
+// followTarget tells the parent while the target cannot be reached, and goes on at once with what
+// waited when it can be again.
 func (a *agent) followTarget(ctx context.Context) error {
 	for {
 		select {
@@ -27,7 +29,8 @@ func (a *agent) followTarget(ctx context.Context) error {
 		case <-a.clients.Reach.Changed():
 		}
 		a.untilReached(ctx)
-		// One that answers now and then has all that waits tried again each time, which must not keep it from recovering.
+		// One that answers now and then has all that waits tried again each time, which must not
+		// keep it from recovering.
 		if !work.Pause(ctx, probeFirst) {
 			return nil
 		}

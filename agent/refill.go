@@ -61,8 +61,8 @@ func (c *cacheState) compare() {
 	}
 }
 
-// refillTime bounds how long a site whose file was lost keeps its reports back once it has a session: what they lack would be taken back at
-// the parent.
+// refillTime bounds how long a site whose file was lost keeps its reports back once it has a
+// session. The parent drops every report that they lack.
 const (
 	refillTime = time.Minute
 	refillLook = 100 * time.Millisecond

@@ -14,7 +14,8 @@ import (
 const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token-file; " +
 	"else stop its service and delete its data directory"
 
-// admit refuses to begin what has been let go: a site that its parent has removed does nothing before it is given a new token.
+// admit refuses to begin what has been let go: a site that its parent has removed does nothing
+// before it is given a new token.
 func (a *agent) admit() error {
 	at := a.self.removedAt()
 	if at.IsZero() || a.Token != "" && !enroll.JoinedWith(a.DataDir, a.Token) {
@@ -23,8 +24,8 @@ func (a *agent) admit() error {
 	return fmt.Errorf("%w: %w (%s); %s", ErrRefused, tunnel.ErrRemoved, at.UTC().Format(time.RFC3339), letGo)
 }
 
-// over takes over why the uplink has ended. A site that is removed ends, so that it does not go on setting back what people change; a relay's own
-// sites still need it.
+// over takes over why the uplink has ended. A site that is removed ends, so that it does not go on
+// setting back what people change; a relay's own sites still need it.
 func (a *agent) over(ctx context.Context, err error) error {
 	if refused := tunnel.FinalRefusal(err); refused != nil {
 		if a.Config.Relay {

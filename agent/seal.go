@@ -9,13 +9,15 @@ import (
 	"skerry.dev/skerry/store/bolt"
 )
 
-// The file of the keys that Secrets are encrypted with in agent.db, and the systemd credential that encrypts that file, if there is one.
+// The file of the keys that Secrets are encrypted with in agent.db, and the systemd credential that
+// encrypts that file, if there is one.
 const (
 	sealFile       = "seal.keys"
 	sealCredential = "skerry-seal-key"
 )
 
-// sealKeys returns the keys of a data directory; the first is made when there is none. A copy of the database alone tells no secret.
+// sealKeys returns the keys of a data directory; the first is made when there is none. A copy of
+// the database alone tells no secret.
 func sealKeys(dir string) (*bolt.Keys, error) {
 	var wrap []byte
 	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); credentials != "" {

@@ -18,7 +18,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// accounts are the identities by which spaces write in their namespaces. They exist where the target has RBAC.
+// accounts are the identities by which spaces write in their namespaces. They exist where the
+// target has RBAC.
 type accounts struct {
 	none atomic.Bool // the target has no RBAC
 
@@ -26,8 +27,9 @@ type accounts struct {
 	roles  bool       // they exist
 }
 
-// writer returns the client that writes an object: the space's own account for what is in its namespaces, the agent for Namespaces,
-// definitions, what is cluster-scoped, and kinds that the site has opened.
+// writer returns the client that writes an object. Objects in a space's namespaces are written as
+// the space's own account. The agent itself writes Namespaces, definitions, cluster-scoped objects,
+// and kinds that the site has opened.
 func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
 	if !a.Impersonate || !a.sealed() || k.Namespace == "" || a.accounts.none.Load() {
 		return c
@@ -38,8 +40,9 @@ func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
 	return c.As(k.Space)
 }
 
-// admit gives spaces the rights that go with a Namespace or a definition that was just written. It comes before that is recorded, so that a crash
-// repeats it; what the site's admin takes away later stays away.
+// admit gives spaces the rights that go with a Namespace or a definition that was just written. It
+// comes before that is recorded, so that a crash repeats it; what the site's admin takes away later
+// stays away.
 func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	switch class := t.Key.Class(); {
 	case !a.Impersonate, !a.sealed(), class == store.ClassOther, t.record.UID != "":
@@ -81,7 +84,8 @@ func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 	return nil
 }
 
-// admitDefinitions gives the accounts of spaces the right to custom resources of the definitions that came from spaces, and of the next one.
+// admitDefinitions gives the accounts of spaces the right to custom resources of the definitions
+// that came from spaces, and of the next one.
 func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next store.Key) error {
 	if err := a.ensureRoles(ctx, c); err != nil || a.accounts.none.Load() {
 		return err
@@ -114,7 +118,8 @@ func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next s
 	return nil
 }
 
-// accountRefused reports whether the target's RBAC refused the account of a space. A binding counts some moments after it was made.
+// accountRefused reports whether the target's RBAC refused the account of a space. A binding counts
+// some moments after it was made.
 func accountRefused(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `User "system:serviceaccount:`+target.SpacesNamespace+":")
 }

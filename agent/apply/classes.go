@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// lacksClass refuses an object that names a class which its space brings, the site refuses, and the cluster does not have: without it no Pod
-// would start, and only a controller's event would say why.
+// lacksClass refuses an object that names a missing class: its space brings the class, the site
+// refuses it, and the cluster has none. No Pod would start, and only a controller's Event would say
+// why.
 func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) error {
 	for _, class := range policy.Classes(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
 		refused := p.Kind(class.Group, class.Resource, false)

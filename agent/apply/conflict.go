@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/agent/target"
 )
 
-// fieldConflict is returned when fields belong to others on the target, and the policy leaves them to those.
+// fieldConflict is returned when fields belong to others on the target, and the policy leaves them
+// to those.
 type fieldConflict struct{ lost []target.Loss }
 
 // Error names the others and the fields.
@@ -20,7 +21,8 @@ func (f *fieldConflict) Error() string {
 		"; the Placement's spec.sync.whenDrifted is Report: set the fields back there, or list them in retainFields, or choose Restore"
 }
 
-// conflictsOf returns the conflict of fields that an API server answered, nil when the error is another one.
+// conflictsOf returns the conflict of fields that an API server answered, nil when the error is
+// another one.
 func conflictsOf(err error) error {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// How long a worker waits for a CustomResourceDefinition to be served before it plans a retry, and how often it looks.
+// How long a worker waits for a CustomResourceDefinition to be served before it plans a retry, and
+// how often it looks.
 const (
 	establishTimeout = 10 * time.Second
 	establishPoll    = 20 * time.Millisecond

@@ -10,8 +10,8 @@ import (
 // forgetDelay is how long finished deletions are collected for one transaction.
 const forgetDelay = 20 * time.Millisecond
 
-// forget drops the tombstones whose deletion is done, many a transaction, after the inventory is durable: a crash in between
-// leaves a tombstone that finds nothing to delete.
+// forget drops the tombstones whose deletion is done, many in one transaction, after the inventory
+// is durable. A crash in between leaves a tombstone that finds nothing to delete.
 func (a *Applier) forget(ctx context.Context) {
 	var done []store.Entry
 	for {

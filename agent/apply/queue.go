@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// Levels are the order in which ready keys are handed out: application in the order of classes, then deletion in reverse.
+// Levels are the order in which ready keys are handed out: application in the order of classes,
+// then deletion in reverse.
 const levels = 6
 
 func level(k store.Key, tombstone bool) int {
@@ -45,7 +46,8 @@ type item struct {
 
 func (it *item) place() *store.Key { return &it.key }
 
-// queue hands each key to one worker at a time. A key that is added again while a worker has it is handed out once more.
+// queue hands each key to one worker at a time. A key that is added again while a worker has it is
+// handed out once more.
 type queue struct {
 	mu    sync.Mutex
 	items *shrinking.Index[store.Key, item]
@@ -58,7 +60,8 @@ func newQueue() *queue {
 	return &queue{items: shrinking.NewIndex((*item).place), wake: make(chan struct{}, 1)}
 }
 
-// add makes keys ready at once, also those that wait for a retry: their desired state is another one now.
+// add makes keys ready at once, also those that wait for a retry: their desired state is another
+// one now.
 func (q *queue) add(k store.Key, tombstone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +99,8 @@ func (q *queue) addAfter(k store.Key, d time.Duration) {
 	q.delay(it, d)
 }
 
-// kick makes delayed keys that satisfy the condition ready at once: what they waited for may be there.
+// kick makes delayed keys that satisfy the condition ready at once: what they waited for may be
+// there.
 func (q *queue) kick(condition func(store.Key) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,7 +132,8 @@ func (q *queue) signal() {
 	}
 }
 
-// next waits for a key and gives it to the caller, who must call done. It returns false when ctx ends.
+// next waits for a key and gives it to the caller, who must call done. It returns false when ctx
+// ends.
 func (q *queue) next(ctx context.Context) (store.Key, bool) {
 	for ctx.Err() == nil {
 		k, found, wait := q.take()
@@ -189,8 +194,9 @@ func (q *queue) take() (store.Key, bool, time.Duration) {
 	return store.Key{}, false, max(q.later[0].due.Sub(now), time.Millisecond)
 }
 
-// park puts a key behind the Namespace or CustomResourceDefinition that it needs, when that is ready or being applied. One that
-// waits for a retry blocks nobody: it may never succeed, and the key may do without.
+// park puts a key behind the Namespace or CustomResourceDefinition that it needs, when that is
+// ready or being applied. One that waits for a retry blocks nobody: it may never succeed, and the
+// key may do without.
 func (q *queue) park(it *item) bool {
 	if it.level != int(store.ClassOther) {
 		return false
@@ -219,8 +225,8 @@ func needs(k store.Key) []store.Key {
 	return out
 }
 
-// turn puts a key that its worker found to be a tombstone, or no tombstone any more, back at its proper level. It tells
-// false when the key was there already.
+// turn puts a key that its worker found to be a tombstone, or no tombstone any more, back at its
+// proper level. It tells false when the key was there already.
 func (q *queue) turn(k store.Key, tombstone bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,8 +239,8 @@ func (q *queue) turn(k store.Key, tombstone bool) bool {
 	return true
 }
 
-// done gives a key back. With a retry it comes again after a jittered time that doubles from base up to limit.
-// It returns how often the key has failed in a row.
+// done gives a key back. With a retry it comes again after a jittered time that doubles from base
+// up to limit. It returns how often the key has failed in a row.
 func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

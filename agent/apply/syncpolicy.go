@@ -8,8 +8,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// syncPolicy is how one object is kept: what its Placement says, as it stands in the mark skerry.dev/sync of the delivered body. Values that
-// this agent does not know come from a newer center, and are taken as the one that changes least.
+// syncPolicy is how one object is kept: what its Placement says, as it stands in the mark
+// skerry.dev/sync of the delivered body. Values that this agent does not know come from a newer
+// center, and are taken as the one that changes least.
 type syncPolicy struct {
 	WhenAlreadyExists    string   `json:"whenAlreadyExists,omitempty"`
 	WhenDrifted          string   `json:"whenDrifted,omitempty"`
@@ -37,8 +38,8 @@ func (p syncPolicy) cleansWithPlace() bool {
 	return p.WhenPlacementDeleted == "" || p.WhenPlacementDeleted == "Clean"
 }
 
-// removal is how a tombstone is carried out. Where the parent does not know why the object went, the object's policy decides; in doubt
-// nothing is deleted.
+// removal is how a tombstone is carried out. Where the parent does not know why the object went,
+// the object's policy decides; in doubt nothing is deleted.
 func removal(e store.Entry, was *target.Object) store.Removal {
 	if e.Removal != store.RemoveByPolicy {
 		return e.Removal

@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// task is one object that is brought to the target: what is desired, how it is kept, what is known of it there, and where it goes.
+// task is one object on its way to the target: what is desired, its policy, its record, and where
+// it goes.
 type task struct {
 	store.Entry
 	head     target.Object
@@ -40,7 +41,8 @@ func (t *task) decode() error {
 	return nil
 }
 
-// policyError is returned for a policy that cannot be meant so. It stays until the policy is mended.
+// policyError is returned for a policy that cannot be meant so. It stays until the policy is
+// mended.
 type policyError struct{ error }
 
 func (p *policyError) Unwrap() error { return p.error }

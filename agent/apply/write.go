@@ -66,7 +66,8 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	return nil
 }
 
-// bring writes what has to be written: nothing for what went from the target and stays away, what others changed, or the new version.
+// bring writes what has to be written: nothing for what went from the target and stays away, what
+// others changed, or the new version.
 func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	if t.record.Gone && (same || t.record.Finished && t.record.OriginUID == t.head.OriginUID()) {
 		return a.stayAway(t)
@@ -91,8 +92,8 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 	return a.write(ctx, t)
 }
 
-// comeBack looks what has become of an object whose deletion was asked for from here before it was desired again: it is awaited until it is gone, or is
-// as it was because the target refused.
+// comeBack checks an object whose deletion was requested from here before it was desired again. It
+// waits until the object is gone, or is as it was because the target refused.
 func (a *Applier) comeBack(ctx context.Context, t *task) error {
 	found, err := a.find(ctx, t.client, t.resource, t.at, false)
 	switch {
@@ -110,8 +111,9 @@ func (a *Applier) comeBack(ctx context.Context, t *task) error {
 	return &changedError{errors.New("the object was not deleted, and is desired again")}
 }
 
-// write applies one object in one request: on the condition that the object has the UID that the inventory knows, or that there is none of
-// this name yet. Nothing of anybody else is changed, also when it comes to be at the same moment.
+// write applies one object in one request. The condition is that the object has the recorded UID,
+// or that no object has this name. Nothing of anybody else is changed, also when it comes to be at
+// the same moment.
 func (a *Applier) write(ctx context.Context, t *task) error {
 	switch {
 	case t.record.UID == "":
@@ -135,8 +137,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	return a.written(ctx, t, live, t.record.Created)
 }
 
-// create makes the object, or meets the one that is there. What has run to its end by the parent's word is not made: this site has lost the memory
-// of it. What vanishes again and again is made ever more seldom, whatever wakes it.
+// create makes the object, or meets the one that is there. What has run to its end by the parent's
+// word is not made: this site has lost the memory of it. What vanishes again and again is made ever
+// more seldom, whatever wakes it.
 func (a *Applier) create(ctx context.Context, t *task) error {
 	if wait := a.contests.early(t.Key); wait > 0 {
 		return &laterError{wait}
@@ -171,7 +174,8 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 	return &laterError{wait}
 }
 
-// refusedUpdate finds out why the write of a known object was refused: fields are others', it is gone, or another one has its name.
+// refusedUpdate finds out why the write of a known object was refused: fields are others', it is
+// gone, or another one has its name.
 func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error {
 	if contested := conflictsOf(cause); contested != nil {
 		return contested
@@ -244,12 +248,14 @@ func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
 	return nil
 }
 
-// runsOnce reports whether objects of this kind are run to their end: made anew in the space means made anew here, though nothing in it differs.
+// runsOnce reports whether objects of this kind run to their end. One that is made anew in the
+// space is made anew here, though nothing in it differs.
 func runsOnce(k store.Key) bool {
 	return k.Group == "batch" && k.Resource == "jobs" || k.Group == "" && k.Resource == "pods"
 }
 
-// replace removes the object of a source that was deleted and made anew while its tombstone was overtaken.
+// replace removes the object of a source that was deleted and made anew while its tombstone was
+// overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
 	a.going.begin(t.Key, t.record.UID)
 	_, err := t.writer.Delete(ctx, t.resource, t.at.Namespace, t.at.Name, target.Deletion{UID: t.record.UID})

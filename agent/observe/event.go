@@ -13,7 +13,8 @@ func (o *Observer) seen(w watchKey, live *target.Object) {
 	o.take(w, live)
 }
 
-// takeRead takes over the answer to a read, unless the object's deletion was seen since the read began.
+// takeRead takes over the answer to a read, unless the object's deletion was seen since the read
+// began.
 func (o *Observer) takeRead(w watchKey, live *target.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -20,8 +20,8 @@ type stray struct {
 	revision uint64
 }
 
-// family knows who owns whom on the target: the middle of the chain Pod -> ReplicaSet or Job -> placed object, and Pods that wait
-// for a link of it to be seen. It holds names and UIDs alone.
+// family knows who owns whom on the target. It has the middle of the chain Pod -> ReplicaSet or Job
+// -> placed object, and Pods that wait for a missing link. It holds names and UIDs alone.
 type family struct {
 	parents shrinking.Map[string, parent]           // UID of a ReplicaSet or Job -> its controller
 	waiting shrinking.Map[string, map[string]place] // UID that is not known yet -> UIDs of Pods below it
@@ -57,7 +57,8 @@ func (f *family) unwait(pod string) {
 	}
 }
 
-// placedAbove returns the placed object that a UID belongs to. Otherwise it returns the UID that would have to be known.
+// placedAbove returns the placed object that a UID belongs to. Otherwise it returns the UID that
+// would have to be known.
 func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 	for range 4 {
 		if k, ok := o.Inventory.ByUID(uid); ok {
@@ -72,7 +73,8 @@ func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 	return store.Key{}, uid, false
 }
 
-// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that waited for it. o.mu must be held.
+// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that
+// waited for it. o.mu must be held.
 func (o *Observer) middle(w watchKey, live *target.Object) {
 	above := live.ControllerUID()
 	if above == "" {
@@ -90,7 +92,8 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 	}
 }
 
-// claim reads again what was seen of an object, or below it, before its record came. o.mu must be held.
+// claim reads again what was seen of an object, or below it, before its record came. o.mu must be
+// held.
 func (o *Observer) claim(r inventory.Record, live *target.Object) {
 	o.appeared(r.UID)
 	if s, ok := o.strays.Find(r.UID); ok {

@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// lately are delivered objects whose deletion was seen a moment ago: a write that was answered before it may be recorded only now, and the record
-// must not outlive its object.
+// lately are delivered objects whose deletion was seen a moment ago. A write that was answered
+// before the deletion may be recorded only now, and the record must not outlive its object.
 type lately struct {
 	order []deletion // by time
 	uids  shrinking.Map[string, deletion]

@@ -89,7 +89,8 @@ func (f *refetcher) run(ctx context.Context) {
 	}
 }
 
-// read takes over one object. A failure is not repeated: the object is gone, or its next event or the next list brings it.
+// read takes over one object. A failure is not repeated: the object is gone, or its next event or
+// the next list brings it.
 func (f *refetcher) read(ctx context.Context, p place) {
 	f.o.mu.Lock()
 	w := f.o.watchers[p.watch]

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless the site denies them.
+// workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless
+// the site denies them.
 var workloads = map[string]bool{
 	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true, "configmaps": true, "secrets": true,
 	"persistentvolumeclaims": true, "serviceaccounts": true,
@@ -21,7 +22,8 @@ var workloads = map[string]bool{
 // always are the kinds that have rules of their own.
 var always = map[string]bool{"namespaces": true, "customresourcedefinitions.apiextensions.k8s.io": true}
 
-// Kind refuses a kind that the site does not allow. Defined says that its definition came from a space.
+// Kind refuses a kind that the site does not allow. Defined says that its definition came from a
+// space.
 func (p *Policy) Kind(group, resource string, defined bool) error {
 	name := KindName(group, resource)
 	switch {
@@ -58,11 +60,12 @@ func KindName(group, resource string) string {
 	return resource + "." + group
 }
 
-// approval is the annotation of definitions in groups of Kubernetes that its reviewers have approved.
+// approval is the annotation of definitions in groups of Kubernetes that its reviewers have
+// approved.
 const approval = "api-approved.kubernetes.io"
 
-// Definition refuses a CustomResourceDefinition by its group. Served says that the cluster serves the group by other
-// means than definitions that came from spaces.
+// Definition refuses a CustomResourceDefinition by its group. Served says that the cluster serves
+// the group by other means than definitions that came from spaces.
 func (p *Policy) Definition(group string, annotations map[string]string, served bool) error {
 	if !ofKubernetes(group) {
 		return nil
@@ -78,8 +81,9 @@ func (p *Policy) Definition(group string, annotations map[string]string, served 
 	return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the cluster serves it itself", group)
 }
 
-// Conversion refuses a definition whose objects a webhook converts: the cluster's API server would call an address of the space's choice. Spaces
-// convert by themselves, so their parents send no such definition.
+// Conversion refuses a definition whose objects a webhook converts: the cluster's API server would
+// call an address of the space's choice. Spaces convert by themselves, so their parents send no
+// such definition.
 func (p *Policy) Conversion(body []byte) error {
 	var o struct {
 		Spec struct{ Conversion struct{ Strategy string } }

@@ -15,9 +15,11 @@ type Existing struct {
 	Name string
 	// Owner is the space that it belongs to by its marks; zero when it has none.
 	Owner Space
-	// Foreign are objects in it that Kubernetes does not make by itself, "resource/name"; some are enough.
+	// Foreign are objects in it that Kubernetes does not make by itself, "resource/name"; some are
+	// enough.
 	Foreign []string
-	// Bound names a binding that gives rights to the namespace's ServiceAccounts, empty when there is none.
+	// Bound names a binding that gives rights to the namespace's ServiceAccounts, empty when there
+	// is none.
 	Bound string
 }
 
@@ -83,8 +85,8 @@ func (p *Policy) opened(space, namespace string) bool {
 	return at(p.site.Namespaces) && (p.parent.Namespaces == nil || at(p.parent.Namespaces))
 }
 
-// Labels are the labels of a namespace with the site's Pod Security level in place of the space's wishes. A space may
-// ask for a stricter level than the site's.
+// Labels are the labels of a namespace with the site's Pod Security level in place of the space's
+// wishes. A space may ask for a stricter level than the site's.
 func (p *Policy) Labels(space string, wished map[string]string) map[string]string {
 	out := map[string]string{}
 	level := p.Level(space)

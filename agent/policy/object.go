@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Object refuses what the site does not allow inside of an object: body is its JSON, names are the ServiceAccounts of the
-// namespace that came from the space. A body that cannot be read is left to the cluster's own validation.
+// Object refuses what the site does not allow inside of an object. body is its JSON; names reports
+// whether a ServiceAccount of the namespace came from the space. A body that cannot be read is left
+// to the cluster's own validation.
 func (p *Policy) Object(space, namespace, kind string, body []byte, names func(serviceAccount string) bool) error {
 	switch kind {
 	case "services":
@@ -90,7 +91,8 @@ func (p *Policy) secret(body []byte) error {
 
 func (p *Policy) tokens() bool { return both(p.site.Tokens, p.parent.Tokens) }
 
-// checkTokens refuses projected tokens for the site's API: those without an audience, or with one of Kubernetes.
+// checkTokens refuses projected tokens for the site's API: those without an audience, or with one
+// of Kubernetes.
 func (p *Policy) checkTokens(spec *podSpec) error {
 	if p.tokens() {
 		return nil
@@ -109,7 +111,8 @@ func (p *Policy) checkTokens(spec *podSpec) error {
 	return nil
 }
 
-// checkAccount refuses a ServiceAccount that did not come from the space: the site may have given it rights.
+// checkAccount refuses a ServiceAccount that did not come from the space: the site may have given
+// it rights.
 func (p *Policy) checkAccount(spec *podSpec, namespace string, names func(string) bool) error {
 	for _, name := range slices.Compact([]string{spec.ServiceAccountName, spec.DeprecatedServiceAccount}) {
 		if name == "" || name == "default" || names(name) || named(namespace+"/"+name, p.site.ServiceAccounts, p.parent.ServiceAccounts) {

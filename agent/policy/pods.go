@@ -20,7 +20,8 @@ var templates = map[string][]string{
 	"replicasets.apps": {"spec/template"}, "jobs.batch": {"spec/template"}, "cronjobs.batch": {"spec/jobTemplate/spec/template"},
 }
 
-// evaluator has upstream's checks of the Pod Security Standards. It is made when the first Pod is looked at.
+// evaluator has upstream's checks of the Pod Security Standards. It is made when the first Pod is
+// looked at.
 var evaluator = sync.OnceValues(func() (checks.Evaluator, error) { return checks.NewEvaluator(checks.DefaultChecks(), nil) })
 
 // template checks the Pods that an object makes.

@@ -50,7 +50,8 @@ type Policy struct {
 	levels map[string]psa.Level // by space; "" is every other one
 }
 
-// Compile makes a policy. Narrow may be nil. It returns an error that names a rule which cannot be read.
+// Compile makes a policy. Narrow may be nil. It returns an error that names a rule which cannot be
+// read.
 func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	p := &Policy{site: site, levels: map[string]psa.Level{"": psa.LevelBaseline}}
 	if narrow != nil {
@@ -135,7 +136,8 @@ func (p *Policy) TakeOver(group, resource string) error {
 // both is what the site says, unless the parent takes it away.
 func both(site bool, parent *bool) bool { return site && (parent == nil || *parent) }
 
-// named reports whether a name matches a pattern of the site, and of the parent where that names any.
+// named reports whether a name matches a pattern of the site, and of the parent where that names
+// any.
 func named(name string, site, parent []string) bool {
 	return matches(name, site) && (parent == nil || matches(name, parent))
 }
@@ -147,7 +149,8 @@ func matches(name string, patterns []string) bool {
 	})
 }
 
-// intersect keeps the patterns that the other list allows, and those of the other list that this one allows.
+// intersect keeps the patterns that the other list allows, and those of the other list that this
+// one allows.
 func intersect(a, b []string) (out []string) {
 	for _, p := range a {
 		if matches(p, b) {

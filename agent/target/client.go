@@ -19,14 +19,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ErrNotServed is returned when the target does not serve a resource: its CustomResourceDefinition is missing or not yet
-// established, or the target is too old or too new for that version.
+// ErrNotServed is returned when the target does not serve a resource. Its CustomResourceDefinition
+// is missing or not yet established, or the target is too old or too new for that version.
 var ErrNotServed = errors.New("the target does not serve this resource")
 
 // requestTimeout bounds every request but a watch.
 const requestTimeout = 30 * time.Second
 
-// maxAnswerBytes bounds what is read of one answer: a page of 50 objects of the greatest size that the API allows.
+// maxAnswerBytes bounds what is read of one answer: a page of 50 objects of the greatest size that
+// the API allows.
 const maxAnswerBytes = 80 << 20
 
 const (
@@ -124,7 +125,8 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return v.GitVersion, err
 }
 
-// call sends one request and decodes the answer into out, if that is not nil. Every write goes through it.
+// call sends one request and decodes the answer into out, if that is not nil. Every write goes
+// through it.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
 	code, err := c.exchange(ctx, method, path, query, kind, body, out)
 	c.tell(ctx, method, path, query, kind, code, err)
@@ -185,7 +187,8 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// failure turns an answer that is no success into an error: *apierrors.StatusError, or ErrNotServed when the path itself is unknown.
+// failure turns an answer that is no success into an error: *apierrors.StatusError, or ErrNotServed
+// when the path itself is unknown.
 func failure(code int, answer []byte) error {
 	status := metav1.Status{}
 	if json.Unmarshal(answer, &status) != nil || status.Kind != "Status" {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Happening is what only an Event has. In other kinds, where fields of these names may be anything, it means nothing.
+// Happening is what only an Event has. In other kinds, where fields of these names may be anything,
+// it means nothing.
 type Happening struct {
 	InvolvedObject     json.RawMessage `json:"involvedObject,omitempty"`
 	Type               json.RawMessage `json:"type,omitempty"`

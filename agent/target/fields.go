@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// fields is a node of a set of fields, in the form of managedFields: "f:name" is a member, `k:{...}` an element of a list by its key, `v:...`
-// an element of a set, and an empty node a field that is owned as a whole.
+// fields is a node of a set of fields, in the form of managedFields. "f:name" is a member,
+// `k:{...}` an element of a list by its key, `v:...` an element of a set. An empty node is a field
+// that is owned as a whole.
 type fields map[string]fields
 
 func decodeFields(raw json.RawMessage) fields {
@@ -42,7 +43,8 @@ func (f fields) element(v any) fields {
 	return nil
 }
 
-// hasKey reports whether an element has the key of a list, which may name more fields than the element gives: those have defaults.
+// hasKey reports whether an element has the key of a list, which may name more fields than the
+// element gives: those have defaults.
 func hasKey(key string, v any) bool {
 	var want map[string]any
 	have, ok := v.(map[string]any)
@@ -76,7 +78,8 @@ type Loss struct {
 // maxLosses bounds what Lost returns.
 const maxLosses = 8
 
-// Lost returns the fields of a delivered body that we do not own on the object: others have changed or removed them.
+// Lost returns the fields of a delivered body that we do not own on the object: others have changed
+// or removed them.
 func (o *Object) Lost(body map[string]any) []Loss {
 	s := search{}
 	for i := range o.Metadata.ManagedFields {

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Marks that stand on every delivered object. The center's names for them are in its own API package, which an agent does not link.
+// Marks that stand on every delivered object. The center's names for them are in its own API
+// package, which an agent does not link.
 const (
 	// AnnotationOrigin is "<space>/<placement>".
 	AnnotationOrigin = "skerry.dev/origin"
@@ -24,11 +25,13 @@ const (
 	AnnotationNamespacePrefix = "skerry.dev/namespace-prefix"
 	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never deleted from here.
 	AnnotationExisted = "skerry.dev/existed"
-	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it writes, so that it can list what is its own.
+	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it
+	// writes, so that it can list what is its own.
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.
 	AnnotationRefused = "skerry.dev/refused"
-	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered object.
+	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered
+	// object.
 	MarkPrefix = "skerry.dev/"
 	// FieldManager is the field manager of every write.
 	FieldManager = "skerry"
@@ -41,7 +44,8 @@ type Object struct {
 	Metadata   Metadata        `json:"metadata"`
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	Status     json.RawMessage `json:"status,omitempty"`
-	// Data and Ordinal are what a ControllerRevision has instead of a spec. In a custom resource these fields may be anything.
+	// Data and Ordinal are what a ControllerRevision has instead of a spec. In a custom resource
+	// these fields may be anything.
 	Data    json.RawMessage `json:"data,omitempty"`
 	Ordinal json.RawMessage `json:"revision,omitempty"`
 	Happening
@@ -72,7 +76,8 @@ type Owner struct {
 	Controller bool   `json:"controller,omitempty"`
 }
 
-// OriginSpace is the space that the object was delivered from, empty when it is not a delivered one.
+// OriginSpace is the space that the object was delivered from, empty when it is not a delivered
+// one.
 func (o *Object) OriginSpace() string {
 	space, _, _ := strings.Cut(o.Metadata.Annotations[AnnotationOrigin], "/")
 	return space
@@ -91,7 +96,8 @@ func (o *Object) ControllerUID() string {
 	return ""
 }
 
-// Revision is the resourceVersion as a number, which an API server makes comparable within one resource; 0 when it is none.
+// Revision is the resourceVersion as a number, which an API server makes comparable within one
+// resource; 0 when it is none.
 func (o *Object) Revision() uint64 {
 	n, err := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
 	if err != nil {

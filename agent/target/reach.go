@@ -15,8 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Reach follows whether the target answers. Every request of every Client of an Access tells it whether there was an answer: a refusal is one, but
-// an answer that does not know who asks is not. Identify, which asks for what the agent may always see, also tells what a refusal of that means.
+// Reach follows whether the target answers. Every request of every Client of an Access records
+// whether there was an answer. A refusal is an answer. A response that does not know who asks is
+// none. Identify, which asks for what the agent may always see, also tells what a refusal of that
+// means.
 type Reach struct {
 	mu      sync.Mutex
 	silent  failing       // no request is answered
@@ -72,7 +74,8 @@ func (r *Reach) now() failing {
 // Changed receives when the target begins or ceases to answer.
 func (r *Reach) Changed() <-chan struct{} { return r.changed }
 
-// sent notes how a request went that began at a time: the error of sending it, or the code of the answer.
+// sent notes how a request went that began at a time: the error of sending it, or the code of the
+// answer.
 func (r *Reach) sent(began time.Time, code int, err error) {
 	if r == nil || errors.Is(err, context.Canceled) {
 		return

@@ -13,8 +13,8 @@ import (
 // RootSpace is the space of the admin; it always exists.
 const RootSpace = "root"
 
-// Relay is the Access of a center that is itself the agent of a parent: each space of the parent is the space of the same name of
-// its own API.
+// Relay is the Access of a center that is itself the agent of a parent. Each space of the parent
+// maps to the space of the same name in the center's own API.
 func Relay(loopback func(space string) *rest.Config) Access { return &relay{loopback: loopback} }
 
 type relay struct {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Leave makes a delivered body one that does not change a field of the object, given as a JSON pointer ("/spec/replicas"). A field that somebody
-// else owns is taken out; one that is still ours is given the value that the object has, because an apply without it would remove it.
+// Leave makes a delivered body one that does not change a field of the object, given as a JSON
+// pointer ("/spec/replicas"). A field of another owner is taken out. A field that is still ours
+// gets the object's present value, because an apply without it would remove it.
 func (o *Object) Leave(body, live map[string]any, pointer string) error {
 	names, err := parsePointer(pointer)
 	if err != nil {

@@ -14,10 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrExpired is returned when the target no longer has the history since a resourceVersion: list again.
+// ErrExpired is returned when the target no longer has the history since a resourceVersion: list
+// again.
 var ErrExpired = errors.New("the target's history does not reach back so far")
 
-// A page of a list holds so many objects, which bounds the memory of listing; more where only metadata are asked for.
+// A page of a list holds so many objects, which bounds the memory of listing; more where only
+// metadata are asked for.
 const (
 	pageSize         = 50
 	metadataPageSize = 250
@@ -36,7 +38,8 @@ type Listing struct {
 	MetadataOnly bool
 }
 
-// accept is the media type that a list (metaOnlyList) or a watch (metaOnly) asks for when only metadata are wanted.
+// accept is the media type that a list (metaOnlyList) or a watch (metaOnly) asks for when only
+// metadata are wanted.
 func (l Listing) accept(metadata string) string {
 	if l.MetadataOnly {
 		return metadata
@@ -136,9 +139,10 @@ const (
 	Deleted  EventType = "DELETED"
 )
 
-// Watch hands on every change after a resourceVersion until the target ends the stream, which it does about every ten minutes.
-// It returns the newest resourceVersion that it has seen, with a nil error when the stream ended in the ordinary way.
-// The error is ErrExpired when the version is too old.
+// Watch hands on every change after a resourceVersion until the target ends the stream, which it
+// does about every ten minutes. It returns the newest resourceVersion that it has seen, with a nil
+// error when the stream ended in the ordinary way. The error is ErrExpired when the version is too
+// old.
 func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.Duration, visit func(EventType, *Object)) (string, error) {
 	query := url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// apply is server-side apply: fields that the manager applied before and does not any more go away unless another one owns them; fields
-// that others own are a conflict unless force is given. s.mu must be held.
+// apply is server-side apply. Fields that the manager no longer applies go away, unless another
+// manager owns them. Fields that others own are a conflict, unless force is given. s.mu must be
+// held.
 func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var desired map[string]any
 	query := r.URL.Query()
@@ -83,7 +84,8 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []by
 	s.finish(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
 }
 
-// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu must be held.
+// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu
+// must be held.
 func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool {
 	version, ok := meta(given)["resourceVersion"]
 	if !ok || old == nil || meta(old)["resourceVersion"] == version {

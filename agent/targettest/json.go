@@ -26,7 +26,8 @@ func clone(o map[string]any) map[string]any {
 	return out
 }
 
-// merge puts every field of from into into. Lists whose elements have names are merged by name, others are replaced.
+// merge puts every field of from into into. Lists whose elements have names are merged by name,
+// others are replaced.
 func merge(into, from map[string]any) {
 	for k, v := range from {
 		switch v := v.(type) {

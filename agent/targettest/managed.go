@@ -12,7 +12,8 @@ import (
 // manager is one entry of managedFields.
 type manager struct{ name, operation, subresource string }
 
-// fields is a set of leaf fields: segments "f:name" and `k:{"name":"x"}`, joined by separator, with the value that each has.
+// fields is a set of leaf fields: segments "f:name" and `k:{"name":"x"}`, joined by separator, with
+// the value that each has.
 type fields map[string]any
 
 // ownership is who owns which fields of an object.

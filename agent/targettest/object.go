@@ -14,7 +14,8 @@ import (
 // Somebody is the field manager of Put.
 const Somebody = "somebody"
 
-// Put stores an object as somebody else would, and returns its UID. More is merged over the minimal object, or the one that is there.
+// Put stores an object as somebody else would, and returns its UID. More is merged over the minimal
+// object, or the one that is there.
 func (s *Server) Put(apiVersion, kind, namespace, name string, more map[string]any) string {
 	return s.PutAs(Somebody, "", apiVersion, kind, namespace, name, more)
 }
@@ -132,7 +133,8 @@ func (s *Server) store(r ref, o map[string]any) {
 	}
 }
 
-// establish makes the kind of a CustomResourceDefinition served, a little after it was written as an API server does.
+// establish makes the kind of a CustomResourceDefinition served, a little after it was written as
+// an API server does.
 func (s *Server) establish(r ref) {
 	select {
 	case <-time.After(60 * time.Millisecond):

@@ -65,7 +65,8 @@ type Refusal struct {
 	Reason, Message string
 }
 
-// New starts a server with the usual built-in kinds and the namespaces default and kube-system. It ends with the test.
+// New starts a server with the usual built-in kinds and the namespaces default and kube-system. It
+// ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
 		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{}, listed: map[string]int{}, pass: make(chan struct{}),
@@ -104,7 +105,8 @@ func (s *Server) Refuse(f func(method, plural, name string) *Refusal) {
 	s.refuse = f
 }
 
-// Before sets a function that is called at the beginning of every request that writes; it may change what the request will meet.
+// Before sets a function that is called at the beginning of every request that writes; it may
+// change what the request will meet.
 func (s *Server) Before(f func(method, plural, name string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +123,8 @@ func (s *Server) Down(on bool) {
 	}
 }
 
-// Instead makes the API answer every request with one and the same answer: a Status, or without a reason the message as a page. Nil ends that.
+// Instead makes the API answer every request with one and the same answer: a Status, or without a
+// reason the message as a page. Nil ends that.
 func (s *Server) Instead(r *Refusal) {
 	s.mu.Lock()
 	s.instead = r

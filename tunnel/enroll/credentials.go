@@ -25,7 +25,8 @@ const (
 	tokenFile  = "agent.token" // the id of the token that it last joined with, which is no secret
 )
 
-// Credentials are who a site is: its key, its certificate and whom it trusts. They may be used while a renewal replaces them.
+// Credentials are who a site is: its key, its certificate and whom it trusts. They may be used
+// while a renewal replaces them.
 type Credentials struct {
 	dir   string
 	name  string
@@ -37,7 +38,8 @@ type Credentials struct {
 	bundle []byte
 }
 
-// Load reads the credentials of a site that has joined. It returns ErrNotEnrolled when there are none.
+// Load reads the credentials of a site that has joined. It returns ErrNotEnrolled when there are
+// none.
 func Load(dir string, clock *Clock) (*Credentials, error) {
 	chain, err := os.ReadFile(filepath.Join(dir, certFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -69,8 +71,8 @@ func loadKey(dir string, chain []byte) (*ecdsa.PrivateKey, error) {
 	return keyfile.ReadKey(filepath.Join(dir, keyFile))
 }
 
-// Install checks a new certificate and bundle, writes them, each file as a whole, and uses them from now on. An empty bundle leaves
-// the trusted authorities as they are.
+// Install checks a new certificate and bundle, writes them, each file as a whole, and uses them
+// from now on. An empty bundle leaves the trusted authorities as they are.
 func (c *Credentials) Install(chain, bundle []byte) error {
 	if len(bundle) == 0 {
 		bundle = c.trusted()
@@ -171,8 +173,9 @@ func (c *Credentials) Holding() tunnel.Holding {
 // CSR is a request for the next certificate, for the same key and name.
 func (c *Credentials) CSR() ([]byte, error) { return requestFor(c.key, c.name) }
 
-// TLS is the client's configuration for a dial to the parent: it proves the site, and trusts the center's authorities whatever name
-// it is reached by. The current certificate is taken at each handshake.
+// TLS is the client's configuration for a dial to the parent. It proves the site, and trusts the
+// center's authorities under whatever name the center is reached. The current certificate is taken
+// at each handshake.
 func (c *Credentials) TLS() *tls.Config {
 	config := verifying(c.rootsOf, c.clock.within)
 	config.NextProtos = []string{tunnel.ALPN}

@@ -50,19 +50,22 @@ type JoinRequest struct {
 
 // HandlerConfig is what the parent's half needs.
 type HandlerConfig struct {
-	// Redeem uses the token up for this site, makes its SyncTarget and returns the signed certificate (PEM). It returns ErrTokenUnknown,
-	// ErrTokenUsed, ErrTokenExpired, ErrName, ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
+	// Redeem uses the token up for this site, makes its SyncTarget and returns the signed
+	// certificate (PEM). It returns ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName,
+	// ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
 	Bundle func() []byte
-	// Knocked is told of a site whose center is, or was, another one; it may be nil. Anybody may say any name.
+	// Knocked is told of a site whose center is, or was, another one; it may be nil. Anybody may
+	// say any name.
 	Knocked func(name, from string)
 	Log     *slog.Logger
 }
 
 var name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// Handler serves enrolment. It stands before authentication: the token is the proof. Joins are limited before their body is read.
+// Handler serves enrolment. It stands before authentication: the token is the proof. Joins are
+// limited before their body is read.
 func Handler(cfg HandlerConfig) http.Handler {
 	limit := newLimiter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -25,7 +25,8 @@ func Subject(name string) pkix.Name {
 	return pkix.Name{CommonName: name, Organization: []string{Organization}}
 }
 
-// IdentityOf reads who a verified agent certificate is for. The whole of subject and URI must say the same name.
+// IdentityOf reads who a verified agent certificate is for. The whole of subject and URI must say
+// the same name.
 func IdentityOf(cert *x509.Certificate) (tunnel.Identity, error) {
 	name := cert.Subject.CommonName
 	want, err := asn1.Marshal(Subject(name).ToRDNSequence())
@@ -44,8 +45,8 @@ type requestInfo struct {
 	Attributes []asn1.RawValue `asn1:"tag:0"`
 }
 
-// RequestInfo is what an agent of a name signs to get a certificate for its key (SubjectPublicKeyInfo, DER): the name in one form, and
-// nothing that asks for more.
+// RequestInfo returns what an agent signs to get a certificate for its name and key
+// (SubjectPublicKeyInfo, DER). It has the name in one form, and nothing that asks for more.
 func RequestInfo(name string, spki []byte) ([]byte, error) {
 	return asn1.Marshal(requestInfo{Subject: Subject(name).ToRDNSequence(), PublicKey: asn1.RawValue{FullBytes: spki}})
 }
@@ -58,8 +59,8 @@ func requestFor(key *ecdsa.PrivateKey, name string) ([]byte, error) {
 	return keyfile.EncodeRequest(der), nil
 }
 
-// Fingerprint is the SHA-256, in hex, of a public key (SubjectPublicKeyInfo, DER): what a token pins of the center's CA, and what a site is
-// known by.
+// Fingerprint returns the SHA-256, in hex, of a public key (SubjectPublicKeyInfo, DER). A token
+// pins that of the center's CA. A site is known by its own.
 func Fingerprint(spki []byte) string {
 	sum := sha256.Sum256(spki)
 	return hex.EncodeToString(sum[:])
@@ -67,10 +68,12 @@ func Fingerprint(spki []byte) string {
 
 func spkiPin(c *x509.Certificate) string { return Fingerprint(c.RawSubjectPublicKeyInfo) }
 
-// nameBytes is how much of a hash names a bundle or an authority: enough to tell a center's own apart.
+// nameBytes is how much of a hash names a bundle or an authority: enough to tell a center's own
+// apart.
 const nameBytes = 8
 
-// BundleName names a set of authorities (PEM), whatever their order. It is empty when they cannot be read.
+// BundleName names a set of authorities (PEM), whatever their order. It is empty when they cannot
+// be read.
 func BundleName(bundle []byte) string {
 	certs, err := keyfile.Certificates(bundle)
 	if err != nil {

@@ -41,9 +41,10 @@ type JoinConfig struct {
 // Dial opens a TCP connection to HOST:PORT.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Join uses a token to get a certificate, and keeps it in Dir. The key is made first and never leaves the machine; it is kept when the
-// answer is lost, so that the center can recognize the same site when it tries again. A site that joins again keeps its key, unless
-// that was revoked: then it gets another one.
+// Join uses a token to get a certificate, and keeps it in Dir. The key is made first and never
+// leaves the machine. It survives a lost answer, so that the center recognizes the same site at the
+// next try. A site that joins again keeps its key, unless that was revoked: then it gets another
+// one.
 func Join(ctx context.Context, cfg JoinConfig) (*Credentials, error) {
 	token, err := ParseToken(cfg.Token)
 	if err != nil {
@@ -126,7 +127,8 @@ func joinURL(parent string) (string, error) {
 	return "https://" + u.Host + Path, nil
 }
 
-// pinned trusts exactly the chains that end in the CA whose key has this pin, whatever name the server is reached by.
+// pinned trusts exactly the chains that end in the CA whose key has this pin, whatever name the
+// server is reached by.
 func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 	return func(s tls.ConnectionState) (*x509.CertPool, error) {
 		for _, c := range s.PeerCertificates[1:] {
@@ -140,8 +142,8 @@ func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 	}
 }
 
-// post sends the request and tells the center's refusals and a wrong clock apart. The clock is compared before the token is sent, because
-// a token is good for one try.
+// post sends the request and tells the center's refusals and a wrong clock apart. The clock is
+// compared before the token is sent, because a token is good for one try.
 func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*answer, error) {
 	if err := compareClocks(ctx, dial, verifying(pinned(pin), whenever), endpoint); err != nil {
 		return nil, err
@@ -178,11 +180,12 @@ func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*a
 	return &out, nil
 }
 
-// connectTime bounds a connection, and again its handshake: what is sent into an outage is sent again ever more seldom, so a fresh try finds its end
-// sooner.
+// connectTime bounds a connection, and again its handshake. What is sent into an outage is repeated
+// ever less often, so a fresh try finds its end sooner.
 const connectTime = 10 * time.Second
 
-// clientFor returns an HTTP client that follows no redirect, and the function that ends its connections.
+// clientFor returns an HTTP client that follows no redirect, and the function that ends its
+// connections.
 func clientFor(dial Dial, config *tls.Config) (*http.Client, func()) {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -197,7 +200,8 @@ func clientFor(dial Dial, config *tls.Config) (*http.Client, func()) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, transport.CloseIdleConnections
 }
 
-// compareClocks asks the center for its time. It returns a *ClockError when the clocks are too far apart.
+// compareClocks asks the center for its time. It returns a *ClockError when the clocks are too far
+// apart.
 func compareClocks(ctx context.Context, dial Dial, config *tls.Config, endpoint string) error {
 	theirs, err := dateOf(ctx, dial, config, endpoint)
 	if err != nil {
@@ -245,8 +249,9 @@ func checkBundle(bundle []byte, pin string) error {
 	return fmt.Errorf("%w: the bundle that it sent lacks the pinned CA", ErrWrongCA)
 }
 
-// Explain says what is really wrong when a dial to the parent failed: it asks the center's HTTPS port, which tells a wrong CA and a
-// certificate that has ended apart from a network that does not let UDP through. It returns err, wrapped, when it learns nothing.
+// Explain finds out why a dial to the parent failed. It asks the center's HTTPS port. That
+// distinguishes a wrong CA and an expired certificate from a network that blocks UDP. It returns
+// err, wrapped, when it learns nothing.
 func (c *Credentials) Explain(ctx context.Context, parent string, err error) error {
 	endpoint, uerr := joinURL(parent)
 	if uerr != nil {

@@ -10,8 +10,9 @@ import (
 // knockParameter carries the name of a site that knocks.
 const knockParameter = "knock"
 
-// knock tells a center that is not the one that this site joined which site is here: a center that has lost its data does not know who its sites were. Nothing is sent but
-// the name, which is no secret, and no answer is read.
+// knock tells a center that this site did not join which site is here. A center that has lost its
+// data does not know who its sites were. Nothing is sent but the name, which is no secret, and no
+// answer is read.
 func (c *Credentials) knock(ctx context.Context, endpoint string) {
 	// Whoever it is learns a name and nothing else: there is no authority to check it by.
 	client, done := clientFor(nil, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})

@@ -13,8 +13,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// How often joins are looked at. What stands behind it reads the center's store and checks signatures, for whoever asks: an address alone
-// cannot use up what all have, and all together cannot keep the center from its work. A site behind these limits waits and asks again.
+// How often joins are looked at. What stands behind it reads the center's store and checks
+// signatures, for whoever asks. One address cannot use up what all have, and all together cannot
+// keep the center from its work. A site behind these limits waits and asks again.
 const (
 	rateOfAll      = 100 // a second
 	burstOfAll     = 200

@@ -58,7 +58,8 @@ func (t Token) GoString() string { return fmt.Sprintf("enroll.Token(%s)", t.ID) 
 // Hash is what the center keeps of the secret: its SHA-256 in hex.
 func (t Token) Hash() string { return HashSecret(t.Secret) }
 
-// HashSecret returns the SHA-256, in hex, of a token's secret. The secret is random, so it needs no salt.
+// HashSecret returns the SHA-256, in hex, of a token's secret. The secret is random, so it needs no
+// salt.
 func HashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

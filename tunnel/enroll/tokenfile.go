@@ -12,8 +12,8 @@ import (
 // tokenLimit bounds what is read of a file: a token has 110 bytes.
 const tokenLimit = 4 << 10
 
-// ReadToken returns the text of the token in a file, or in what stdin gives for the file "-". A file
-// that is missing or empty gives "": a site that has joined needs no token.
+// ReadToken returns the text of the token in a file, or in what stdin gives for the file "-". A
+// file that is missing or empty gives "": a site that has joined needs no token.
 func ReadToken(file string, stdin io.Reader) (string, error) {
 	from := stdin
 	if file != "-" {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// VerifyAgent checks that a certificate is an authority's for an agent, whatever the time is: an expired one may still renew itself, and
-// the session holds it to that (tunnel.Welcome.RenewOnly). One from the future was signed here before this clock was set back.
+// VerifyAgent checks that an authority issued the certificate for an agent. It ignores the time: an
+// expired certificate may still be renewed, and the session allows only that
+// (tunnel.Welcome.RenewOnly). One from the future was signed here before this clock was set back.
 func VerifyAgent(leaf *x509.Certificate, authorities *x509.CertPool) error {
 	at := time.Now()
 	if at.After(leaf.NotAfter) {
@@ -25,15 +26,16 @@ func VerifyAgent(leaf *x509.Certificate, authorities *x509.CertPool) error {
 	return err
 }
 
-// whenever judges a certificate at a time when it is valid. That is only for asking the center what time it is.
+// whenever judges a certificate at a time when it is valid. That is only for asking the center what
+// time it is.
 func whenever(notBefore time.Time) []time.Time { return []time.Time{notBefore.Add(time.Minute)} }
 
 // byMachine judges a certificate by the machine's clock.
 func byMachine(time.Time) []time.Time { return []time.Time{time.Now()} }
 
-// verifying is a client configuration that verifies the server's chain against the roots that it is told for the connection, and not its
-// name: a center is reached by many names, its authority says who it is. The chain must be valid at one of the times that it is told for
-// the certificate's beginning.
+// verifying is a client configuration that verifies the server's chain against the roots for the
+// connection, and not its name. A center is reached by many names; its authority says who it is.
+// The chain must be valid at one of the times that it is told for the certificate's beginning.
 func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), timesOf func(notBefore time.Time) []time.Time) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,

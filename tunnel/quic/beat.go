@@ -16,8 +16,8 @@ const (
 	// before the agent gives the connection up.
 	answerTime = 600 * time.Millisecond
 	// mostDoublings bounds how often the number of heartbeats within QUIC doubles before another
-	// one is tried beside it, where those are not answered. 63 of them are half an hour over a
-	// metered link and six minutes over others.
+	// one is tried beside it. At most 63 come in a row: half an hour over a metered link and six
+	// minutes over others.
 	mostDoublings = 6
 )
 

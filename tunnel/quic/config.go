@@ -8,9 +8,9 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A handshake in which nothing is heard is given up: by the parent so soon that a flood takes
-// little memory and a slow link has its time, by the child a little later, as a parent that has
-// thousands to let in may be slow.
+// Times after which a silent handshake is given up. The parent gives up so soon that a flood takes
+// little memory, and late enough for a slow link. The child waits a little longer, because a parent
+// with thousands to admit may be slow.
 const (
 	handshakeIdle      = 5 * time.Second
 	childHandshakeIdle = 6 * time.Second

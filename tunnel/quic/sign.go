@@ -9,10 +9,10 @@ import (
 	quicgo "github.com/quic-go/quic-go"
 )
 
-// A heartbeat is a question of a child's and its parent's answer, beside QUIC on the same socket:
-// one that QUIC carries wakes half a dozen goroutines at the parent. Both are sealed with a key
-// that nobody else knows, and the answer is the smaller, so that there is nothing to gain from
-// asking in the name of others.
+// A heartbeat is a child's question and its parent's answer, beside QUIC on the same socket. Inside
+// QUIC it would wake half a dozen goroutines at the parent. Both are sealed with a key that nobody
+// else knows. The answer is the smaller one, so that nobody gains from asking with a forged
+// address.
 //
 //	question  0x22, session 8, counter 4, seal 16
 //	answer    0x23, counter 4, flags 1, seal 16

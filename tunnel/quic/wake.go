@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// A wake is a datagram that is no QUIC packet (its first two bits are 0): this byte, and then what
-// the child was told to expect.
+// A wake-up is a datagram that is no QUIC packet, because its first two bits are 0. It has this
+// byte, and then the secret that Welcome told the child.
 const (
 	wakeByte = 0x21
 	maxWake  = 64

@@ -17,8 +17,8 @@ var errNoAgent = errors.New("not an agent's connection")
 
 // ListenConfig says where children are accepted.
 type ListenConfig struct {
-	// Listener hands in connections of type *tls.Conn over a *Meter, whose handshake is done. Their TLS configuration must require and
-	// verify the children's certificates.
+	// Listener hands in connections of type *tls.Conn over a *Meter, whose handshake is done. Their
+	// TLS configuration must require and verify the children's certificates.
 	Listener net.Listener
 	// Data gets each data connection, and must not wait. Nil refuses all.
 	Data func(*Data)
@@ -31,7 +31,8 @@ type Listener struct{ cfg ListenConfig }
 // Listen accepts children over TCP.
 func Listen(cfg ListenConfig) *Listener { return &Listener{cfg} }
 
-// Accept returns the next child whose certificate was verified and names a target. When ctx ends it closes the listener.
+// Accept returns the next child whose certificate was verified and names a target. When ctx ends it
+// closes the listener.
 func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { l.cfg.Listener.Close() })
 	defer stop()

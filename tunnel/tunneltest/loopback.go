@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// Loopback is an address of loopback that is this process's own. A port of it is still free when it
-// is listened on again: what other processes connect from, and what other tests listen on, has
-// other addresses.
+// Loopback is an address of loopback that is this process's own. A port of it stays free for a
+// second listener, because other processes and other tests use other addresses.
 func Loopback() net.IP {
 	pid := os.Getpid()
 	return net.IPv4(127, byte(128+pid>>16&0x3f), byte(pid>>8), byte(pid))

@@ -10,9 +10,8 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// Slots is the number of keys that both ends of a stream remember, so that a key crosses once and
-// is a number of one or two bytes after that. It bounds the memory: a new key takes the place of
-// the oldest.
+// Slots is the number of keys that both ends of a stream store. A key crosses once, and is a number
+// of one or two bytes after that. It bounds the memory: a new key takes the place of the oldest.
 const Slots = 512
 
 // Flags of an entry.

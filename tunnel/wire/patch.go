@@ -37,8 +37,8 @@ func MakePatch(base, next []byte) (patch []byte, ok bool) {
 	return m.out, len(m.out) < len(next)*3/4
 }
 
-// matcher holds what is being made: everything of next before done is written, and expect is where
-// in base the bytes at done would be if the two had the same length here.
+// matcher is a patch in the making. Everything of next before done is written. expect is where in
+// base the bytes at done would be if the two had the same length here.
 type matcher struct {
 	base, next   []byte
 	index        windows
