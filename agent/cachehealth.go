@@ -19,7 +19,7 @@ type cacheHealth struct {
 	refill string
 }
 
-// disk takes over that the disk takes no writes, or with nil that it does again.
+// disk records that the disk accepts no writes, or with nil that it does again.
 func (h *cacheHealth) disk(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -27,7 +27,7 @@ func (h *cacheHealth) disk(err error) {
 	h.say()
 }
 
-// refilling notes that the file was lost.
+// refilling records that the file was lost.
 func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +39,7 @@ func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 	h.say()
 }
 
-// refilled notes that all is as before.
+// refilled records that the file is complete again.
 func (h *cacheHealth) refilled() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

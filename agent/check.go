@@ -21,7 +21,7 @@ var ErrUnsound = errors.New("something is wrong with what this site keeps")
 // CheckConfig says what Check does.
 type CheckConfig struct {
 	DataDir string
-	// Repair mends what can be mended from what is here. Starting the agent does the same.
+	// Repair repairs what can be repaired from what is here. A start of the agent does the same.
 	Repair bool
 	// RotateKey seals all Secrets under a new key and destroys the old one.
 	RotateKey bool

@@ -9,7 +9,7 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// clockName is the value in the agent's file that holds what is known of the time.
+// clockName names the value in the agent's file that has the state of the Clock.
 const clockName = "clock"
 
 // clockPause is how often the bound is written when nothing else is. An old lower bound does no
@@ -45,7 +45,7 @@ func (a *agent) clockState() []byte {
 	return data
 }
 
-// keepClock writes what is known of the time rarely, and when ctx ends.
+// keepClock writes the state of the Clock rarely, and when ctx ends.
 func (a *agent) keepClock(ctx context.Context) {
 	tick := time.NewTicker(clockPause)
 	defer tick.Stop()

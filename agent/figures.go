@@ -8,7 +8,7 @@ import (
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// figures are what an agent tells Prometheus.
+// figures are the metrics of an agent.
 type figures struct {
 	meter *traffic.Meter
 	apply *prometheus.HistogramVec

@@ -15,8 +15,8 @@ import (
 // of the binary is the center's code, which an agent never runs.
 const (
 	trimPeriod = 5 * time.Second
-	// dropPeriods is after how many of them pages of files are given back whatever goes on: what is
-	// in use comes back at once.
+	// dropPeriods is after how many periods pages of files are returned in any case. Pages in use
+	// come back at once.
 	dropPeriods = 12
 	// little is what an agent allocates in a trimPeriod in which there is no work to speak of.
 	little = 512 << 10

@@ -22,21 +22,21 @@ const (
 	identifyTime  = 3 * time.Second
 )
 
-// known is what the target last said of itself.
+// known is what the target last answered about itself.
 type known struct {
 	mu   sync.Mutex
 	at   target.Identity
 	told *string // the cluster that the parent was told; nil before the first session
 }
 
-// tell notes which cluster the parent is told.
+// tell records which cluster was reported to the parent.
 func (k *known) tell(cluster string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.told = &cluster
 }
 
-// untold reports whether the parent was told of another cluster, or of none.
+// untold reports whether another cluster than this was reported to the parent.
 func (k *known) untold(cluster string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,8 +49,8 @@ func (k *known) get() target.Identity {
 	return k.at
 }
 
-// take takes over what the target says of itself, and reports whether its history went back: it was
-// restored from a backup.
+// take records what the target answers about itself. It reports whether its history went back: it
+// was restored from a backup.
 func (k *known) take(now target.Identity) (back bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +59,7 @@ func (k *known) take(now target.Identity) (back bool) {
 	return back
 }
 
-// identify follows which cluster the target is until ctx ends.
+// identify asks the target about itself until ctx ends.
 func (a *agent) identify(ctx context.Context) error {
 	for {
 		if err := a.identifyOnce(ctx); err != nil {
@@ -71,7 +71,7 @@ func (a *agent) identify(ctx context.Context) error {
 	}
 }
 
-// identifyOnce asks once. It returns errReplaced when the cluster is another one than before.
+// identifyOnce asks once. It returns errReplaced when the cluster was replaced.
 func (a *agent) identifyOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
@@ -102,8 +102,8 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 	return nil
 }
 
-// errReplaced ends the agent when its cluster is another one than before: all that it knew of the
-// target was of the other.
+// errReplaced ends the agent when its cluster was replaced: everything that it knew of the target
+// was of the former cluster.
 var errReplaced = errors.New("the cluster was replaced")
 
 // begin forgets what was known of a cluster that was replaced: the present one is a new, empty

@@ -18,8 +18,8 @@ const (
 	policyName = "policy"
 )
 
-// permission is what the site allows: its own configuration, less what the parent has taken away of
-// it. The latter is durable, so that it holds when the parent is not there.
+// permission is what the site allows: its own configuration, less what the parent has taken away.
+// The latter is durable, so that it applies without the parent.
 type permission struct {
 	agent   *agent
 	current atomic.Pointer[policy.Policy]
@@ -29,8 +29,8 @@ type permission struct {
 	narrow *tunnel.Narrow
 }
 
-// openPermission reads what the parent took away. A configuration that cannot be read is an error;
-// a parent's word that cannot be is not obeyed.
+// openPermission reads what the parent took away. An unreadable configuration of the site is an
+// error; an unreadable word of the parent is ignored.
 func openPermission(a *agent) (*permission, error) {
 	p := &permission{agent: a}
 	data, err := a.file.Meta(narrowName)
@@ -57,7 +57,7 @@ func openPermission(a *agent) (*permission, error) {
 // now is what the site allows.
 func (p *permission) now() *policy.Policy { return p.current.Load() }
 
-// set takes over a policy and reports whether it is another one than the last.
+// set stores a policy and reports whether it has changed.
 func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 	result := next.Result()
 	said, err := json.Marshal(result)
@@ -79,8 +79,8 @@ func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 	return len(before) > 0, nil
 }
 
-// narrowed takes over what the parent takes away. Nothing that is applied is removed by it; what is
-// not allowed any more is not changed any more, and reported.
+// narrowed applies what the parent takes away. It removes nothing that is applied. What is no
+// longer allowed is no longer changed, and that is reported.
 func (a *agent) narrowed(n *tunnel.Narrow) {
 	p := a.permission
 	if p == nil {

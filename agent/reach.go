@@ -19,8 +19,8 @@ const (
 	unreachableAfter = 5 * time.Second
 )
 
-// followTarget tells the parent while the target cannot be reached, and goes on at once with what
-// waited when it can be again.
+// followTarget reports to the parent while the target is unreachable. It resumes what waited as
+// soon as the target answers.
 func (a *agent) followTarget(ctx context.Context) error {
 	for {
 		select {

@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// cacheState is how far the agent has got in knowing what is on its target.
+// cacheState is how much the agent knows of what is on its target.
 type cacheState struct {
 	health   *cacheHealth
 	lost     bool          // the file was corrupt or gone while the site had joined
@@ -37,7 +37,7 @@ func newCacheState(conditions *tunnel.Conditions) cacheState {
 		name: sync.OnceFunc(func() { close(named) }), reports: make(chan struct{}), again: &restart{}}
 }
 
-// sweepAgain has the target swept: it may have what the file does not know.
+// sweepAgain makes the target be searched, because it may have what the file does not know.
 func (c *cacheState) sweepAgain() {
 	select {
 	case c.wanted <- struct{}{}:
@@ -45,14 +45,14 @@ func (c *cacheState) sweepAgain() {
 	}
 }
 
-// session says how the session that begins can be ended.
+// session records how to end the session that begins.
 func (c *cacheState) session(end func()) {
 	c.again.mu.Lock()
 	defer c.again.mu.Unlock()
 	c.again.end = end
 }
 
-// compare lets the session, if there is one, begin anew: it then compares the copy with the parent.
+// compare ends the session, if there is one. The next session compares the copy with the parent.
 func (c *cacheState) compare() {
 	c.again.mu.Lock()
 	defer c.again.mu.Unlock()
@@ -68,7 +68,8 @@ const (
 	refillLook = 100 * time.Millisecond
 )
 
-// refill lets the reports go when they are complete, and tells when a lost file is whole again.
+// refill releases the reports when they are complete, and records when a lost file is complete
+// again.
 func (a *agent) refill(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -108,7 +109,7 @@ func (a *agent) refill(ctx context.Context) error {
 	return nil
 }
 
-// refilled reports whether the parent has given what was lost and the target has it.
+// refilled reports whether the parent has sent what was lost and the target has it.
 func (a *agent) refilled() bool {
 	return a.desired.Position().Revision != store.Comparing && a.applier.Pending() == 0
 }

@@ -14,8 +14,7 @@ import (
 const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token-file; " +
 	"else stop its service and delete its data directory"
 
-// admit refuses to begin what has been let go: a site that its parent has removed does nothing
-// before it is given a new token.
+// admit refuses to start a site that its parent has removed, until it is given a new token.
 func (a *agent) admit() error {
 	at := a.self.removedAt()
 	if at.IsZero() || a.Token != "" && !enroll.JoinedWith(a.DataDir, a.Token) {
@@ -24,8 +23,8 @@ func (a *agent) admit() error {
 	return fmt.Errorf("%w: %w (%s); %s", ErrRefused, tunnel.ErrRemoved, at.UTC().Format(time.RFC3339), letGo)
 }
 
-// over takes over why the uplink has ended. A site that is removed ends, so that it does not go on
-// setting back what people change; a relay's own sites still need it.
+// over decides what the end of the uplink means. A removed site ends, so that it does not revert
+// what people change. A relay continues, because its own sites still need it.
 func (a *agent) over(ctx context.Context, err error) error {
 	if refused := tunnel.FinalRefusal(err); refused != nil {
 		if a.Config.Relay {

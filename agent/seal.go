@@ -17,7 +17,7 @@ const (
 )
 
 // sealKeys returns the keys of a data directory; the first is made when there is none. A copy of
-// the database alone tells no secret.
+// the database alone reveals no secret.
 func sealKeys(dir string) (*bolt.Keys, error) {
 	var wrap []byte
 	if credentials := os.Getenv("CREDENTIALS_DIRECTORY"); credentials != "" {

@@ -34,8 +34,8 @@ type self struct {
 }
 
 type selfSaid struct {
-	// Sites are the UIDs that the parent has given this site, the present one first: they mark what
-	// is ours on the target.
+	// Sites are the UIDs that the parent has given this site, the present one first. They are the
+	// label values of this site's objects on the target.
 	Sites []string `json:"sites"`
 	// Follows is where the copy of the parent's data was when its incarnation or its era changed
 	// last.

@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Order is what a parent tells one child besides data. A child carries it out, durably, before it
-// says so.
+// Order is a frame that a parent sends to one child besides data. The child carries it out durably
+// before it answers.
 type Order interface{ frame() wire.Type }
 
 // Bundle is the order to trust exactly these authorities from now on. The child answers with

@@ -260,7 +260,7 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	return p.admission.Welcome, err
 }
 
-// refuse tells the child why and waits until it has gone.
+// refuse sends the reason to the child and waits until it has gone.
 func (p *parent) refuse(err error) error {
 	told := &Refused{Reason: "Internal", Message: "the center cannot serve this session now", RetryAfter: openTime}
 	errors.As(err, &told)

@@ -46,8 +46,8 @@ type item struct {
 
 func (it *item) place() *store.Key { return &it.key }
 
-// queue hands each key to one worker at a time. A key that is added again while a worker has it is
-// handed out once more.
+// queue gives each key to one worker at a time. A key that is added again while a worker has it is
+// dequeued once more.
 type queue struct {
 	mu    sync.Mutex
 	items *shrinking.Index[store.Key, item]
@@ -60,8 +60,8 @@ func newQueue() *queue {
 	return &queue{items: shrinking.NewIndex((*item).place), wake: make(chan struct{}, 1)}
 }
 
-// add makes keys ready at once, also those that wait for a retry: their desired state is another
-// one now.
+// add makes keys ready at once, also those that wait for a retry, because their desired state has
+// changed.
 func (q *queue) add(k store.Key, tombstone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,8 +225,8 @@ func needs(k store.Key) []store.Key {
 	return out
 }
 
-// turn puts a key that its worker found to be a tombstone, or no tombstone any more, back at its
-// proper level. It tells false when the key was there already.
+// turn puts a key back at its proper level, when its worker found that it is a tombstone, or is
+// none any more. It reports false when the key was at that level.
 func (q *queue) turn(k store.Key, tombstone bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// syncPolicy is how one object is kept: what its Placement says, as it stands in the mark
-// skerry.dev/sync of the delivered body. Values that this agent does not know come from a newer
-// center, and are taken as the one that changes least.
+// syncPolicy is the Placement's policy for one object, from the annotation skerry.dev/sync of the
+// delivered body. An unknown value comes from a newer center, and counts as the one that changes
+// least.
 type syncPolicy struct {
 	WhenAlreadyExists    string   `json:"whenAlreadyExists,omitempty"`
 	WhenDrifted          string   `json:"whenDrifted,omitempty"`

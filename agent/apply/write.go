@@ -24,7 +24,7 @@ type withOrigin struct {
 func (w *withOrigin) Error() string { return w.err.Error() }
 func (w *withOrigin) Unwrap() error { return w.err }
 
-// changedError tells that the inventory was wrong and now is not: try again at once.
+// changedError is returned after the inventory was wrong and has been corrected: try again at once.
 type changedError struct{ error }
 
 func (c *changedError) Unwrap() error { return c.error }
@@ -137,9 +137,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	return a.written(ctx, t, live, t.record.Created)
 }
 
-// create makes the object, or meets the one that is there. What has run to its end by the parent's
-// word is not made: this site has lost the memory of it. What vanishes again and again is made ever
-// more seldom, whatever wakes it.
+// create creates the object, or adopts the one that exists. What has finished by the parent's word
+// is not created: this site has lost its record. What goes again and again is created ever less
+// often, whatever triggers it.
 func (a *Applier) create(ctx context.Context, t *task) error {
 	if wait := a.contests.early(t.Key); wait > 0 {
 		return &laterError{wait}
@@ -215,7 +215,7 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 	return a.established(ctx, t)
 }
 
-// note remembers and reports what the target holds now, and wakes what waited for it.
+// note records and reports what the target has now, and wakes what waited for it.
 func (a *Applier) note(t *task, live *target.Object, created bool) {
 	r := inventory.Record{
 		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
@@ -235,7 +235,7 @@ func (a *Applier) note(t *task, live *target.Object, created bool) {
 	}
 }
 
-// keepNamespace looks whether a namespace that is not ours is still there. It is never written.
+// keepNamespace checks that a namespace that is not ours is still there. It never writes it.
 func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
 	found, err := a.find(ctx, t.client, t.resource, t.at, true)
 	if err != nil {
@@ -254,7 +254,7 @@ func runsOnce(k store.Key) bool {
 	return k.Group == "batch" && k.Resource == "jobs" || k.Group == "" && k.Resource == "pods"
 }
 
-// replace removes the object of a source that was deleted and made anew while its tombstone was
+// replace removes the object of a source that was deleted and created again while its tombstone was
 // overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
 	a.going.begin(t.Key, t.record.UID)

@@ -27,7 +27,7 @@ const (
 
 // Options of a Log.
 type Options struct {
-	// Size in bytes at which the file is begun anew; 0 means 2 MiB.
+	// Size in bytes at which the file is rotated; 0 means 2 MiB.
 	Size int64
 	Log  *slog.Logger
 }
@@ -141,7 +141,7 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what waits. A failure is told once, and what could not be written is lost.
+// flush writes what waits. A failure is logged once, and what could not be written is lost.
 func (l *Log) flush() {
 	l.mu.Lock()
 	data := l.wait

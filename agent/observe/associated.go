@@ -101,7 +101,8 @@ func reportedObject(k store.Key, live *target.Object, owner target.Owner) ([]byt
 	return json.Marshal(out)
 }
 
-// unmarked leaves out the marks of delivered objects, which controllers copy onto what they make.
+// unmarked leaves out the annotations of delivered objects, which controllers copy onto what they
+// make.
 func unmarked(annotations map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, v := range annotations {

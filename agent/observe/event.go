@@ -6,14 +6,14 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// seen takes over an object as the target has it now.
+// seen records an object as the target has it now.
 func (o *Observer) seen(w watchKey, live *target.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.take(w, live)
 }
 
-// takeRead takes over the answer to a read, unless the object's deletion was seen since the read
+// takeRead records the answer to a read, unless the object's deletion was seen since the read
 // began.
 func (o *Observer) takeRead(w watchKey, live *target.Object) {
 	o.mu.Lock()
@@ -56,7 +56,7 @@ func (o *Observer) take(w watchKey, live *target.Object) {
 	}
 }
 
-// deleted takes over that an object was deleted, with the last that the target has to say of it.
+// deleted records that an object was deleted, with its last state.
 func (o *Observer) deleted(w watchKey, live *target.Object) {
 	running := !finished(w.resource, live)
 	o.mu.Lock()
@@ -68,7 +68,7 @@ func (o *Observer) deleted(w watchKey, live *target.Object) {
 	o.gone(live.Metadata.UID, running)
 }
 
-// gone takes over that an object with this UID is no longer on the target.
+// gone records that an object with this UID is no longer on the target.
 func (o *Observer) gone(uid string, running bool) {
 	o.mu.Lock()
 	o.fetch.deleted(uid)

@@ -73,8 +73,8 @@ func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 	return store.Key{}, uid, false
 }
 
-// middle notes that a ReplicaSet or Job is controlled by somebody, and looks again at the Pods that
-// waited for it. o.mu must be held.
+// middle records that a ReplicaSet or Job has a controller, and looks again at the Pods that waited
+// for it. o.mu must be held.
 func (o *Observer) middle(w watchKey, live *target.Object) {
 	above := live.ControllerUID()
 	if above == "" {

@@ -23,7 +23,7 @@ type deletion struct {
 // latelyTime is more than the answer to a write may take.
 const latelyTime = time.Minute
 
-// add notes a deletion, when it is one of an object that was delivered.
+// add records the deletion of a delivered object.
 func (l *lately) add(live *target.Object, running bool) {
 	now := time.Now()
 	l.prune(now)

@@ -72,8 +72,8 @@ func (rec *record) applied(r inventory.Record) {
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
 }
 
-// observed takes over what the target has now. It tells false for news that is no news. o.mu is
-// held.
+// observed records what the target has now. It reports false for what was known before. o.mu must
+// be held.
 func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool {
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return false

@@ -30,7 +30,7 @@ func (f *refetcher) add(p place) {
 	}
 }
 
-// deleted notes that an object is gone, so that a read that began before does not bring it back.
+// deleted records that an object is gone, so that a read that began before does not bring it back.
 func (f *refetcher) deleted(uid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *refetcher) take() []place {
 	return out
 }
 
-// done notes that one of what was taken was read.
+// done records that one of the taken reads has ended.
 func (f *refetcher) done() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,8 +89,8 @@ func (f *refetcher) run(ctx context.Context) {
 	}
 }
 
-// read takes over one object. A failure is not repeated: the object is gone, or its next event or
-// the next list brings it.
+// read reads one object. A failure is not repeated: the object is gone, or its next event or the
+// next list brings it.
 func (f *refetcher) read(ctx context.Context, p place) {
 	f.o.mu.Lock()
 	w := f.o.watchers[p.watch]

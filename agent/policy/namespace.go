@@ -13,7 +13,7 @@ type Space struct{ Name, UID string }
 // Existing is what there is to know of a namespace that exists on the cluster.
 type Existing struct {
 	Name string
-	// Owner is the space that it belongs to by its marks; zero when it has none.
+	// Owner is the space that it belongs to by its annotations; zero if it has none.
 	Owner Space
 	// Foreign are objects in it that Kubernetes does not make by itself, "resource/name"; some are
 	// enough.

@@ -15,7 +15,7 @@ import (
 type Refusal struct {
 	// Reason in CamelCase, one of the Reason constants.
 	Reason string
-	// Message says what is refused, and who can change that by what.
+	// Message says what is refused, and what switch allows it.
 	Message string
 }
 
@@ -89,7 +89,7 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	return p, nil
 }
 
-// Result is what remains of the site's word, for people.
+// Result returns what remains of the site's rules, for people.
 func (p *Policy) Result() tunnel.Allow {
 	out := tunnel.Allow{
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
@@ -119,7 +119,7 @@ func (p *Policy) Result() tunnel.Allow {
 	return out
 }
 
-// TakeOver refuses to take over an object that exists, nil when the site allows it.
+// TakeOver refuses to take over an object that exists. It returns nil if the site allows it.
 func (p *Policy) TakeOver(group, resource string) error {
 	switch {
 	case group == "" && resource == "secrets":
@@ -133,7 +133,7 @@ func (p *Policy) TakeOver(group, resource string) error {
 	return nil
 }
 
-// both is what the site says, unless the parent takes it away.
+// both returns what the site says, unless the parent takes it away.
 func both(site bool, parent *bool) bool { return site && (parent == nil || *parent) }
 
 // named reports whether a name matches a pattern of the site, and of the parent where that names

@@ -85,8 +85,8 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 	return err == nil, err
 }
 
-// marksOf returns a merge patch that removes our marks: those that we own, and those of the origin
-// in any case. In a relay the same object has marks of the relay itself, which stay.
+// marksOf returns a merge patch that removes our labels and annotations: those that we own, and
+// always those of the origin. In a relay the same object has some of the relay itself, which stay.
 func marksOf(all map[string]string, owned fields) map[string]any {
 	out := map[string]any{}
 	for name := range all {

@@ -25,8 +25,8 @@ const (
 	AnnotationNamespacePrefix = "skerry.dev/namespace-prefix"
 	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never deleted from here.
 	AnnotationExisted = "skerry.dev/existed"
-	// LabelSite is the UID of the SyncTarget that the writing agent is. An agent puts it on what it
-	// writes, so that it can list what is its own.
+	// LabelSite is the UID of the writing agent's SyncTarget. An agent puts it on what it writes,
+	// so that it can list its own objects.
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.
 	AnnotationRefused = "skerry.dev/refused"
@@ -37,7 +37,7 @@ const (
 	FieldManager = "skerry"
 )
 
-// Object is the part of an API object that an agent looks at. What it does not look at stays JSON.
+// Object is the part of an API object that an agent reads. The rest stays JSON.
 type Object struct {
 	APIVersion string          `json:"apiVersion,omitempty"`
 	Kind       string          `json:"kind,omitempty"`
@@ -51,7 +51,7 @@ type Object struct {
 	Happening
 }
 
-// Metadata is the part of an object's metadata that an agent looks at.
+// Metadata is the part of an object's metadata that an agent reads.
 type Metadata struct {
 	Name              string            `json:"name,omitempty"`
 	Namespace         string            `json:"namespace,omitempty"`

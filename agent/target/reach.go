@@ -15,10 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Reach follows whether the target answers. Every request of every Client of an Access records
-// whether there was an answer. A refusal is an answer. A response that does not know who asks is
-// none. Identify, which asks for what the agent may always see, also tells what a refusal of that
-// means.
+// Reach records whether the target answers. Every request of every Client of an Access counts. A
+// refusal is an answer. A response that does not know who asks is none. Identify asks for what the
+// agent may always see, so a refusal of that counts, too.
 type Reach struct {
 	mu      sync.Mutex
 	silent  failing       // no request is answered
@@ -32,7 +31,7 @@ type failing struct {
 	err   error
 }
 
-// note takes over the outcome of a request that began at a time.
+// note records the outcome of a request that began at a time.
 func (f *failing) note(began time.Time, err error) {
 	switch {
 	case err == nil:
@@ -74,8 +73,8 @@ func (r *Reach) now() failing {
 // Changed receives when the target begins or ceases to answer.
 func (r *Reach) Changed() <-chan struct{} { return r.changed }
 
-// sent notes how a request went that began at a time: the error of sending it, or the code of the
-// answer.
+// sent records the outcome of a request that began at a time: the error of sending it, or the code
+// of the answer.
 func (r *Reach) sent(began time.Time, code int, err error) {
 	if r == nil || errors.Is(err, context.Canceled) {
 		return
@@ -86,7 +85,7 @@ func (r *Reach) sent(began time.Time, code int, err error) {
 	r.change(func() { r.silent.note(began, err) })
 }
 
-// identified notes what Identify was answered; transport errors are noted by sent.
+// identified records the outcome of Identify; sent records transport errors.
 func (r *Reach) identified(began time.Time, err error) {
 	if r == nil {
 		return
@@ -109,10 +108,10 @@ func (r *Reach) change(do func()) {
 	}
 }
 
-// errUnjudged is returned by judge for what is no answer at all.
+// errUnjudged is returned by judge for a response that is no answer at all.
 var errUnjudged = errors.New("no answer")
 
-// judge tells what an answer to Identify means.
+// judge returns what an answer to Identify means.
 func judge(err error) error {
 	var status *apierrors.StatusError
 	var syntax *json.SyntaxError

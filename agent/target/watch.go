@@ -139,10 +139,9 @@ const (
 	Deleted  EventType = "DELETED"
 )
 
-// Watch hands on every change after a resourceVersion until the target ends the stream, which it
-// does about every ten minutes. It returns the newest resourceVersion that it has seen, with a nil
-// error when the stream ended in the ordinary way. The error is ErrExpired when the version is too
-// old.
+// Watch passes on every change after a resourceVersion, until the target ends the stream. A target
+// does that about every ten minutes. It returns the newest resourceVersion that it has seen; the
+// error is nil if the stream ended normally. The error is ErrExpired if the version is too old.
 func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.Duration, visit func(EventType, *Object)) (string, error) {
 	query := url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},

@@ -25,12 +25,12 @@ type Written struct {
 
 type spaceKey struct{}
 
-// InSpace notes for what is written with ctx whose object it is.
+// InSpace records in ctx for which space an object is written.
 func InSpace(ctx context.Context, space string) context.Context {
 	return context.WithValue(ctx, spaceKey{}, space)
 }
 
-// tell tells of a request that was a write.
+// tell reports a request that was a write.
 func (c *Client) tell(ctx context.Context, method, path string, query url.Values, kind string, code int, err error) {
 	if c.written == nil || method == http.MethodGet || query.Has("dryRun") {
 		return

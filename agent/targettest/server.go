@@ -113,7 +113,7 @@ func (s *Server) Before(f func(method, plural, name string)) {
 	s.before = f
 }
 
-// Down makes the API answer nothing, and cuts what is open.
+// Down makes the API answer nothing, and cuts open connections.
 func (s *Server) Down(on bool) {
 	s.mu.Lock()
 	s.down = on

@@ -25,8 +25,8 @@ const (
 	tokenFile  = "agent.token" // the id of the token that it last joined with, which is no secret
 )
 
-// Credentials are who a site is: its key, its certificate and whom it trusts. They may be used
-// while a renewal replaces them.
+// Credentials are who a site is: its key, its certificate and the authorities that it trusts. They
+// may be used while a renewal replaces them.
 type Credentials struct {
 	dir   string
 	name  string
@@ -146,31 +146,31 @@ func (c *Credentials) take(chain, bundle []byte) error {
 	return nil
 }
 
-// Name is the SyncTarget's name.
+// Name returns the SyncTarget's name.
 func (c *Credentials) Name() string { return c.name }
 
-// NotAfter is when the certificate ends.
+// NotAfter returns when the certificate expires.
 func (c *Credentials) NotAfter() time.Time { return c.leaf().NotAfter }
 
-// RenewAt is when the certificate should be renewed: at two thirds of its life.
+// RenewAt returns when to renew the certificate: at two thirds of its life.
 func (c *Credentials) RenewAt() time.Time {
 	leaf := c.leaf()
 	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) * 2 / 3)
 }
 
-// Renewal tells the tunnel's session when and how to renew.
+// Renewal returns when and how a session renews the certificate.
 func (c *Credentials) Renewal() *tunnel.Renewal {
 	return &tunnel.Renewal{Wait: func() time.Duration { return c.RenewAt().Sub(c.clock.Now()) }, CSR: c.CSR, Install: c.Install,
 		Trust: c.Trust, Holding: c.Holding}
 }
 
-// Holding is what the parent is told of the credentials.
+// Holding returns what is reported to the parent about the credentials.
 func (c *Credentials) Holding() tunnel.Holding {
 	leaf := c.leaf()
 	return tunnel.Holding{Bundle: BundleName(c.trusted()), Authority: AuthorityName(leaf), Until: leaf.NotAfter}
 }
 
-// CSR is a request for the next certificate, for the same key and name.
+// CSR returns a request for the next certificate, for the same key and name.
 func (c *Credentials) CSR() ([]byte, error) { return requestFor(c.key, c.name) }
 
 // TLS is the client's configuration for a dial to the parent. It proves the site, and trusts the

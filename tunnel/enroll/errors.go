@@ -8,8 +8,7 @@ import (
 
 // Errors that a person can do something about. Each says what.
 var (
-	// ErrTokenUnknown is returned when the center does not know the token, or the secret is another
-	// one.
+	// ErrTokenUnknown is returned when the center does not know the token, or the secret is wrong.
 	ErrTokenUnknown = errors.New("the center does not know this join token; make a new one there with: skerry token create")
 	// ErrTokenUsed is returned when the token has joined a site already.
 	ErrTokenUsed = errors.New("this join token is used up, it joined another site; make a new one at the center with: skerry token create")
@@ -20,8 +19,8 @@ var (
 	ErrWrongCA = errors.New("the server at the parent's address is not the center that was joined (its CA is another one); " +
 		"check --parent, and whether something stands in between that opens TLS. If the center's CA was rotated while this site was away: " +
 		"join again with a new token")
-	// ErrEnded is returned when the center's certificate is not valid at any time that it may be
-	// here.
+	// ErrEnded is returned when the center's certificate is valid at none of the times that it may
+	// be here.
 	ErrEnded = errors.New("the center's certificate is not valid now; check this machine's clock (timedatectl set-ntp true) and the center's")
 	// ErrRevoked is returned when the center has revoked the site's key. Another key and a new
 	// token may join, once the name is released.

@@ -56,8 +56,8 @@ type HandlerConfig struct {
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
 	Bundle func() []byte
-	// Knocked is told of a site whose center is, or was, another one; it may be nil. Anybody may
-	// say any name.
+	// Knocked is called for a site that joined another center, or this one before it lost its data.
+	// It may be nil. Anybody may claim any name.
 	Knocked func(name, from string)
 	Log     *slog.Logger
 }

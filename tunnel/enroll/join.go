@@ -68,7 +68,7 @@ func Join(ctx context.Context, cfg JoinConfig) (*Credentials, error) {
 	return credentials, keyfile.Replace(filepath.Join(cfg.Dir, tokenFile), []byte(token.ID))
 }
 
-// JoinedWith reports whether a site joined with this token, as far as it remembers.
+// JoinedWith reports whether a site joined with this token, as far as its directory says.
 func JoinedWith(dir, text string) bool {
 	token, err := ParseToken(text)
 	if err != nil {
@@ -142,8 +142,8 @@ func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 	}
 }
 
-// post sends the request and tells the center's refusals and a wrong clock apart. The clock is
-// compared before the token is sent, because a token is good for one try.
+// post sends the request, and distinguishes the center's refusals from a wrong clock. It compares
+// clocks before it sends the token, because a token is good for one try.
 func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*answer, error) {
 	if err := compareClocks(ctx, dial, verifying(pinned(pin), whenever), endpoint); err != nil {
 		return nil, err

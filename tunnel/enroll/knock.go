@@ -26,7 +26,7 @@ func (c *Credentials) knock(ctx context.Context, endpoint string) {
 	}
 }
 
-// knocked hands on a knock; it reports whether the request is one.
+// knocked passes on a knock. It reports whether the request is one.
 func (cfg HandlerConfig) knocked(r *http.Request, limit *limiter) bool {
 	who := r.URL.Query().Get(knockParameter)
 	if r.Method != http.MethodGet || who == "" {

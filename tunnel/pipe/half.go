@@ -44,7 +44,7 @@ func (h *half) changed() {
 	h.change = make(chan struct{})
 }
 
-// wait lets go of mu until something changes, a time has come (zero: none) or the deadline has
+// wait releases mu until something changes, a time has come (zero: none) or the deadline has
 // passed.
 func (h *half) wait(kind int, until time.Time) error {
 	change, deadline := h.change, h.deadline[kind]
@@ -130,7 +130,7 @@ func (h *half) read(b []byte) (int, error) {
 	}
 }
 
-// finish ends the direction behind what is written.
+// finish ends the direction after what is written.
 func (h *half) finish() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

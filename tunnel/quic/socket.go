@@ -11,8 +11,7 @@ import (
 // It must not wait, and must not keep the datagram. What it returns is sent back to the sender.
 type take func(datagram []byte, from net.Addr) (answer []byte)
 
-// isQUIC tells QUIC's packets from what else crosses on the socket: one of their first two bits is
-// 1 (RFC 9443).
+// isQUIC reports whether a datagram is a QUIC packet: one of the first two bits is 1 (RFC 9443).
 func isQUIC(datagram []byte) bool { return len(datagram) > 0 && datagram[0]&0xc0 != 0 }
 
 // beside returns what QUIC uses instead of a socket, so that it neither sees nor is woken by other

@@ -17,7 +17,7 @@ var errNoAgent = errors.New("not an agent's connection")
 
 // ListenConfig says where children are accepted.
 type ListenConfig struct {
-	// Listener hands in connections of type *tls.Conn over a *Meter, whose handshake is done. Their
+	// Listener supplies connections of type *tls.Conn over a *Meter, whose handshake is done. Their
 	// TLS configuration must require and verify the children's certificates.
 	Listener net.Listener
 	// Data gets each data connection, and must not wait. Nil refuses all.

@@ -52,14 +52,14 @@ type Item struct {
 	Report bool
 	// Patch, when not nil, is sent instead of Entry.Body.
 	Patch []byte
-	// Packed, when not nil, is the zstd frame of what is sent, made once for several streams.
+	// Packed, if not nil, is the zstd frame of what is sent, made once for several streams.
 	Packed []byte
-	// Exact tells that Entry.Hash is that of Entry.Body, so that later versions may be patches
+	// Exact is true if Entry.Hash is the hash of Entry.Body. Then later versions may be patches
 	// against it.
 	Exact bool
 }
 
-// Bytes is what is sent of the body: the patch, if there is one.
+// Bytes returns what is sent of the body: the patch, if there is one.
 func (it Item) Bytes() []byte {
 	if it.Patch != nil {
 		return it.Patch
@@ -67,7 +67,7 @@ func (it Item) Bytes() []byte {
 	return it.Entry.Body
 }
 
-// Size is what the entry takes in a batch before compression, about.
+// Size returns about how many bytes the entry takes in a batch before compression.
 func (it Item) Size() int { return entrySize + len(it.Bytes()) }
 
 // entrySize is what the head of an entry takes, about.
@@ -345,7 +345,7 @@ func (d *Decoder) body(c *cursor, h *head) error {
 	return nil
 }
 
-// keep notes what the receiver has of the key, unless an entry behind it in the batch has taken the
+// keep records what the receiver has of the key, unless a later entry in the batch has taken the
 // slot.
 func (d *Decoder) keep(h *head) {
 	if s := &d.ring[h.slot]; s.key == h.encoded {
