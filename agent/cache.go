@@ -35,8 +35,8 @@ func (a *agent) openCache() error {
 	a.file = file
 	changed := func(keys []store.Key) { a.applier.Changed(keys) }
 	// What a commit creates is applied while it becomes durable: a crash in between leaves an
-	// object that the sweep of the next start finds. What it changes waits, because a copy that has
-	// lost the change would set the object back.
+	// object that the search of the next start finds. What it changes waits, because a copy that
+	// has lost the change would set the object back.
 	arrived := func(keys []store.Key) { a.observer.Arrived(keys); changed(keys) }
 	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: arrived, KeepRemoved: true,
 		Holds: func(k store.Key) bool { _, known := a.inventory.Get(k); return known }}); err != nil {
@@ -153,7 +153,7 @@ func (a *agent) welcomed(w tunnel.Welcome) {
 	a.cache.name()
 }
 
-// Waits of a sweep that could not list all of the target.
+// Waits after a search that could not list all of the target.
 const (
 	sweepAgain   = 2 * time.Second
 	sweepLongest = 5 * time.Minute

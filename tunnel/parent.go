@@ -58,7 +58,7 @@ type ParentConfig struct {
 	Orders *Orders
 	// Send are the options of Feed; nil means delta.Down with the FlowPolicy of the link.
 	Send *delta.SendOptions
-	// Use says how the link is used; nil is a LAN without limits.
+	// How the link is used; nil is a LAN without limits.
 	Use *Use
 	// Shared renders the bodies of Feed once for all children; it may be nil.
 	Shared *delta.Shared

@@ -19,8 +19,8 @@
 // Only the sender decides what is deleted. A receiver whose copy came from other data holds: it
 // stores nothing, and only answers how it differs ([Held]).
 //
-// It starts no goroutine that outlives Send or Receive, and it never reconnects. The bytes are in
-// tunnel/PROTOCOL.md.
+// No goroutine outlives Send or Receive, or the done of [StartSend] and [StartReceive]. It never
+// reconnects. The bytes are in tunnel/PROTOCOL.md.
 package delta
 
 import (
