@@ -36,6 +36,15 @@ var (
 		{"allow-volume-names", "let claims name the volume that they want", func(a *tunnel.Allow) *bool { return &a.VolumeNames }},
 		{"allow-tokens", "let Pods and Secrets ask for tokens for the cluster's own API", func(a *tunnel.Allow) *bool { return &a.Tokens }},
 	}
+	// allowStreams are on unless they are switched off.
+	allowStreams = []struct {
+		name, usage string
+		field       func(*tunnel.Allow) **bool
+	}{
+		{"allow-logs", "let spaces read the logs of their Pods", func(a *tunnel.Allow) **bool { return &a.Logs }},
+		{"allow-exec", "let spaces run processes in their Pods: exec, attach, debug", func(a *tunnel.Allow) **bool { return &a.Exec }},
+		{"allow-port-forward", "let spaces reach the ports of their Pods", func(a *tunnel.Allow) **bool { return &a.PortForward }},
+	}
 )
 
 // AllowFlags are the flags of what spaces may do on this site's cluster beyond the default.
@@ -49,6 +58,9 @@ func AllowFlags() (out []cli.Flag) {
 	for _, f := range allowSwitches {
 		out = append(out, &cli.BoolFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
 	}
+	for _, f := range allowStreams {
+		out = append(out, &cli.BoolFlag{Name: f.name, Value: true, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+	}
 	return append(out, &cli.BoolFlag{Name: "impersonate", Value: true, EnvVars: env("impersonate"), Category: "What spaces may do here",
 		Usage: "write for each space as the ServiceAccount of its name in namespace skerry-spaces; false writes with the agent's own rights"})
 }
@@ -61,6 +73,11 @@ func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunn
 	}
 	for _, f := range allowSwitches {
 		*f.field(&a) = c.Bool(f.name)
+	}
+	for _, f := range allowStreams {
+		if on := c.Bool(f.name); !on && c.IsSet(f.name) { // a relay has no such flag
+			*f.field(&a) = &on
+		}
 	}
 	if _, err := policy.Compile(a, nil); err != nil {
 		return a, usage("allow: %s", err)

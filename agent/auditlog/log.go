@@ -71,6 +71,10 @@ type line struct {
 	// Code is the target's answer, 0 when there was none.
 	Code   int    `json:"code"`
 	Reason string `json:"reason,omitempty"`
+	// User, at the center, has asked for a stream to the Pod.
+	User      string `json:"user,omitempty"`
+	Container string `json:"container,omitempty"`
+	Command   string `json:"command,omitempty"`
 	// Lost is how many lines before this one did not fit.
 	Lost int `json:"lost,omitempty"`
 }
@@ -78,7 +82,8 @@ type line struct {
 // Note adds a line. It never waits for the disk.
 func (l *Log) Note(w target.Written) {
 	resource, ns, name := split(w.Path)
-	entry := line{Time: w.At.UTC().Truncate(time.Millisecond), Verb: w.Verb, Resource: resource, Namespace: ns, Name: name, Space: w.Space, Code: w.Code, Reason: w.Reason}
+	entry := line{Time: w.At.UTC().Truncate(time.Millisecond), Verb: w.Verb, Resource: resource, Namespace: ns, Name: name, Space: w.Space, Code: w.Code, Reason: w.Reason,
+		User: w.User, Container: w.Container, Command: w.Command}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	entry.Lost = l.lost

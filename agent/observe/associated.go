@@ -89,7 +89,7 @@ func reportedObject(k store.Key, live *target.Object, owner target.Owner) ([]byt
 	}
 	switch (resource{k.Group, k.Resource}) {
 	case podResource:
-		out.APIVersion, out.Kind = "v1", "Pod"
+		out.APIVersion, out.Kind, out.Metadata.UID = "v1", "Pod", m.UID
 	case replicaSetResource:
 		out.APIVersion, out.Kind = "apps/v1", "ReplicaSet"
 	case jobResource:

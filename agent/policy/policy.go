@@ -32,6 +32,7 @@ const (
 	ReasonServiceAccount = "ServiceAccountNotAllowed"
 	ReasonField          = "FieldNotAllowed"
 	ReasonTakeOver       = "TakeOverNotAllowed"
+	ReasonStream         = "StreamNotAllowed"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -97,6 +98,8 @@ func (p *Policy) Result() tunnel.Allow {
 		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver:            both(p.site.TakeOver, p.parent.TakeOver), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
+		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
+		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
 	}
 	for _, list := range []struct {
 		left *[]string

@@ -133,5 +133,6 @@ func (c *Clients) CloseIdle() {
 	defer c.mu.Unlock()
 	for _, cl := range c.clients {
 		utilnet.CloseIdleConnectionsFor(cl.http.Transport) // through the wrappers of client-go
+		cl.talk.closeIdle()
 	}
 }

@@ -49,6 +49,7 @@ type Client struct {
 	user  string        // that requests are made for; empty is the agent itself
 	// written is told of every write; nil tells nobody.
 	written func(Written)
+	talk    *talking
 }
 
 func newClient(v View, now func() time.Time) (*Client, error) {
@@ -61,12 +62,26 @@ func newClient(v View, now func() time.Time) (*Client, error) {
 	if now != nil && config.Dial == nil {
 		config.Dial = (&net.Dialer{Timeout: requestTimeout}).DialContext // so that nobody shares the transport
 	}
-	httpClient, err := rest.HTTPClientFor(config)
+	httpClient, err := httpClientFor(config, now)
+	if err != nil {
+		return nil, err
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("parse host %q: %w", config.Host, err)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	return &Client{id: v.ID, base: *base, http: httpClient, site: func() string { return "" }, talk: &talking{config: config, now: now}}, nil
+}
+
+// httpClientFor returns a client whose transport judges the target's certificate at the time that now says, nil for the machine's clock.
+func httpClientFor(config *rest.Config, now func() time.Time) (*http.Client, error) {
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("configure transport: %w", err)
 	}
 	if now != nil && config.Transport == nil {
-		judged, err := utilnet.TLSClientConfig(httpClient.Transport)
+		judged, err := utilnet.TLSClientConfig(client.Transport)
 		if err != nil {
 			return nil, fmt.Errorf("configure transport: %w", err)
 		}
@@ -74,12 +89,7 @@ func newClient(v View, now func() time.Time) (*Client, error) {
 			judged.Time = now
 		}
 	}
-	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("parse host %q: %w", config.Host, err)
-	}
-	base.Path = strings.TrimSuffix(base.Path, "/")
-	return &Client{id: v.ID, base: *base, http: httpClient, site: func() string { return "" }}, nil
+	return client, nil
 }
 
 // ViewID is the ID of the View that this client speaks to.

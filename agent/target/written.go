@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Written is one write to the target and how it ended. It has nothing of what was written.
+// Written is one write to the target and how it ended, or a stream to a Pod and how it began. It has nothing of what was written.
 type Written struct {
 	At   time.Time
-	Verb string // apply, patch, create or delete
+	Verb string // apply, patch, create or delete; of a stream the Pod's subresource
 	// Path is that of the request, escaped: of the object, or of where it was created.
 	Path string
 	// Space is whose object it is, empty where that is not known.
@@ -21,6 +21,8 @@ type Written struct {
 	// Code is the target's answer, 0 when there was none. Reason is why it is no success.
 	Code   int
 	Reason string
+	// User, Container and Command are of a stream: who asked for it at the parent, and the first word of what was to run.
+	User, Container, Command string
 }
 
 type spaceKey struct{}

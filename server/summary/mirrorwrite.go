@@ -155,7 +155,7 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 // mirrorHash is two hashes: which Pod it is, and all that people see of it but its status. Of names what the object is completed from.
 func mirrorHash(of string, object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
-	born := hashOf(meta["creationTimestamp"])
+	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})
 	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]}
 	if of != "" {
 		all = append(all, of)
@@ -186,6 +186,10 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 	}
 	if name != k.Name {
 		notes[annotationReportedAs] = k.Name
+	}
+	delete(notes, annotationReportedUID)
+	if uid, ok := meta["uid"].(string); ok && uid != "" {
+		notes[annotationReportedUID] = uid
 	}
 	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
 	for _, field := range []string{"labels", "ownerReferences"} {

@@ -45,6 +45,13 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
+	// Logs, Exec and PortForward are taken away when they are false. Exec is attach and debugging, too.
+	// +optional
+	Logs *bool `json:"logs,omitempty"`
+	// +optional
+	Exec *bool `json:"exec,omitempty"`
+	// +optional
+	PortForward *bool `json:"portForward,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -75,4 +82,11 @@ type SyncTargetPolicy struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
+	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this way.
+	// +optional
+	Logs *bool `json:"logs,omitempty"`
+	// +optional
+	Exec *bool `json:"exec,omitempty"`
+	// +optional
+	PortForward *bool `json:"portForward,omitempty"`
 }

@@ -1,0 +1,126 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Pods knows the Pods of the target. agent/observe's Observer is one.
+type Pods interface {
+	// Placed reports whether the target has the Pod k with this UID, which belongs to an object that
+	// was placed there from the space of k.
+	Placed(k store.Key, uid string) bool
+	// Delivered returns the UID at the target of a Pod that was itself placed and whose source has the
+	// UID origin, and "" where there is none.
+	Delivered(k store.Key, origin string) string
+}
+
+// Backend answers a request that was checked. Its UID is that of the Pod at the target.
+type Backend interface {
+	Answer(ctx context.Context, r *exchange.Request) (*http.Response, error)
+}
+
+// Config is what a Handler works with. Pods, Backend and Log are required.
+type Config struct {
+	Pods    Pods
+	Backend Backend
+	// Allow refuses what the site does not allow of a space; nil allows everything, as a relay does,
+	// whose sites decide themselves.
+	Allow func(space string, v exchange.Verb) error
+	// Audit is told of each stream when it begins; nil tells nobody.
+	Audit func(target.Written)
+	Log   *slog.Logger
+}
+
+// Handler serves streams. It implements tunnel.StreamHandler.
+type Handler struct {
+	Config
+	open atomic.Int64
+}
+
+// mostStreams is how many streams are open side by side; each may take two buffers of memory.
+const mostStreams = 256
+
+var _ tunnel.StreamHandler = (*Handler)(nil)
+
+// New returns a Handler.
+func New(c Config) *Handler { return &Handler{Config: c} }
+
+// ServeStream implements tunnel.StreamHandler.
+func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
+	defer h.open.Add(-1)
+	if h.open.Add(1) > mostStreams {
+		stream.Cancel()
+		h.Log.Warn("a stream to a pod is refused: too many are open", "open", mostStreams)
+		return
+	}
+	began := time.Now()
+	var asked *exchange.Request
+	code := 0
+	err := exchange.Serve(ctx, stream, func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+		asked = r
+		resp, err := h.answer(ctx, r)
+		if code = http.StatusBadGateway; err == nil {
+			code = resp.StatusCode
+		} else {
+			code = exchange.FaultOf(err).Code
+		}
+		h.audit(r, began, code, err)
+		return resp, err
+	})
+	if asked == nil {
+		h.Log.Warn("the parent sent no request for a pod", "err", err)
+		return
+	}
+	h.Log.Info("stream ended", "verb", asked.Verb, "space", asked.Space, "namespace", asked.Namespace, "pod", asked.Pod,
+		"user", asked.User, "code", code, "duration", time.Since(began).Round(time.Millisecond))
+}
+
+func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	if h.Allow != nil {
+		if err := h.Allow(r.Space, r.Verb); err != nil {
+			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: err.Error()}
+		}
+	}
+	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: r.Pod}
+	at := *r
+	if r.Origin != "" {
+		if at.UID, at.Origin = h.Pods.Delivered(k, r.Origin), ""; at.UID == "" {
+			return nil, missing(r)
+		}
+	}
+	if !h.Pods.Placed(k, at.UID) {
+		return nil, missing(r)
+	}
+	return h.Backend.Answer(ctx, &at)
+}
+
+// missing says that there is no such Pod of the space, whatever else may have that name.
+func missing(r *exchange.Request) error {
+	return &exchange.Fault{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf(
+		"the site has no pod %s/%s of space %s any more, or not yet; it has ended, or another one has its name", r.Namespace, r.Pod, r.Space)}
+}
+
+// audit tells that a stream begins, or why it does not.
+func (h *Handler) audit(r *exchange.Request, at time.Time, code int, err error) {
+	if h.Audit == nil {
+		return
+	}
+	w := target.Written{At: at, Verb: string(r.Verb), Path: "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod, Space: r.Space,
+		Code: code, User: r.User, Container: r.Query.Get("container"), Command: r.Query.Get("command")}
+	var f *exchange.Fault
+	if errors.As(err, &f) {
+		w.Reason = f.Reason
+	}
+	h.Audit(w)
+}

@@ -1,0 +1,47 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Relay is the Backend of a relay: the Pod in its own space says which of its children has it.
+type Relay struct {
+	Client   func(space string) (*target.Client, error)
+	Children tunnel.StreamOpener
+}
+
+// Answer implements Backend.
+func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	c, err := s.Client(r.Space)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	live, err := c.Get(ctx, pods, r.Namespace, r.Pod, false)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
+		return nil, missing(r)
+	case err != nil:
+		return nil, unreachable(err)
+	}
+	place, err := exchange.PlaceOf(r.Pod, live.Metadata.UID, live.Metadata.Annotations)
+	if err != nil {
+		return nil, err
+	}
+	next := r.At(place)
+	if len(r.Path) > 0 {
+		if r.Path[0] != place.Target {
+			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden",
+				Message: fmt.Sprintf("pod %s/%s is below target %s of the relay, not below %s", r.Namespace, r.Pod, place.Target, r.Path[0])}
+		}
+		next.Path = r.Path[1:]
+	}
+	return exchange.Via(ctx, s.Children, place.Target, next)
+}

@@ -1,0 +1,109 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Site is the Backend of a workload cluster: it asks the cluster's API server, and nobody else.
+type Site struct {
+	// Client returns the client of a space. As is the one that acts for the space: with its account,
+	// where the agent impersonates.
+	Client func(space string) (*target.Client, error)
+	As     func(c *target.Client, space, namespace string) *target.Client
+}
+
+var pods = target.Resource{Version: "v1", Plural: "pods"}
+
+// Answer implements Backend.
+func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	c, err := s.Client(r.Space)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	live, err := c.Get(ctx, pods, r.Namespace, r.Pod, false)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
+		return nil, missing(r)
+	case err != nil:
+		return nil, unreachable(err)
+	}
+	t, err := talk(r)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.As(c, r.Space, r.Namespace).Talk(ctx, t)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	resp.Header.Del(exchange.HeaderSite) // which an API server has no word in
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		context.AfterFunc(ctx, func() { resp.Body.Close() })
+	}
+	return resp, nil
+}
+
+// talk is the request to the API server. The Pod's UID goes along where the API takes it.
+func talk(r *exchange.Request) (target.Talk, error) {
+	t := target.Talk{Method: http.MethodGet, Namespace: r.Namespace, Pod: r.Pod, Subresource: string(r.Verb), Query: r.Query, Upgrade: r.Upgrade}
+	switch r.Verb {
+	case exchange.Exec, exchange.Attach, exchange.PortForward:
+		if !exchange.IsWebSocket(r.Upgrade) {
+			t.Method = http.MethodPost
+		}
+	case exchange.Debug:
+		t.Method, t.ContentType = http.MethodPatch, "application/strategic-merge-patch+json"
+		return with(t, debugging(r))
+	case exchange.Evict:
+		t.Method, t.Query, t.ContentType = http.MethodPost, nil, "application/json"
+		return with(t, map[string]any{"apiVersion": "policy/v1", "kind": "Eviction",
+			"metadata": map[string]any{"name": r.Pod, "namespace": r.Namespace}, "deleteOptions": deletion(r)})
+	case exchange.Delete:
+		t.Method, t.Query, t.ContentType, t.Subresource = http.MethodDelete, nil, "application/json", ""
+		return with(t, deletion(r))
+	}
+	return t, nil
+}
+
+// with adds a body.
+func with(t target.Talk, body map[string]any) (target.Talk, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return t, fmt.Errorf("%w: its body is no JSON: %w", exchange.ErrRequest, err)
+	}
+	t.Body = text
+	return t, nil
+}
+
+// debugging is a patch that touches nothing but ephemeral containers, of that very Pod.
+func debugging(r *exchange.Request) map[string]any {
+	return map[string]any{"metadata": map[string]any{"uid": r.UID}, "spec": map[string]any{"ephemeralContainers": json.RawMessage(r.Body)}}
+}
+
+// deletion is the deletion of that very Pod.
+func deletion(r *exchange.Request) map[string]any {
+	out := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": map[string]any{"uid": r.UID}}
+	if n, err := strconv.ParseInt(r.Query.Get("gracePeriodSeconds"), 10, 64); err == nil {
+		out["gracePeriodSeconds"] = n
+	}
+	if p := r.Query.Get("propagationPolicy"); p != "" {
+		out["propagationPolicy"] = p
+	}
+	if r.Query.Has("dryRun") {
+		out["dryRun"] = r.Query["dryRun"]
+	}
+	return out
+}
+
+func unreachable(err error) error {
+	return &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 10,
+		Message: fmt.Sprintf("the site's agent does not reach its cluster: %s", err)}
+}

@@ -1,0 +1,110 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+)
+
+// Talk is a request that reaches into a Pod, or asks for its end.
+type Talk struct {
+	Method         string
+	Namespace, Pod string
+	Subresource    string // empty for the Pod itself
+	Query          url.Values
+	// Upgrade are the headers that ask for another protocol on the connection; nil for none.
+	Upgrade http.Header
+	// Body is of ContentType; nil for none.
+	Body        []byte
+	ContentType string
+}
+
+// talking makes the HTTP client of Talk when it is first used. It speaks HTTP/1.1, which alone can be upgraded, and a stream that nobody
+// reads then stops no other: each has a connection of its own.
+type talking struct {
+	config *rest.Config
+	now    func() time.Time
+
+	mu   sync.Mutex
+	made *http.Client
+}
+
+// idleTalks is how many connections wait for the next stream, and idleTime for how long.
+const (
+	idleTalks = 2
+	idleTime  = 30 * time.Second
+)
+
+func (t *talking) client() (*http.Client, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made != nil {
+		return t.made, nil
+	}
+	config := rest.CopyConfig(t.config)
+	if config.Transport == nil {
+		config.NextProtos = []string{"http/1.1"}
+	}
+	made, err := httpClientFor(config, t.now)
+	if err != nil {
+		return nil, err
+	}
+	made.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.made = made
+	return made, nil
+}
+
+func (t *talking) closeIdle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made != nil {
+		utilnet.CloseIdleConnectionsFor(t.made.Transport)
+	}
+}
+
+// Talk sends a request about a Pod and returns the answer, whatever its code. Redirects are not followed. The answer lasts as long as ctx; of
+// an upgrade (101) its body is an io.ReadWriteCloser, which has to be closed when ctx ends.
+func (c *Client) Talk(ctx context.Context, t Talk) (*http.Response, error) {
+	client, err := c.talk.client()
+	if err != nil {
+		return nil, err
+	}
+	u := c.base.String() + Resource{Version: "v1", Plural: "pods"}.path(t.Namespace, t.Pod)
+	if t.Subresource != "" {
+		u += "/" + url.PathEscape(t.Subresource)
+	}
+	if len(t.Query) > 0 {
+		u += "?" + t.Query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, t.Method, u, bytes.NewReader(t.Body))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	for name, values := range t.Upgrade {
+		req.Header[name] = values
+	}
+	if t.ContentType != "" {
+		req.Header.Set("Content-Type", t.ContentType)
+	}
+	if t.Upgrade == nil {
+		req.Header.Set("Accept", "application/json, */*")
+	}
+	if c.user != "" {
+		req.Header.Set("Impersonate-User", c.user)
+	}
+	began := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		c.reach.sent(began, 0, err)
+		return nil, fmt.Errorf("reach the target: %w", err)
+	}
+	c.reach.sent(began, resp.StatusCode, nil)
+	return resp, nil
+}

@@ -1,0 +1,56 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Fault is why a request is not carried out, as a Status of Kubernetes says it.
+type Fault struct {
+	// Code is the HTTP status, 400 at least.
+	Code int
+	// Reason in CamelCase is one of Kubernetes', such as Forbidden or ServiceUnavailable.
+	Reason string
+	// Message says what to do, too.
+	Message string
+	// After is when a client may ask again, in seconds from now; 0 says nothing of it.
+	After int
+}
+
+// Error is the message.
+func (f *Fault) Error() string { return f.Message }
+
+// FaultOf returns what an error says to a client: itself when it is a Fault, 400 for a request that
+// breaks the rules, and 502 for everything else.
+func FaultOf(err error) *Fault {
+	var f *Fault
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, ErrRequest):
+		return &Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()}
+	}
+	return &Fault{Code: http.StatusBadGateway, Reason: "InternalError", Message: err.Error()}
+}
+
+// Response returns the Fault as an answer.
+func (f *Fault) Response() *http.Response {
+	body, _ := json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{},
+		"status": "Failure", "message": f.Message, "reason": f.Reason, "code": f.Code}) // strings cannot fail
+	header := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))}}
+	if f.After > 0 {
+		header.Set("Retry-After", f.RetryAfter())
+	}
+	return &http.Response{StatusCode: f.Code, ContentLength: int64(len(body)), Header: header, Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+// RetryAfter is the value of the header Retry-After: a date. Of a number of seconds kubectl would
+// wait for it ten times over before it shows why.
+func (f *Fault) RetryAfter() string {
+	return time.Now().Add(time.Duration(f.After) * time.Second).UTC().Format(http.TimeFormat)
+}

@@ -1,0 +1,277 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of what is read of a peer.
+const (
+	// maxHead is what the head of a request or of an answer may take. A command line is the longest
+	// part of it; an API server takes no longer URL by default.
+	maxHead = 128 << 10
+	// MaxBody is what the body of a request may take: the containers of a debug session.
+	MaxBody = 64 << 10
+	// maxGroups is how many groups of the user go along for the audit line.
+	maxGroups = 32
+	// maxIdentity is how long a user or a group may be.
+	maxIdentity = 1024
+	// maxPath is how many tiers there may be.
+	maxPath = 16
+)
+
+// Request is what a parent asks of a child: one verb on one Pod.
+type Request struct {
+	// Space, Namespace and Pod name the Pod as the receiver knows it.
+	Space, Namespace, Pod string
+	// UID is that of the Pod at the receiver, as it was reported.
+	UID string
+	// Origin replaces UID for a Pod that was itself placed: the UID that it has at the sender.
+	Origin string
+	Verb   Verb
+	// Query holds the options of the verb, see [Verb.Options].
+	Query url.Values
+	// Upgrade are the headers of an upgrade, see [Upgrade]; nil for none.
+	Upgrade http.Header
+	// Body goes with Debug: a JSON list of ephemeral containers, MaxBody bytes at most.
+	Body []byte
+	// User and Groups are who asks, for the receiver's audit log alone.
+	User   string
+	Groups []string
+	// Path are the names of the targets that the sender expects below the receiver; it may be empty.
+	Path []string
+	// Timeout is how long the sender waits for the answer, 0 without an end.
+	Timeout time.Duration
+}
+
+// The headers of a request beside those of an upgrade and of the body.
+const (
+	headerUID     = "Skerry-Uid"
+	headerOrigin  = "Skerry-Origin"
+	headerUser    = "Skerry-User"
+	headerGroup   = "Skerry-Group"
+	headerPath    = "Skerry-Path"
+	headerTimeout = "Skerry-Timeout"
+)
+
+// ErrRequest is wrapped by every error about a request that breaks the rules of this package.
+var ErrRequest = errors.New("not a request for a Pod")
+
+var (
+	labelForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	nameForm  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	uidForm   = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+)
+
+// maxName is how long the name of a Pod or a target may be.
+const maxName = 253
+
+func isName(s string) bool { return len(s) <= maxName && nameForm.MatchString(s) }
+
+// Check returns an error that wraps ErrRequest and says which field breaks which rule.
+func (r *Request) Check() error {
+	switch {
+	case !isName(r.Space):
+		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
+	case !labelForm.MatchString(r.Namespace):
+		return fmt.Errorf("%w: namespace %.80q", ErrRequest, r.Namespace)
+	case !isName(r.Pod):
+		return fmt.Errorf("%w: name %.80q", ErrRequest, r.Pod)
+	case (r.UID == "") == (r.Origin == "") || !uidForm.MatchString(r.UID+r.Origin):
+		return fmt.Errorf("%w: it needs either the Pod's UID or that of its origin", ErrRequest)
+	case len(r.Body) > MaxBody:
+		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, MaxBody)
+	case (len(r.Body) > 0) != r.Verb.hasBody():
+		return fmt.Errorf("%w: %s with a body of %d bytes", ErrRequest, r.Verb, len(r.Body))
+	case len(r.Path) > maxPath || slices.ContainsFunc(r.Path, func(s string) bool { return !isName(s) }):
+		return fmt.Errorf("%w: path %.80q", ErrRequest, strings.Join(r.Path, "/"))
+	case len(r.Groups) > maxGroups:
+		return fmt.Errorf("%w: more than %d groups", ErrRequest, maxGroups)
+	case r.Timeout < 0:
+		return fmt.Errorf("%w: a timeout below zero", ErrRequest)
+	}
+	for _, s := range append([]string{r.User}, r.Groups...) {
+		if len(s) > maxIdentity {
+			return fmt.Errorf("%w: a user or group of more than %d bytes", ErrRequest, maxIdentity)
+		}
+	}
+	if r.Verb.upgrades() != (r.Upgrade != nil) {
+		return fmt.Errorf("%w: pods/%s with the wrong kind of connection", ErrRequest, r.Verb)
+	}
+	return r.Verb.Options(r.Query)
+}
+
+// Identify sets User and Groups, cut to what may go along.
+func (r *Request) Identify(user string, groups []string) {
+	cut := func(s string) string { return s[:min(len(s), maxIdentity)] }
+	r.User, r.Groups = cut(user), nil
+	for _, g := range groups[:min(len(groups), maxGroups)] {
+		r.Groups = append(r.Groups, cut(g))
+	}
+}
+
+// encode returns the request as it is sent.
+func (r *Request) encode() ([]byte, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "POST /%s/%s/%s/%s", r.Space, r.Namespace, r.Pod, r.Verb)
+	if len(r.Query) > 0 {
+		b.WriteString("?" + r.Query.Encode())
+	}
+	b.WriteString(" HTTP/1.1\r\nHost: target\r\n")
+	set := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s: %s\r\n", name, value)
+		}
+	}
+	set(headerUID, r.UID)
+	set(headerOrigin, r.Origin)
+	set(headerUser, url.QueryEscape(r.User))
+	for _, g := range r.Groups {
+		set(headerGroup, url.QueryEscape(g))
+	}
+	set(headerPath, strings.Join(r.Path, "/"))
+	if r.Timeout > 0 {
+		set(headerTimeout, strconv.FormatInt(max(1, r.Timeout.Milliseconds()), 10))
+	}
+	if r.Upgrade != nil {
+		allowed, err := Upgrade(r.Upgrade)
+		if err != nil {
+			return nil, err
+		}
+		if err := allowed.Write(&b); err != nil {
+			return nil, fmt.Errorf("write the head: %w", err)
+		}
+	}
+	set("Content-Length", strconv.Itoa(len(r.Body)))
+	b.WriteString("\r\n")
+	if b.Len() > maxHead {
+		return nil, fmt.Errorf("%w: its options take more than %d bytes", ErrRequest, maxHead)
+	}
+	b.Write(r.Body)
+	return b.Bytes(), nil
+}
+
+// head bounds what is read until a head is complete.
+type head struct {
+	r    io.Reader
+	left int
+}
+
+var errHead = fmt.Errorf("a head of more than %d bytes", maxHead)
+
+func (h *head) Read(b []byte) (int, error) {
+	if h.left <= 0 {
+		return 0, errHead
+	}
+	n, err := h.r.Read(b[:min(len(b), h.left)])
+	if h.left != math.MaxInt {
+		h.left -= n
+	}
+	return n, err
+}
+
+// over lifts the bound: what follows is not the head's.
+func (h *head) over() { h.left = math.MaxInt }
+
+// Read reads one request. The reader that it returns has what follows the request.
+func Read(from io.Reader) (*Request, *bufio.Reader, error) {
+	h := &head{from, maxHead}
+	in := bufio.NewReader(h)
+	req, err := http.ReadRequest(in)
+	if err != nil {
+		return nil, in, fmt.Errorf("read the request: %w", err)
+	}
+	h.over()
+	r, err := parse(req)
+	if err != nil {
+		return nil, in, err
+	}
+	if req.ContentLength > 0 {
+		r.Body = make([]byte, req.ContentLength)
+		if _, err := io.ReadFull(req.Body, r.Body); err != nil {
+			return nil, in, fmt.Errorf("read the request's body: %w", err)
+		}
+	}
+	return r, in, r.Check()
+}
+
+// parse takes over a head. It accepts what encode writes, and nothing else.
+func parse(req *http.Request) (*Request, error) {
+	u := req.URL
+	parts := strings.Split(u.Path, "/")
+	switch {
+	case req.Method != http.MethodPost, req.ProtoMajor != 1, req.ProtoMinor != 1, req.Host != "target":
+		return nil, fmt.Errorf("%w: it begins with %.80q", ErrRequest, req.Method+" "+req.RequestURI)
+	case len(parts) != 5, parts[0] != "", u.RawPath != "", u.Host != "", u.Scheme != "", u.User != nil, u.Fragment != "":
+		return nil, fmt.Errorf("%w: path %.80q", ErrRequest, req.RequestURI)
+	case len(req.TransferEncoding) > 0, req.ContentLength < 0, req.ContentLength > MaxBody, len(req.Trailer) > 0:
+		return nil, fmt.Errorf("%w: its body has no length, or more than %d bytes", ErrRequest, MaxBody)
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("%w: query: %w", ErrRequest, err)
+	}
+	r := &Request{Space: parts[1], Namespace: parts[2], Pod: parts[3], Verb: Verb(parts[4]), Query: query}
+	upgrade := http.Header{}
+	for key, values := range req.Header {
+		if err := r.take(key, values, upgrade); err != nil {
+			return nil, err
+		}
+	}
+	if len(upgrade) > 0 {
+		if r.Upgrade, err = Upgrade(upgrade); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// take takes over one header.
+func (r *Request) take(key string, values []string, upgrade http.Header) (err error) {
+	if isUpgrade(key) {
+		upgrade[key] = values
+		return nil
+	}
+	if len(values) != 1 && key != headerGroup {
+		return fmt.Errorf("%w: %d headers %.80q", ErrRequest, len(values), key)
+	}
+	switch value := values[0]; key {
+	case headerUID:
+		r.UID = value
+	case headerOrigin:
+		r.Origin = value
+	case headerUser:
+		r.User, err = url.QueryUnescape(value)
+	case headerGroup:
+		for _, v := range values {
+			g, bad := url.QueryUnescape(v)
+			r.Groups, err = append(r.Groups, g), errors.Join(err, bad)
+		}
+	case headerPath:
+		r.Path = strings.Split(value, "/")
+	case headerTimeout:
+		ms, bad := strconv.ParseUint(value, 10, 31)
+		r.Timeout, err = time.Duration(ms)*time.Millisecond, bad
+	case "Content-Length":
+	default:
+		return fmt.Errorf("%w: header %.80q", ErrRequest, key)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: header %s: %w", ErrRequest, key, err)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+const (
+	// requestTime is how long the peer may take to send its request.
+	requestTime = 10 * time.Second
+	// lingerTime is how long the peer may take to read what was sent last. It is more than a full
+	// window needs on a slow link.
+	lingerTime = 60 * time.Second
+	// chunk is how much is copied at a time: all that a direction of a stream takes in memory beside
+	// the windows of its connection.
+	chunk = 32 << 10
+)
+
+// Answer answers a request. Of an answer with code 101 the Body is an io.ReadWriteCloser. Serve
+// closes the body; ctx ends when the peer has gone.
+type Answer func(ctx context.Context, r *Request) (*http.Response, error)
+
+// Serve reads a request from a stream, has it answered and sends the answer. It returns when the
+// exchange is over and has cancelled the stream unless both sides ended it.
+func Serve(ctx context.Context, stream tunnel.Stream, answer Answer) error {
+	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
+	stop := context.AfterFunc(ctx, stream.Cancel)
+	defer stop()
+	s := &serving{stream: stream, gone: gone, peeked: make(chan struct{})}
+	err := s.serve(ctx, answer)
+	stop()
+	if err != nil || !s.linger() {
+		stream.Cancel()
+	}
+	if s.peeking {
+		<-s.peeked
+	}
+	return err
+}
+
+type serving struct {
+	stream  tunnel.Stream
+	in      *bufio.Reader
+	gone    context.CancelCauseFunc
+	peeking bool
+	peeked  chan struct{} // closed when something came after the request, or the stream ended
+}
+
+func (s *serving) serve(ctx context.Context, answer Answer) error {
+	_ = s.stream.SetDeadline(time.Now().Add(requestTime)) // fails with the stream, which is told next
+	r, in, err := Read(s.stream)
+	s.in = in
+	if err != nil {
+		return s.send(FaultOf(err).Response(), nil)
+	}
+	_ = s.stream.SetDeadline(time.Time{})
+	s.peeking = true
+	go s.peek(r.Upgrade != nil)
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	resp, err := answer(ctx, r)
+	if err != nil {
+		resp = FaultOf(err).Response()
+	}
+	defer resp.Body.Close()
+	return s.send(resp, r.Upgrade)
+}
+
+// peek ends the exchange when the peer goes before it has its answer. Nothing is taken from the
+// stream: what a client sends before the answer to its upgrade comes is for the target.
+func (s *serving) peek(upgrade bool) {
+	defer close(s.peeked)
+	if _, err := s.in.Peek(1); err != nil || !upgrade {
+		s.gone(errGone)
+	}
+}
+
+var errGone = fmt.Errorf("whoever asked has gone")
+
+// send sends an answer and, after an upgrade, passes bytes until one side ends.
+func (s *serving) send(resp *http.Response, asked http.Header) error {
+	header, err := passing(asked, resp.StatusCode, resp.Header)
+	if err != nil {
+		resp = FaultOf(err).Response()
+		header = resp.Header
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", resp.StatusCode, http.StatusText(resp.StatusCode))
+	conn, upgraded := resp.Body.(io.ReadWriteCloser)
+	upgraded = upgraded && resp.StatusCode == http.StatusSwitchingProtocols
+	known := resp.ContentLength >= 0
+	switch {
+	case upgraded:
+	case known:
+		header.Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+	default:
+		header.Set("Transfer-Encoding", "chunked")
+	}
+	_ = header.Write(&b) // a buffer takes everything
+	b.WriteString("\r\n")
+	if _, err := s.stream.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("send the answer: %w", err)
+	}
+	switch {
+	case upgraded:
+		return s.join(conn)
+	case known:
+		var n int64
+		n, err = io.CopyBuffer(onlyWriter{s.stream}, io.LimitReader(resp.Body, resp.ContentLength), make([]byte, chunk))
+		if err == nil && n < resp.ContentLength {
+			err = io.ErrUnexpectedEOF
+		}
+	default:
+		err = s.chunks(resp.Body)
+	}
+	if err != nil {
+		return fmt.Errorf("send the answer: %w", err)
+	}
+	return s.stream.Close()
+}
+
+// chunks sends a body whose length is not known: what was read is on its way before more is read.
+func (s *serving) chunks(from io.Reader) error {
+	out := bufio.NewWriterSize(s.stream, chunk+64)
+	chunks := httputil.NewChunkedWriter(out)
+	buffer := make([]byte, chunk)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if _, err := chunks.Write(buffer[:n]); err != nil {
+				return err
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err // without the last chunk, so that nobody takes it for the end
+		}
+	}
+	if err := chunks.Close(); err != nil {
+		return err
+	}
+	if _, err := out.WriteString("\r\n"); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// join passes bytes between the stream and an upgraded connection. When the connection ends, what
+// it sent is sent on; when the stream ends, the connection is closed.
+func (s *serving) join(conn io.ReadWriteCloser) error {
+	up := make(chan struct{})
+	go func() {
+		defer close(up)
+		<-s.peeked
+		_, _ = io.CopyBuffer(onlyWriter{conn}, onlyReader{s.in}, make([]byte, chunk)) // either end is the end
+		conn.Close()
+	}()
+	_, err := io.CopyBuffer(onlyWriter{s.stream}, onlyReader{conn}, make([]byte, chunk))
+	conn.Close()
+	if end := s.stream.Close(); err == nil {
+		err = end
+	}
+	if err != nil {
+		s.stream.Cancel()
+	}
+	_ = s.stream.SetDeadline(time.Now().Add(lingerTime))
+	<-up
+	return nil
+}
+
+// linger waits until the peer has read everything, and reports whether it has.
+func (s *serving) linger() bool {
+	_ = s.stream.SetDeadline(time.Now().Add(lingerTime))
+	if s.peeking {
+		<-s.peeked
+	}
+	_, err := io.Copy(io.Discard, onlyReader{s.in})
+	return err == nil
+}
+
+// onlyReader and onlyWriter hide the methods by which io.Copy would take another buffer.
+type (
+	onlyReader struct{ io.Reader }
+	onlyWriter struct{ io.Writer }
+)

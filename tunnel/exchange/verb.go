@@ -1,0 +1,96 @@
+package exchange
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Verb is what is asked of a Pod. It is the name of the Pod's subresource where there is one.
+type Verb string
+
+// The verbs.
+const (
+	Log         Verb = "log"
+	Exec        Verb = "exec"
+	Attach      Verb = "attach"
+	PortForward Verb = "portforward"
+	// Debug adds ephemeral containers.
+	Debug Verb = "ephemeralcontainers"
+	// Evict asks for the Pod's deletion within its disruption budgets.
+	Evict Verb = "eviction"
+	// Delete deletes the Pod itself; what controls it makes another one.
+	Delete Verb = "delete"
+)
+
+// option checks one value of an option.
+type option func(string) bool
+
+func anything(string) bool { return true }
+
+func boolean(s string) bool { _, err := strconv.ParseBool(s); return err == nil }
+
+func natural(s string) bool { _, err := strconv.ParseUint(s, 10, 63); return err == nil }
+
+func moment(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }
+
+func port(s string) bool { n, err := strconv.ParseUint(s, 10, 16); return err == nil && n > 0 }
+
+func split(s string) bool { return s == "All" || s == "Stdout" || s == "Stderr" }
+
+func propagation(s string) bool { return s == "Orphan" || s == "Background" || s == "Foreground" }
+
+// ending are the options of a deletion.
+var ending = map[string]option{"gracePeriodSeconds": natural, "propagationPolicy": propagation, "dryRun": func(s string) bool { return s == "All" }}
+
+var talking = map[string]option{
+	"container": labelForm.MatchString, "stdin": boolean, "stdout": boolean, "stderr": boolean, "tty": boolean,
+}
+
+// options are what each verb takes. Those of many are options that may be given more than once.
+var (
+	options = map[Verb]map[string]option{
+		Log: {"container": labelForm.MatchString, "follow": boolean, "previous": boolean, "timestamps": boolean,
+			"sinceSeconds": natural, "sinceTime": moment, "tailLines": natural, "limitBytes": natural, "stream": split},
+		Exec: {"container": talking["container"], "stdin": boolean, "stdout": boolean, "stderr": boolean, "tty": boolean,
+			"command": anything},
+		Attach: talking, PortForward: {"ports": port}, Debug: {},
+		Evict: ending, Delete: ending,
+	}
+	many = map[string]bool{"command": true, "ports": true}
+)
+
+// Options returns an error that wraps ErrRequest when there is no such verb, or it does not take
+// these options.
+func (v Verb) Options(query url.Values) error {
+	known, ok := options[v]
+	if !ok {
+		return fmt.Errorf("%w: there is no pods/%.80s", ErrRequest, string(v))
+	}
+	for name, values := range query {
+		check := known[name]
+		if check == nil {
+			return fmt.Errorf("%w: pods/%s does not take %.80q", ErrRequest, v, name)
+		}
+		if len(values) != 1 && !many[name] {
+			return fmt.Errorf("%w: %q is given %d times", ErrRequest, name, len(values))
+		}
+		for _, value := range values {
+			if !check(value) {
+				return fmt.Errorf("%w: %s=%.80q", ErrRequest, name, value)
+			}
+		}
+	}
+	return nil
+}
+
+// upgrades reports whether the verb needs a connection that is upgraded.
+func (v Verb) upgrades() bool { return v == Exec || v == Attach || v == PortForward }
+
+// hasBody reports whether the verb goes with a body.
+func (v Verb) hasBody() bool { return v == Debug }
+
+// Waits reports whether the answer may begin much later: a log that is followed begins with the
+// container's next line.
+func (v Verb) Waits() bool { return v == Log }

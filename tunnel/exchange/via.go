@@ -1,0 +1,54 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"skerry.dev/skerry/tunnel"
+)
+
+// Via sends a request to a target of this center and returns the answer, whose header HeaderSite
+// then begins with that target. The error is a *Fault when the target is away.
+func Via(ctx context.Context, targets tunnel.StreamOpener, target string, r *Request) (*http.Response, error) {
+	stream, err := targets.OpenStream(ctx, target)
+	if err != nil {
+		return nil, unreachable(target, err)
+	}
+	resp, err := RoundTrip(ctx, stream, r)
+	if err != nil {
+		return nil, unreachable(target, err)
+	}
+	site := target
+	if below := resp.Header.Get(HeaderSite); below != "" {
+		site += "/" + below
+	}
+	resp.Header.Set(HeaderSite, site)
+	return resp, nil
+}
+
+// retryAfter is when a client may ask again for a target that is away, in seconds.
+const retryAfter = 10
+
+// unreachable turns an error of a stream to a target into a Fault, but for those about the request.
+func unreachable(target string, err error) error {
+	if errors.Is(err, ErrRequest) {
+		return err
+	}
+	f := &Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: retryAfter}
+	var away *tunnel.Away
+	switch {
+	case errors.As(err, &away):
+		f.Message = away.Error()
+	case errors.Is(err, ErrAnswer):
+		f = &Fault{Code: http.StatusBadGateway, Reason: "InternalError"}
+		f.Message = "site " + target + ": " + err.Error()
+	default:
+		f.Message = "site " + target + " cannot be reached: " + err.Error()
+	}
+	if f.Code == http.StatusServiceUnavailable {
+		f.Message += ". Nothing was done there; try again when the site is connected (kubectl get -o wide says since when" +
+			" it has been silent), or ask its cluster itself"
+	}
+	return f
+}
