@@ -81,6 +81,7 @@ func (b auditSpaces) ProcessEvents(events ...*auditapi.Event) bool {
 			one.Annotations = map[string]string{}
 		}
 		one.Annotations[auditSpace] = spaceOfURI(e.RequestURI)
+		one.RequestURI = firstWord(e.RequestURI)
 		noted[i] = &one
 	}
 	return b.Backend.ProcessEvents(noted...)

@@ -47,6 +47,7 @@ type parts struct {
 	security  *podSecurity
 	eventTTL  time.Duration
 	quotas    *quotas
+	sites     Sites
 }
 
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
@@ -77,7 +78,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, sites: s.config.Sites, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = newSpaceUsage(), newBorrows()
 	g, factory, err := s.genericConfig(p)
@@ -96,7 +97,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, log: s.config.Log}
+	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
 	}
@@ -139,6 +140,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
+	g.LongRunningFunc = longRunning()
 	names := definitionNames()
 	g.SkipOpenAPIInstallation = true // serveDocuments does it
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
@@ -159,7 +161,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
+	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place, s.config.Sites != nil}, p.ranges, p.security, crdGuard{s.config.Outbound},
 		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
 	return g, factory, nil
 }

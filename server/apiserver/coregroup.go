@@ -22,6 +22,7 @@ import (
 type coreGroup struct {
 	generic corerest.GenericConfig
 	authz   authorizer.Authorizer
+	sites   Sites
 }
 
 func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
@@ -44,12 +45,13 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 }
 
 func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
-	pods, err := podstore.NewStorage(og, nil, nil, nil, g.authz)
+	pods, err := podstore.NewStorage(og, noKubelets{}, nil, nil, g.authz)
 	if err != nil {
 		return err
 	}
 	mirrorPods(pods)
 	m["pods"], m["pods/status"] = pods.Pod, newReportedStatus(pods.Pod.Store, podreg.StatusStrategy)
+	addPodStreams(m, pods, g.sites)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err

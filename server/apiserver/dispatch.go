@@ -22,13 +22,15 @@ type dispatch struct {
 	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
 	stale    func(key store.Key) string
-	log      *slog.Logger
+	// reaches says that the Pods of spaces are reached where they run.
+	reaches bool
+	log     *slog.Logger
 }
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimSuffix(r.URL.Path, "/")
-		if subresource, ok := talk(path); ok {
+		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
 			writeStatus(w, errOnSite(subresource))
 			return
 		}

@@ -81,7 +81,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		ServiceAccountIssuer:        p.tokens,
 		ServiceAccountMaxExpiration: longestPersonToken,
 		APIAudiences:                authenticator.Audiences{tokenAudience},
-	}, authz: authz}
+	}, authz: authz, sites: p.sites}
 	return []groupProvider{
 		core,
 		mirroring{appsrest.StorageProvider{}},

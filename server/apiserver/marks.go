@@ -24,7 +24,11 @@ type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1
 // marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
 // those that get a wish of their own (see pass), and keeps it on other writes, also on those that take it off. It leaves out what a whole
 // object brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
-type marks struct{ place PlaceFunc }
+type marks struct {
+	place PlaceFunc
+	// passes says that some writes of mirrored Pods are passed on to their sites.
+	passes bool
+}
 
 // Handles implements admission.Interface.
 func (*marks) Handles(admission.Operation) bool { return true }
@@ -33,7 +37,7 @@ func (*marks) Handles(admission.Operation) bool { return true }
 func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	obj, old := object(a.GetObject()), object(a.GetOldObject())
 	switch {
-	case obj == nil:
+	case obj == nil, m.passes && passedOn(ctx, a):
 		return nil
 	case a.GetOperation() == admission.Create && a.GetSubresource() == "":
 		if !isInner(ctx) {
@@ -62,7 +66,7 @@ func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
 // Validate implements admission.ValidationInterface: deletions carry the object only here.
 func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	old := object(a.GetOldObject())
-	if a.GetOperation() != admission.Delete || old == nil || isInner(ctx) {
+	if a.GetOperation() != admission.Delete || old == nil || isInner(ctx) || m.passes && passedOn(ctx, a) {
 		return nil
 	}
 	return refuseMirror(a, old)

@@ -29,6 +29,6 @@ func talk(path string) (subresource string, ok bool) {
 
 // errOnSite says where a Pod can be talked to.
 func errOnSite(subresource string) *metav1.Status {
-	return status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: ask the cluster that the pod runs on; "+
+	return status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
 		"its SyncTarget is in the pod's annotation %s", subresource, v1alpha1.AnnotationReportedFrom))
 }

@@ -58,6 +58,8 @@ type Config struct {
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
+	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
+	Sites Sites
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
 	Seats int
 	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.

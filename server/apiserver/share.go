@@ -27,6 +27,7 @@ type share struct {
 	usage   *spaceUsage
 	seats   *fair.Scheduler
 	backlog *backlog.Ledger
+	streams openStreams
 }
 
 func (s *share) wrap(h http.Handler) http.Handler {
@@ -52,6 +53,12 @@ func (s *share) wrap(h http.Handler) http.Handler {
 			return
 		}
 		defer leave()
+		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Resource == "pods" {
+			if r = withLater(w, r); isStream(info) {
+				s.stream(w, r, h, leave)
+				return
+			}
+		}
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Verb == "watch" {
 			s.watch(w, r, h, leave)
 			return

@@ -1,0 +1,39 @@
+package apiserver
+
+import (
+	"net/url"
+	"strings"
+)
+
+// The annotations of a line of the audit log about what reached into a Pod.
+const (
+	// auditSite is the target that was asked, auditPath all targets down to the Pod's cluster, as
+	// they answered.
+	auditSite = "skerry.dev/target"
+	auditPath = "skerry.dev/site"
+	// auditPod is the Pod's name at its site.
+	auditPod       = "skerry.dev/pod"
+	auditContainer = "skerry.dev/container"
+)
+
+// firstWord cuts a command line in a request's URI to its first word: arguments hold passwords.
+func firstWord(uri string) string {
+	path, query, has := strings.Cut(uri, "?")
+	if !has || !strings.Contains(query, "command") {
+		return uri
+	}
+	var kept []string
+	found := false
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		plain, err := url.QueryUnescape(name)
+		if err != nil || plain == "command" {
+			if found || err != nil {
+				continue
+			}
+			found = true
+		}
+		kept = append(kept, part)
+	}
+	return path + "?" + strings.Join(kept, "&")
+}

@@ -1,0 +1,211 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/audit"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
+	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
+	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
+	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Sites reaches Pods where they run. Its errors are *exchange.Fault.
+type Sites interface {
+	// Do sends a request to a target and returns the answer, whose body must be closed.
+	Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
+	// Serve has a target answer a client's request to upgrade its connection. It calls begun with the
+	// targets that the answer came through, and with its code, before the client has the answer.
+	Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(site string, code int))
+}
+
+// addPodStreams serves the subresources that reach into a Pod: upstream's own storages, up to the
+// point at which they would ask a kubelet.
+func addPodStreams(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
+	if sites == nil {
+		return
+	}
+	s := sitePods{sites: sites, pods: pods.Pod}
+	running := runningPods{pods.Pod}
+	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
+	m["pods"] = &podDeletes{REST: pods.Pod, at: s}
+	m["pods/log"] = &podLogs{LogREST: pods.Log, at: s}
+	m["pods/exec"] = &podExecs{ExecREST: pods.Exec, at: s}
+	m["pods/attach"] = &podAttaches{AttachREST: pods.Attach, at: s}
+	m["pods/portforward"] = &podForwards{PortForwardREST: pods.PortForward, at: s}
+	m["pods/ephemeralcontainers"] = &podDebugs{EphemeralContainersREST: pods.EphemeralContainers, at: s}
+	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s}
+}
+
+// errAtSite is what upstream's storages come to when they have checked everything: options, the
+// verb create, the Pod and its container.
+var errAtSite = errors.New("the pod runs at a site")
+
+// noKubelets stands in for the way to kubelets.
+type noKubelets struct{}
+
+// GetConnectionInfo implements kubelet.ConnectionInfoGetter.
+func (noKubelets) GetConnectionInfo(context.Context, types.NodeName) (*kubelet.ConnectionInfo, error) {
+	return nil, errAtSite
+}
+
+// runningPods shows Pods to upstream's checks as they run: a Pod that was placed has its node, and
+// the containers that debug it, at its site alone.
+type runningPods struct{ podreg.ResourceGetter }
+
+// Get implements podreg.ResourceGetter.
+func (p runningPods) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := p.ResourceGetter.Get(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	pod := obj.(*api.Pod).DeepCopy()
+	if pod.Spec.NodeName == "" {
+		pod.Spec.NodeName = "site"
+	}
+	known := map[string]bool{}
+	for _, c := range pod.Spec.EphemeralContainers {
+		known[c.Name] = true
+	}
+	for _, c := range pod.Status.EphemeralContainerStatuses {
+		if !known[c.Name] {
+			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers,
+				api.EphemeralContainer{EphemeralContainerCommon: api.EphemeralContainerCommon{Name: c.Name}})
+		}
+	}
+	return pod, nil
+}
+
+// sitePods makes requests for Pods of spaces.
+type sitePods struct {
+	sites Sites
+	pods  podreg.ResourceGetter
+}
+
+// request returns where a Pod of the request's space runs, and what is to be asked there. The path
+// is made of the Pod alone, and of the client's request only options that were decoded.
+func (s sitePods) request(ctx context.Context, name string, v exchange.Verb, query url.Values) (target string, r *exchange.Request, err error) {
+	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return "", nil, err
+	}
+	pod := obj.(*api.Pod)
+	place, err := exchange.PlaceOf(pod.Name, string(pod.UID), pod.Annotations)
+	if err != nil {
+		return "", nil, statusError(err)
+	}
+	r = (&exchange.Request{Space: spaceOf(ctx), Namespace: pod.Namespace, Verb: v, Query: query}).At(place)
+	if u, ok := apirequest.UserFrom(ctx); ok {
+		r.Identify(u.GetName(), u.GetGroups())
+	}
+	if end, ok := ctx.Deadline(); ok {
+		r.Timeout = max(time.Millisecond, time.Until(end))
+	}
+	audit.AddAuditAnnotations(ctx, auditSite, place.Target, auditPod, place.Pod)
+	if c := query.Get("container"); c != "" {
+		audit.AddAuditAnnotation(ctx, auditContainer, c)
+	} else if len(pod.Spec.Containers) == 1 {
+		audit.AddAuditAnnotation(ctx, auditContainer, pod.Spec.Containers[0].Name)
+	}
+	return place.Target, r, nil
+}
+
+// talk returns what answers a request to upgrade the client's connection.
+func (s sitePods) talk(ctx context.Context, name string, v exchange.Verb, query url.Values) (http.Handler, error) {
+	target, r, err := s.request(ctx, name, v, query)
+	if err != nil {
+		return nil, retryLater(ctx, err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		upgrade, err := exchange.Upgrade(req.Header)
+		if err != nil {
+			writeStatus(w, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "Upgrade request required: "+err.Error()))
+			return
+		}
+		r.Upgrade = upgrade
+		s.sites.Serve(w, req, target, r, func(site string, _ int) {
+			audit.AddAuditAnnotation(req.Context(), auditPath, site)
+		})
+	}), nil
+}
+
+// statusError turns a Fault into an error that the API server answers with.
+func statusError(err error) error {
+	f := exchange.FaultOf(err)
+	return &apierrors.StatusError{ErrStatus: *status(int32(f.Code), metav1.StatusReason(f.Reason), f.Message)}
+}
+
+type podExecs struct {
+	*podrest.ExecREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podExecs) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+	if _, err := p.ExecREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+		return nil, err
+	}
+	o := options.(*api.PodExecOptions)
+	query := talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY)
+	query["command"] = o.Command
+	return p.at.talk(ctx, name, exchange.Exec, query)
+}
+
+type podAttaches struct {
+	*podrest.AttachREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podAttaches) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+	if _, err := p.AttachREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+		return nil, err
+	}
+	o := options.(*api.PodAttachOptions)
+	return p.at.talk(ctx, name, exchange.Attach, talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY))
+}
+
+type podForwards struct {
+	*podrest.PortForwardREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podForwards) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+		return nil, err
+	}
+	query := url.Values{}
+	for _, port := range options.(*api.PodPortForwardOptions).Ports {
+		query.Add("ports", strconv.Itoa(int(port)))
+	}
+	return p.at.talk(ctx, name, exchange.PortForward, query)
+}
+
+// talkQuery encodes the options that exec and attach have in common.
+func talkQuery(container string, stdin, stdout, stderr, tty bool) url.Values {
+	query := url.Values{}
+	if container != "" {
+		query.Set("container", container)
+	}
+	for name, on := range map[string]bool{"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	return query
+}

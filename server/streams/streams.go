@@ -1,0 +1,76 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Config is what Streams work with. Targets is required.
+type Config struct {
+	// Targets opens streams to the targets of this center.
+	Targets tunnel.StreamOpener
+	// Leads is nil, or returns a *exchange.Fault while this replica has no sessions.
+	Leads func() error
+	// Metered reports whether the bytes of a target's link are paid for; nil is none.
+	Metered func(target string) bool
+}
+
+// Streams reaches into Pods. Its methods may be called concurrently.
+type Streams struct{ Config }
+
+// New returns Streams.
+func New(c Config) *Streams { return &Streams{c} }
+
+// Do sends a request to a target and returns the answer, whose body must be closed.
+func (s *Streams) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	if s.Leads != nil {
+		if err := s.Leads(); err != nil {
+			return nil, err
+		}
+	}
+	if r.Verb == exchange.Log && s.Metered != nil && s.Metered(target) {
+		return s.briefly(ctx, target, r)
+	}
+	return exchange.Via(ctx, s.Targets, target, r)
+}
+
+// Serve has a target answer a client's request to upgrade its connection, and passes bytes until one
+// side ends or the request's context does. It calls begun with the targets that the answer came
+// through, and with its code, before the client has the answer.
+func (s *Streams) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(site string, code int)) {
+	ctx := req.Context()
+	resp, err := s.Do(ctx, target, r)
+	if err != nil {
+		resp = exchange.FaultOf(err).Response()
+	}
+	defer resp.Body.Close()
+	site := resp.Header.Get(exchange.HeaderSite)
+	if site == "" {
+		site = target
+	}
+	resp.Header.Del(exchange.HeaderSite)
+	begun(site, resp.StatusCode)
+	conn, upgraded := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
+		if err = join(ctx, w, resp.Header, conn); err == nil {
+			return
+		}
+		resp = (&exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()}).Response()
+	}
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, io.LimitReader(resp.Body, maxRefusal)) // a client that has gone needs no answer
+}
+
+// maxRefusal bounds an answer that is no upgrade: a Status.
+const maxRefusal = 64 << 10
+
+// errNoUpgrade is returned for a client's connection that carries other requests, too.
+var errNoUpgrade = errors.New("the connection cannot be upgraded: exec, attach and port-forward need HTTP/1.1")
