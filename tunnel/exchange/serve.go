@@ -26,7 +26,7 @@ const (
 )
 
 // Answer answers a request. Of an answer with code 101 the Body is an io.ReadWriteCloser. Serve
-// closes the body; ctx ends when the peer has gone.
+// closes the body. ctx ends when the peer has gone, and reads of the body have to end with it.
 type Answer func(ctx context.Context, r *Request) (*http.Response, error)
 
 // Serve reads a request from a stream, has it answered and sends the answer. It returns when the
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, stream tunnel.Stream, answer Answer) error {
 	s := &serving{stream: stream, gone: gone, peeked: make(chan struct{})}
 	err := s.serve(ctx, answer)
 	stop()
-	if err != nil || !s.linger() {
+	if s.broken || !s.linger() {
 		stream.Cancel()
 	}
 	if s.peeking {
@@ -52,6 +52,7 @@ type serving struct {
 	stream  tunnel.Stream
 	in      *bufio.Reader
 	gone    context.CancelCauseFunc
+	broken  bool // the stream does not take what is sent
 	peeking bool
 	peeked  chan struct{} // closed when something came after the request, or the stream ended
 }
@@ -111,7 +112,7 @@ func (s *serving) send(resp *http.Response, asked http.Header) error {
 	}
 	_ = header.Write(&b) // a buffer takes everything
 	b.WriteString("\r\n")
-	if _, err := s.stream.Write(b.Bytes()); err != nil {
+	if _, err := s.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("send the answer: %w", err)
 	}
 	switch {
@@ -119,22 +120,32 @@ func (s *serving) send(resp *http.Response, asked http.Header) error {
 		return s.join(conn)
 	case known:
 		var n int64
-		n, err = io.CopyBuffer(onlyWriter{s.stream}, io.LimitReader(resp.Body, resp.ContentLength), make([]byte, chunk))
+		n, err = io.CopyBuffer(s, io.LimitReader(resp.Body, resp.ContentLength), make([]byte, chunk))
 		if err == nil && n < resp.ContentLength {
 			err = io.ErrUnexpectedEOF
 		}
 	default:
 		err = s.chunks(resp.Body)
 	}
-	if err != nil {
+	if end := s.stream.Close(); err == nil {
+		err = end
+	}
+	if err != nil { // an answer that breaks off lacks bytes or its last chunk: nobody takes it for whole
 		return fmt.Errorf("send the answer: %w", err)
 	}
-	return s.stream.Close()
+	return nil
+}
+
+// Write sends bytes, and notes when the stream does not take them.
+func (s *serving) Write(p []byte) (int, error) {
+	n, err := s.stream.Write(p)
+	s.broken = s.broken || err != nil
+	return n, err
 }
 
 // chunks sends a body whose length is not known: what was read is on its way before more is read.
 func (s *serving) chunks(from io.Reader) error {
-	out := bufio.NewWriterSize(s.stream, chunk+64)
+	out := bufio.NewWriterSize(s, chunk+64)
 	chunks := httputil.NewChunkedWriter(out)
 	buffer := make([]byte, chunk)
 	for {
@@ -173,12 +184,9 @@ func (s *serving) join(conn io.ReadWriteCloser) error {
 		_, _ = io.CopyBuffer(onlyWriter{conn}, onlyReader{s.in}, make([]byte, chunk)) // either end is the end
 		conn.Close()
 	}()
-	_, err := io.CopyBuffer(onlyWriter{s.stream}, onlyReader{conn}, make([]byte, chunk))
+	_, _ = io.CopyBuffer(s, onlyReader{conn}, make([]byte, chunk))
 	conn.Close()
-	if end := s.stream.Close(); err == nil {
-		err = end
-	}
-	if err != nil {
+	if s.broken || s.stream.Close() != nil {
 		s.stream.Cancel()
 	}
 	_ = s.stream.SetDeadline(time.Now().Add(lingerTime))
@@ -192,9 +200,12 @@ func (s *serving) linger() bool {
 	if s.peeking {
 		<-s.peeked
 	}
-	_, err := io.Copy(io.Discard, onlyReader{s.in})
-	return err == nil
+	n, err := io.Copy(io.Discard, io.LimitReader(s.stream, unread))
+	return err == nil && n < unread
 }
+
+// unread is how much of what nobody wants is taken from the peer before its stream is cancelled.
+const unread = 1 << 20
 
 // onlyReader and onlyWriter hide the methods by which io.Copy would take another buffer.
 type (
