@@ -344,6 +344,7 @@ func (a *agent) link() uplink.Config {
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
 		Welcomed: a.welcomed, Desired: marked{a.brake, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
 		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
+		Streams: a.streams(), Data: a.figures.data,
 	}
 }
 

@@ -5,12 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	tunneldata "skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
 // figures are the metrics of an agent.
 type figures struct {
 	meter *traffic.Meter
+	data  *tunneldata.Metrics
 	apply *prometheus.HistogramVec
 
 	part prometheus.Registerer
@@ -19,7 +21,7 @@ type figures struct {
 
 // newFigures registers the figures of the agent, or of the half of a relay that is one.
 func newFigures(a *agent) *figures {
-	f := &figures{meter: traffic.New(), apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	f := &figures{meter: traffic.New(), data: tunneldata.NewMetrics(), apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"})}
 	gauge := func(name, help string, value func() int) prometheus.Collector {
@@ -34,7 +36,7 @@ func newFigures(a *agent) *figures {
 	}
 	reported := a.observer.Feed()
 	f.part = a.Metrics.Part(name)
-	f.all = []prometheus.Collector{f.meter, f.apply,
+	f.all = []prometheus.Collector{f.meter, f.data, f.apply,
 		counter("skerry_store_fsyncs_total", "Times that the disk was told to make the store's file durable.", func() int64 { return a.file.Cost().Syncs }),
 		counter("skerry_store_bytes_written_total", "Bytes written to the store's file, in whole pages.", func() int64 { return a.file.Cost().Bytes }),
 		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -25,16 +27,12 @@ func TestManifestHasTheRolesOfSpaces(t *testing.T) {
 		if role.Kind != "ClusterRole" || role.Metadata.Name != target.SpaceRole {
 			continue
 		}
-		workloads := policy.Workloads()
-		for _, rule := range role.Rules {
-			group := rule.APIGroups[0]
-			if !slices.Equal(rule.Resources, workloads[group]) {
-				t.Errorf("group %q: shipped %v, made %v", group, rule.Resources, workloads[group])
-			}
-			delete(workloads, group)
+		var workloads []target.Rule
+		for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
+			workloads = append(workloads, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
 		}
-		if len(workloads) > 0 {
-			t.Errorf("not shipped: %v", workloads)
+		if made := target.SpaceRules(workloads); !reflect.DeepEqual(role.Rules, made) {
+			t.Errorf("shipped %v\nmade %v", role.Rules, made)
 		}
 		return
 	}

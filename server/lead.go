@@ -35,6 +35,7 @@ type leadership struct {
 	loopback func() *rest.Config
 	log      *slog.Logger
 	won      chan struct{}
+	leader   atomic.Pointer[string] // the identity of whoever leads; nil while nobody is known
 	begun    time.Time
 	until    atomic.Int64 // nanoseconds after begun, by the clock that no admin sets
 }
@@ -57,6 +58,7 @@ func (l *leadership) Run(ctx context.Context) error {
 			OnStartedLeading: func(context.Context) { close(l.won) },
 			OnStoppedLeading: func() { l.until.Store(0) },
 			OnNewLeader: func(identity string) {
+				l.leader.Store(&identity)
 				l.log.Info("the leader of this center is known", "leader", identity, "me", identity == l.identity)
 			},
 		},

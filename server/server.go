@@ -219,7 +219,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.furnish.Use, Stale: s.stale, Unreachable: s.unreachable,
+		Used: s.furnish.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),

@@ -57,7 +57,7 @@ func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {
 		err = c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-			"metadata": map[string]any{"name": SpaceRole}, "rules": withVerbs(workloads)})
+			"metadata": map[string]any{"name": SpaceRole}, "rules": SpaceRules(workloads)})
 	}
 	if err != nil {
 		return fmt.Errorf("make the ClusterRole of spaces: %w", err)

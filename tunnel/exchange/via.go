@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/mux"
 )
 
 // Via sends a request to a target of this center and returns the answer, whose header HeaderSite
@@ -38,6 +39,8 @@ func unreachable(target string, err error) error {
 	f := &Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: retryAfter}
 	var away *tunnel.Away
 	switch {
+	case errors.Is(err, mux.ErrTooManyStreams):
+		f = &Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", Message: "site " + target + ": " + err.Error() + "; end some", After: 1}
 	case errors.As(err, &away):
 		f.Message = away.Error()
 	case errors.Is(err, ErrAnswer):

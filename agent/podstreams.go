@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/streams"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// streams returns what serves the streams that the parent opens into Pods.
+func (a *agent) streams() tunnel.StreamHandler {
+	cfg := streams.Config{Pods: a.observer, Log: a.Log}
+	if a.audit != nil {
+		cfg.Audit = a.audit.Note
+	}
+	switch {
+	case !a.Config.Relay:
+		cfg.Backend, cfg.Allow = &streams.Site{Client: a.clients.For, As: a.applier.Acting}, a.allowsStream
+	case a.Children != nil:
+		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
+	default:
+		return nil
+	}
+	return streams.New(cfg)
+}
+
+// allowsStream refuses what this site does not allow.
+func (a *agent) allowsStream(_ string, v exchange.Verb) error {
+	way := policy.Exec
+	switch v {
+	case exchange.Log:
+		way = policy.Logs
+	case exchange.PortForward:
+		way = policy.PortForward
+	case exchange.Delete, exchange.Evict:
+		return nil // it ends what the space has had made
+	}
+	return a.permission.now().Stream(way, a.Name)
+}
