@@ -37,7 +37,11 @@ func (p *podLogs) Get(ctx context.Context, name string, options runtime.Object) 
 	if o.InsecureSkipTLSVerifyBackend {
 		return nil, apierrors.NewBadRequest("insecureSkipTLSVerifyBackend is the site's to say: its own cluster checks who its kubelets are")
 	}
-	return &siteLog{at: p.at, pod: name, query: logQuery(o), follow: o.Follow}, nil
+	target, r, err := p.at.request(ctx, name, exchange.Log, logQuery(o))
+	if err != nil {
+		return nil, retryLater(ctx, err)
+	}
+	return &siteLog{at: p.at, target: target, request: r, follow: o.Follow}, nil
 }
 
 func logQuery(o *api.PodLogOptions) url.Values {
@@ -66,10 +70,10 @@ func logQuery(o *api.PodLogOptions) url.Values {
 
 // siteLog is the log of a Pod that runs at a site.
 type siteLog struct {
-	at     sitePods
-	pod    string
-	query  url.Values
-	follow bool
+	at      sitePods
+	target  string
+	request *exchange.Request
+	follow  bool
 }
 
 var _ rest.ResourceStreamer = (*siteLog)(nil)
@@ -82,11 +86,7 @@ func (l *siteLog) DeepCopyObject() runtime.Object { return l }
 
 // InputStream implements rest.ResourceStreamer.
 func (l *siteLog) InputStream(ctx context.Context, _, _ string) (stream io.ReadCloser, flush bool, contentType string, err error) {
-	target, r, err := l.at.request(ctx, l.pod, exchange.Log, l.query)
-	if err != nil {
-		return nil, false, "", retryLater(ctx, err)
-	}
-	resp, err := l.at.do(ctx, target, r)
+	resp, err := l.at.do(ctx, l.target, l.request)
 	if err != nil {
 		return nil, false, "", err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -72,6 +73,24 @@ func eat(args []string) error {
 		held = append(held, block)
 	}
 	fmt.Printf("holding %d MiB\n", len(held))
+	return pause(nil)
+}
+
+// lines prints a log of a known length.
+func lines(args []string) error {
+	flags := flag.NewFlagSet("lines", flag.ContinueOnError)
+	mib := flags.Int("mib", 1, "MiB to print")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	const line = 64 // bytes
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	for i := range *mib << 20 / line {
+		fmt.Fprintf(out, "%0*d\n", line-1, i)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
 	return pause(nil)
 }
 

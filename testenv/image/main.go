@@ -19,6 +19,7 @@ var commands = map[string]struct {
 	"get":   {"get [-n TIMES] URL: print the body of an HTTP answer", get},
 	"dns":   {"dns NAME: print the addresses of a name", lookup},
 	"eat":   {"eat [-mib N]: use memory, without an end when N is 0", eat},
+	"lines": {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
 	"cat":   {"cat FILE...: print files", cat},
 	"write": {"write FILE TEXT: replace a file's content and sync it", write},
 	"env":   {"env: print the environment", environ},

@@ -1,0 +1,331 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/pipe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a cluster with three Pods in namespace web: app-1 of the Deployment that space shop placed,
+// bare, which shop placed itself, and one that nobody placed. Namespace other is of space team.
+type site struct {
+	server *httptest.Server
+	asked  atomic.Int32 // requests for subresources, and deletions
+	answer http.HandlerFunc
+}
+
+func (*site) Placed(k store.Key, uid string) bool {
+	placed := map[string]store.Key{
+		"u-1":    {Space: "shop", Resource: "pods", Namespace: "web", Name: "app-1"},
+		"u-bare": {Space: "shop", Resource: "pods", Namespace: "web", Name: "bare"},
+		"u-old":  {Space: "shop", Resource: "pods", Namespace: "web", Name: "app-2"},
+		"u-team": {Space: "team", Resource: "pods", Namespace: "other", Name: "app-1"},
+	}
+	return placed[uid] == k
+}
+
+func (*site) Delivered(k store.Key, origin string) string {
+	if k == (store.Key{Space: "shop", Resource: "pods", Namespace: "web", Name: "bare"}) && origin == "o-1" {
+		return "u-bare"
+	}
+	return ""
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a line\n") }}
+	live := map[string]string{"web/app-1": "u-1", "web/bare": "u-bare", "web/stranger": "u-stranger", "web/app-2": "u-new",
+		"other/app-1": "u-team", "kube-system/dns": "u-dns"}
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
+		if r.Method == http.MethodGet && len(parts) == 3 {
+			uid := live[parts[0]+"/"+parts[2]]
+			if uid == "" {
+				w.WriteHeader(http.StatusNotFound)
+				io.WriteString(w, `{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`)
+				return
+			}
+			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
+			return
+		}
+		s.asked.Add(1)
+		s.answer(w, r)
+	}))
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
+	clients := target.NewClients(target.Cluster(&rest.Config{Host: s.server.URL}))
+	t.Cleanup(clients.CloseIdle)
+	as := func(c *target.Client, space, _ string) *target.Client { return c.As(space) }
+	return New(Config{Pods: s, Backend: &Site{Client: clients.For, As: as}, Allow: allow, Log: slog.New(slog.DiscardHandler)})
+}
+
+// ask sends a request to a handler over a stream.
+func ask(t *testing.T, h *Handler, r *exchange.Request) (*http.Response, string, error) {
+	t.Helper()
+	down, up := pipe.New(pipe.Options{})
+	defer up.Close(nil)
+	defer down.Close(nil)
+	stream, err := up.OpenStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if s, err := down.AcceptStream(context.WithoutCancel(t.Context())); err == nil {
+			h.ServeStream(t.Context(), s)
+		}
+	}()
+	resp, err := exchange.RoundTrip(t.Context(), stream, r)
+	if err != nil {
+		up.Close(nil)
+		<-done
+		return nil, "", err
+	}
+	body := ""
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		text, _ := io.ReadAll(resp.Body)
+		body = string(text)
+	}
+	resp.Body.Close()
+	<-done
+	return resp, body, nil
+}
+
+func logOf(space, namespace, pod, uid string) *exchange.Request {
+	return &exchange.Request{Space: space, Namespace: namespace, Pod: pod, UID: uid, Verb: exchange.Log}
+}
+
+// TestWhoIsReached: nothing but the Pods of placed objects, of the space that asks, and those alone
+// that the center means.
+func TestWhoIsReached(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, nil)
+	for name, c := range map[string]struct {
+		ask  *exchange.Request
+		code int
+	}{
+		"a Pod of a Deployment":             {logOf("shop", "web", "app-1", "u-1"), 200},
+		"a Pod that was placed":             {logOf("shop", "web", "bare", "u-bare"), 200},
+		"one that nobody placed":            {logOf("shop", "web", "stranger", "u-stranger"), 404},
+		"the cluster's own":                 {logOf("shop", "kube-system", "dns", "u-dns"), 404},
+		"one that is not there":             {logOf("shop", "web", "gone", "u-gone"), 404},
+		"another space's":                   {logOf("shop", "other", "app-1", "u-team"), 404},
+		"another space's by a right UID":    {logOf("shop", "web", "app-1", "u-team"), 404},
+		"as another space":                  {logOf("team", "web", "app-1", "u-1"), 404},
+		"as no space":                       {logOf("root", "web", "app-1", "u-1"), 404},
+		"prefix of the space":               {logOf("sho", "web", "app-1", "u-1"), 404},
+		"another name with that UID":        {logOf("shop", "web", "bare", "u-1"), 404},
+		"another namespace with that UID":   {logOf("shop", "other", "app-1", "u-1"), 404},
+		"the UID of one before":             {logOf("shop", "web", "app-1", "u-0"), 404},
+		"one that was replaced just now":    {logOf("shop", "web", "app-2", "u-old"), 404},
+		"the one that replaced it, unknown": {logOf("shop", "web", "app-2", "u-new"), 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := s.asked.Load()
+			resp, body, err := ask(t, h, c.ask)
+			if err != nil || resp.StatusCode != c.code {
+				t.Fatalf("%v, %v: %s", resp, err, body)
+			}
+			if got := s.asked.Load() - before; (got == 1) != (c.code == 200) {
+				t.Errorf("the cluster was asked %d times", got)
+			}
+		})
+	}
+	for origin, code := range map[string]int{"o-1": 200, "o-2": 404} {
+		r := logOf("shop", "web", "bare", "")
+		r.Origin = origin
+		if resp, body, err := ask(t, h, r); err != nil || resp.StatusCode != code {
+			t.Errorf("origin %s: %v, %v: %s", origin, resp, err, body)
+		}
+	}
+}
+
+// TestWhatTheClusterIsAsked: the request of the site's own making, as the space's account.
+func TestWhatTheClusterIsAsked(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, nil)
+	upgrade := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}, "X-Stream-Protocol-Version": {"v4.channel.k8s.io"}}
+	for _, c := range []struct {
+		verb  exchange.Verb
+		query url.Values
+		up    http.Header
+		body  string
+		want  string // method, URI and body
+	}{
+		{exchange.Log, url.Values{"tailLines": {"1"}}, nil, "", "GET /api/v1/namespaces/web/pods/app-1/log?tailLines=1 "},
+		{exchange.Exec, url.Values{"command": {"sh", "-c", "a b"}}, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/exec?command=sh&command=-c&command=a+b "},
+		{exchange.PortForward, nil, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/portforward "},
+		{exchange.Debug, nil, nil, `[{"name":"d"}]`, `PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers {"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
+		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "", `DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
+		{exchange.Evict, nil, nil, "", `POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1","deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
+	} {
+		t.Run(string(c.verb), func(t *testing.T) {
+			got, as := "", ""
+			s.answer = func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got, as = r.Method+" "+r.RequestURI+" "+string(body), r.Header.Get("Impersonate-User")
+				for name := range r.Header {
+					if strings.HasPrefix(name, "Skerry-") || name == "Authorization" {
+						t.Errorf("header %s went along", name)
+					}
+				}
+				w.WriteHeader(http.StatusForbidden) // which passes as it is
+				io.WriteString(w, `{"kind":"Status","message":"the cluster says no"}`)
+			}
+			r := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: c.verb, Query: c.query, Upgrade: c.up, Body: []byte(c.body)}
+			resp, body, err := ask(t, h, r)
+			if err != nil || resp.StatusCode != 403 || !strings.Contains(body, "the cluster says no") {
+				t.Fatalf("%v, %v: %s", resp, err, body)
+			}
+			if got != c.want || as != "system:serviceaccount:skerry-spaces:shop" {
+				t.Errorf("as %s\n%s\nwant %s", as, got, c.want)
+			}
+		})
+	}
+	bad := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Debug, Body: []byte(`]},"nodeName":"x"`)}
+	if resp, body, err := ask(t, h, bad); err != nil || resp.StatusCode != 400 {
+		t.Errorf("a body that leaves its place: %v, %v: %s", resp, err, body)
+	}
+}
+
+// TestClusterThatRedirects: neither the agent nor the parent follows it.
+func TestClusterThatRedirects(t *testing.T) {
+	s := newSite(t)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer elsewhere.Close()
+	s.answer = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }
+	resp, body, err := ask(t, s.handler(t, nil), logOf("shop", "web", "app-1", "u-1"))
+	if err != nil || resp.StatusCode != http.StatusBadGateway || resp.Header.Get("Location") != "" {
+		t.Errorf("%v, %v: %s", resp, err, body)
+	}
+}
+
+// TestSiteHasTheLastWord: what the site does not allow is refused before anything is looked up.
+func TestSiteHasTheLastWord(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, func(_ string, v exchange.Verb) error {
+		if v == exchange.Log {
+			return errors.New("site oslo does not allow this")
+		}
+		return nil
+	})
+	resp, body, err := ask(t, h, logOf("shop", "web", "app-1", "u-1"))
+	if err != nil || resp.StatusCode != 403 || !strings.Contains(body, "oslo") || s.asked.Load() != 0 {
+		t.Errorf("%v, %v: %s", resp, err, body)
+	}
+}
+
+// TestAuditLine: who, what, where, and of a command the first word alone.
+func TestAuditLine(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, nil)
+	var said []target.Written
+	h.Audit = func(w target.Written) { said = append(said, w) }
+	r := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Exec, User: "vera",
+		Query:   url.Values{"command": {"mysql", "-psecret"}, "container": {"db"}},
+		Upgrade: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}
+	if _, _, err := ask(t, h, r); err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 1 || said[0].User != "vera" || said[0].Container != "db" || said[0].Command != "mysql" || said[0].Verb != "exec" || said[0].Code != 200 {
+		t.Errorf("%+v", said)
+	}
+}
+
+// relay is a relay's space shop, whose Pod web.oslo is called web at target oslo.
+type relay struct {
+	server *httptest.Server
+	asked  []string
+	got    *exchange.Request
+	child  *Handler
+}
+
+func (r *relay) OpenStream(ctx context.Context, name string) (tunnel.Stream, error) {
+	r.asked = append(r.asked, name)
+	down, up := pipe.New(pipe.Options{})
+	context.AfterFunc(ctx, func() { up.Close(nil) })
+	stream, err := up.OpenStream(ctx)
+	go func() {
+		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
+			_ = exchange.Serve(ctx, s, func(ctx context.Context, got *exchange.Request) (*http.Response, error) {
+				r.got = got
+				return r.child.answer(ctx, got)
+			})
+			down.Close(nil)
+		}
+	}()
+	return stream, err
+}
+
+type everyPod struct{}
+
+func (everyPod) Placed(store.Key, string) bool               { return true }
+func (everyPod) Delivered(_ store.Key, origin string) string { return origin }
+
+// TestRelay: the relay's own Pod names the child, its name and its UID there; the path that the
+// parent expects is compared with it.
+func TestRelay(t *testing.T) {
+	s := newSite(t)
+	marks := `"skerry.dev/reported-from":"oslo","skerry.dev/reported-as":"app-1","skerry.dev/reported-uid":"u-1"`
+	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"kind":"Pod","metadata":{"name":"app-1.oslo","uid":"r-1","annotations":{`+marks+`}}}`)
+	}))
+	t.Cleanup(space.Close)
+	clients := target.NewClients(target.Relay(func(string) *rest.Config { return &rest.Config{Host: space.URL} }))
+	t.Cleanup(clients.CloseIdle)
+	for name, c := range map[string]struct {
+		uid  string
+		path []string
+		code int
+	}{
+		"no path":         {"r-1", nil, 200},
+		"that path":       {"r-1", []string{"oslo"}, 200},
+		"a longer path":   {"r-1", []string{"oslo", "edge"}, 200},
+		"beside its path": {"r-1", []string{"bergen"}, 403},
+		"another Pod":     {"r-2", nil, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &relay{child: s.handler(t, nil)}
+			h := New(Config{Pods: everyPod{}, Backend: &Relay{Client: clients.For, Children: r}, Log: slog.New(slog.DiscardHandler)})
+			ask1 := logOf("shop", "web", "app-1.oslo", c.uid)
+			ask1.Path = c.path
+			resp, body, err := ask(t, h, ask1)
+			if err != nil || resp.StatusCode != c.code {
+				t.Fatalf("%v, %v: %s", resp, err, body)
+			}
+			if c.code != 200 {
+				if len(r.asked) > 0 {
+					t.Errorf("a child was asked: %v", r.asked)
+				}
+				return
+			}
+			if body != "a line\n" || resp.Header.Get(exchange.HeaderSite) != "oslo" || r.got.Pod != "app-1" || r.got.UID != "u-1" {
+				t.Errorf("%q from %q: %+v", body, resp.Header.Get(exchange.HeaderSite), r.got)
+			}
+			if want := c.path[min(len(c.path), 1):]; strings.Join(r.got.Path, "/") != strings.Join(want, "/") {
+				t.Errorf("path %v, want %v", r.got.Path, want)
+			}
+		})
+	}
+}
