@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -21,7 +22,9 @@ func (s *Streams) briefly(ctx context.Context, target string, r *exchange.Reques
 		return exchange.Via(ctx, s.Targets, target, r)
 	}
 	cut := *r
-	cut.Query = maps.Clone(r.Query)
+	if cut.Query = maps.Clone(r.Query); cut.Query == nil {
+		cut.Query = url.Values{}
+	}
 	cut.Query.Set("limitBytes", strconv.Itoa(meteredLog))
 	resp, err := exchange.Via(ctx, s.Targets, target, &cut)
 	if err == nil && resp.StatusCode == http.StatusOK {
