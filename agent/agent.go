@@ -57,6 +57,9 @@ type Config struct {
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
 	Below func() (*tunnel.Below, <-chan struct{})
+	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it. Nil
+	// for a site.
+	Children tunnel.StreamOpener
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
 	// none: its own sites decide.
 	Allow tunnel.Allow

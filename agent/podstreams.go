@@ -15,7 +15,7 @@ func (a *agent) streams() tunnel.StreamHandler {
 	}
 	switch {
 	case !a.Config.Relay:
-		cfg.Backend, cfg.Allow = &streams.Site{Client: a.clients.For, As: a.applier.Acting}, a.allowsStream
+		cfg.Backend, cfg.Allow = &streams.Site{Client: a.clients.For, As: a.applier.Acting, There: a.inventory.There}, a.allowsStream
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
 	default:

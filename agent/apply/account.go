@@ -40,6 +40,11 @@ func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
 	return c.As(k.Space)
 }
 
+// Acting returns the client that reaches into a space's Pods: it acts as whoever writes there.
+func (a *Applier) Acting(c *target.Client, space, namespace string) *target.Client {
+	return a.writer(c, store.Key{Space: space, Resource: "pods", Namespace: namespace})
+}
+
 // admit gives spaces the rights that go with a Namespace or a definition that was just written. It
 // comes before that is recorded, so that a crash repeats it; what the site's admin takes away later
 // stays away.

@@ -182,6 +182,12 @@ func (i *Inventory) Prefix(space, namespace string) (string, bool) {
 	return r.Prefix, known && r.UID != ""
 }
 
+// There returns the name that a space's namespace has on the target.
+func (i *Inventory) There(space, namespace string) string {
+	prefix, _ := i.Prefix(space, namespace)
+	return prefix + namespace
+}
+
 // Put sets the record of a key.
 func (i *Inventory) Put(k store.Key, r Record) {
 	i.mu.Lock()

@@ -30,6 +30,7 @@ type site struct {
 	server *httptest.Server
 	asked  atomic.Int32 // requests for subresources, and deletions
 	answer http.HandlerFunc
+	prefix string // of the names of namespaces in the cluster
 }
 
 func (*site) Placed(k store.Key, uid string) bool {
@@ -56,8 +57,9 @@ func newSite(t *testing.T) *site {
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
 		if r.Method == http.MethodGet && len(parts) == 3 {
-			uid := live[parts[0]+"/"+parts[2]]
-			if uid == "" {
+			namespace, mapped := strings.CutPrefix(parts[0], s.prefix)
+			uid := live[namespace+"/"+parts[2]]
+			if !mapped || uid == "" {
 				w.WriteHeader(http.StatusNotFound)
 				io.WriteString(w, `{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`)
 				return
@@ -75,8 +77,9 @@ func newSite(t *testing.T) *site {
 func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
 	clients := target.NewClients(target.Cluster(&rest.Config{Host: s.server.URL}))
 	t.Cleanup(clients.CloseIdle)
+	there := func(_, namespace string) string { return s.prefix + namespace }
 	as := func(c *target.Client, space, _ string) *target.Client { return c.As(space) }
-	return New(Config{Pods: s, Backend: &Site{Client: clients.For, As: as}, Allow: allow, Log: slog.New(slog.DiscardHandler)})
+	return New(Config{Pods: s, Backend: &Site{Client: clients.For, As: as, There: there}, Allow: allow, Log: slog.New(slog.DiscardHandler)})
 }
 
 // ask sends a request to a handler over a stream.
@@ -206,6 +209,18 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 	bad := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Debug, Body: []byte(`]},"nodeName":"x"`)}
 	if resp, body, err := ask(t, h, bad); err != nil || resp.StatusCode != 400 {
 		t.Errorf("a body that leaves its place: %v, %v: %s", resp, err, body)
+	}
+}
+
+// TestMappedNamespace: the parent knows a namespace by the space's name, the cluster by its own.
+func TestMappedNamespace(t *testing.T) {
+	s := newSite(t)
+	s.prefix = "bank-"
+	asked := ""
+	s.answer = func(w http.ResponseWriter, r *http.Request) { asked = r.URL.Path }
+	resp, body, err := ask(t, s.handler(t, nil), logOf("shop", "web", "app-1", "u-1"))
+	if want := "/api/v1/namespaces/bank-web/pods/app-1/log"; err != nil || resp.StatusCode != 200 || asked != want {
+		t.Errorf("%v, %v: %s; asked for %s, want %s", resp, err, body, asked, want)
 	}
 }
 

@@ -19,6 +19,8 @@ type Site struct {
 	// where the agent impersonates.
 	Client func(space string) (*target.Client, error)
 	As     func(c *target.Client, space, namespace string) *target.Client
+	// There returns the cluster's name of a space's namespace.
+	There func(space, namespace string) string
 }
 
 var pods = target.Resource{Version: "v1", Plural: "pods"}
@@ -29,18 +31,19 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	live, err := c.Get(ctx, pods, r.Namespace, r.Pod, false)
+	namespace := s.There(r.Space, r.Namespace)
+	live, err := c.Get(ctx, pods, namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	t, err := talk(r)
+	t, err := talk(r, namespace)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.As(c, r.Space, r.Namespace).Talk(ctx, t)
+	resp, err := s.As(c, r.Space, namespace).Talk(ctx, t)
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -51,9 +54,10 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	return resp, nil
 }
 
-// talk is the request to the API server. The Pod's UID goes along where the API takes it.
-func talk(r *exchange.Request) (target.Talk, error) {
-	t := target.Talk{Method: http.MethodGet, Namespace: r.Namespace, Pod: r.Pod, Subresource: string(r.Verb), Query: r.Query, Upgrade: r.Upgrade}
+// talk is the request to the API server, which has the Pod in a namespace of its own name for it.
+// The Pod's UID goes along where the API takes it.
+func talk(r *exchange.Request, namespace string) (target.Talk, error) {
+	t := target.Talk{Method: http.MethodGet, Namespace: namespace, Pod: r.Pod, Subresource: string(r.Verb), Query: r.Query, Upgrade: r.Upgrade}
 	switch r.Verb {
 	case exchange.Exec, exchange.Attach, exchange.PortForward:
 		if !exchange.IsWebSocket(r.Upgrade) {
@@ -65,7 +69,7 @@ func talk(r *exchange.Request) (target.Talk, error) {
 	case exchange.Evict:
 		t.Method, t.Query, t.ContentType = http.MethodPost, nil, "application/json"
 		return with(t, map[string]any{"apiVersion": "policy/v1", "kind": "Eviction",
-			"metadata": map[string]any{"name": r.Pod, "namespace": r.Namespace}, "deleteOptions": deletion(r)})
+			"metadata": map[string]any{"name": r.Pod, "namespace": namespace}, "deleteOptions": deletion(r)})
 	case exchange.Delete:
 		t.Method, t.Query, t.ContentType, t.Subresource = http.MethodDelete, nil, "application/json", ""
 		return with(t, deletion(r))

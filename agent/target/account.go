@@ -43,6 +43,21 @@ type Rule struct {
 // verbs are what an agent does for a space: apply, and delete.
 var verbs = []string{"get", "create", "patch", "update", "delete"}
 
+// intoPods are the rights to reach into Pods. WebSockets are opened by GET, and need create as SPDY
+// does.
+var intoPods = []Rule{
+	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+	{
+		APIGroups: []string{""}, Resources: []string{"pods/attach", "pods/exec", "pods/portforward"},
+		Verbs: []string{"get", "create"},
+	},
+	{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers"}, Verbs: []string{"patch"}},
+	{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}},
+}
+
+// SpaceRules returns the rules of SpaceRole: all rights to workloads, and those to reach into Pods.
+func SpaceRules(workloads []Rule) []Rule { return append(withVerbs(workloads), intoPods...) }
+
 // As returns a client that writes as the account of a space. It still reads and watches as the
 // agent.
 func (c *Client) As(space string) *Client {
