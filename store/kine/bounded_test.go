@@ -32,7 +32,6 @@ func TestFileStaysBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.Client().Watch(t.Context(), "/registry/never")
 	size := func() int64 {
 		fi, err := os.Stat(filepath.Join(dir, FileName))
 		if err != nil {

@@ -83,8 +83,8 @@ func TestAReadThatBreaksOffIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var after atomic.Int64
-	whole := s.file.dialect.DB
-	s.file.dialect.DB = sql.OpenDB(keepingConnector{breaking{connector, &after}})
+	whole := s.file.table.DB
+	s.file.table.DB = sql.OpenDB(keepingConnector{breaking{connector, &after}})
 	defer whole.Close()
 	after.Store(10)
 	if list, err := s.Client().List(t.Context(), "/registry/t/", kubernetes.ListOptions{}); err == nil {

@@ -16,7 +16,7 @@ import (
 // logged is a database that groups are committed to, and a log that nobody checkpoints unless the test does.
 type logged struct {
 	*testing.T
-	dialect *groupDialect
+	file    *transactions
 	dir     string
 	written int
 }
@@ -28,15 +28,15 @@ func openLogged(t *testing.T) *logged {
 	if _, _, err := prepare(t.Context(), filepath.Join(dir, FileName)); err != nil {
 		t.Fatal(err)
 	}
-	generic, err := openDialect(run, &drivers, filepath.Join(dir, FileName))
+	table, err := openTable(run, &drivers, filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkpoints := newCheckpointer(generic.DB, make(chan struct{}, 1), slog.New(slog.DiscardHandler))
-	l := &logged{T: t, dialect: &groupDialect{Generic: generic, checkpoints: checkpoints}, dir: dir}
+	checkpoints := newCheckpointer(table.DB, make(chan struct{}, 1), slog.New(slog.DiscardHandler))
+	l := &logged{T: t, file: &transactions{db: table.DB, checkpoints: checkpoints}, dir: dir}
 	t.Cleanup(func() {
 		checkpoints.close()
-		l.dialect.close()
+		l.file.close()
 		cancel()
 		drivers.Wait()
 	})
@@ -49,8 +49,9 @@ func (l *logged) write(pages int) {
 	before := l.state()
 	for last, now := before, before; now.pages >= last.pages && now.pages < before.pages+pages; last, now = now, l.state() {
 		l.written++
-		w := &write{ctx: l.Context(), event: &server.Event{Create: true, KV: &server.KeyValue{Key: fmt.Sprintf("/registry/%d", l.written), Value: make([]byte, 16<<10)}}}
-		l.dialect.commitGroup(&committing{take: func() []*write { return []*write{w} }})
+		w := &write{ctx: l.Context(), event: &server.Event{Create: true, PrevKV: &server.KeyValue{},
+			KV: &server.KeyValue{Key: fmt.Sprintf("/registry/%d", l.written), Value: make([]byte, 16<<10)}}}
+		l.file.commit([]*write{w}, l.file.beginTransaction())
 		if w.err != nil {
 			l.Fatal(w.err)
 		}
@@ -59,7 +60,7 @@ func (l *logged) write(pages int) {
 
 func (l *logged) state() logState {
 	l.Helper()
-	s, err := l.dialect.checkpoints.checkpoint(l.Context(), "NOOP")
+	s, err := l.file.checkpoints.checkpoint(l.Context(), "NOOP")
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func (l *logged) state() logState {
 
 func (l *logged) look() {
 	l.Helper()
-	if err := l.dialect.checkpoints.look(l.Context()); err != nil {
+	if err := l.file.checkpoints.look(l.Context()); err != nil {
 		l.Fatal(err)
 	}
 }
@@ -106,8 +107,8 @@ func TestNoCommitCheckpoints(t *testing.T) {
 		t.Fatalf("%d of %d pages were copied into the file by commits, or too early", s.copied, s.pages)
 	}
 	l.look()
-	if s := l.state(); s.left() != 0 || l.dialect.checkpoints.restarts.Load() != 1 {
-		t.Errorf("%d pages are not copied, the log began anew %d times", s.left(), l.dialect.checkpoints.restarts.Load())
+	if s := l.state(); s.left() != 0 || l.file.checkpoints.restarts.Load() != 1 {
+		t.Errorf("%d pages are not copied, the log began anew %d times", s.left(), l.file.checkpoints.restarts.Load())
 	}
 	l.write(1)
 	if s := l.state(); s.pages > remainingPages {
@@ -118,7 +119,7 @@ func TestNoCommitCheckpoints(t *testing.T) {
 // Who reads for long is not waited for again and again, and the log is as small as before when he is done.
 func TestLogThatIsRead(t *testing.T) {
 	l := openLogged(t)
-	c := l.dialect.checkpoints
+	c := l.file.checkpoints
 	l.write(10)
 	done := l.reader()
 	for range 6 {
@@ -145,7 +146,7 @@ func TestLogThatIsRead(t *testing.T) {
 // Readers of whom there is always one do not keep the log from beginning anew, as long as each of them ends.
 func TestLogThatManyRead(t *testing.T) {
 	l := openLogged(t)
-	c := l.dialect.checkpoints
+	c := l.file.checkpoints
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	defer readers.Wait()
@@ -191,7 +192,7 @@ func TestLogThatManyRead(t *testing.T) {
 // A checkpoint that fails is tried again.
 func TestCheckpointThatFails(t *testing.T) {
 	l := openLogged(t)
-	c := l.dialect.checkpoints
+	c := l.file.checkpoints
 	l.write(checkpointPages)
 	c.conn.Close() // and the checkpointer does not know
 	select {

@@ -2,28 +2,24 @@ package kine
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"time"
-
-	"github.com/sirupsen/logrus"
 )
 
 const (
-	// compactTimeout is how long one step of a compaction may take; one that cannot have the database that long is given up and comes again.
+	// compactTimeout is how long one step of a compaction may take. A step that cannot have the
+	// database that long is given up and done again at the next interval.
 	compactTimeout = 5 * time.Second
+	// compactStep is how many revisions one transaction compacts, so that writers wait little.
+	compactStep = 1000
 	// minRetain is how many revisions are kept however old they are.
 	minRetain = 1000
 )
 
-// kine ends the process when the transaction of a compaction cannot be committed, as it is when another connection has the database for longer
-// than compactTimeout. Nothing is lost then: the next step finds by the database that the one before was not done, and does it again. Nothing
-// else that is used here calls Fatal.
-func init() {
-	logrus.StandardLogger().ExitFunc = func(int) {}
-	logrus.AddHook(withoutValues{})
-}
-
-// compact compacts, after each interval, what was superseded before it began: first up to target. kine does so by itself only while it polls.
-func (l *groupLog) compact(ctx context.Context, interval time.Duration, target int64) {
+// compact compacts, after each interval, what was superseded before it began: first up to target. It
+// ends with ctx.
+func (b *backend) compact(ctx context.Context, interval time.Duration, target int64) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -32,12 +28,53 @@ func (l *groupLog) compact(ctx context.Context, interval time.Duration, target i
 			return
 		case <-tick.C:
 		}
-		_, _ = l.SQLLog.Compact(ctx, target) // kine logs what fails; nothing to do is an error, too
-		target, _ = l.CurrentRevision(ctx)
+		newest, err := b.table.compact(ctx, target)
+		switch {
+		case err == nil:
+			target = newest
+		case ctx.Err() == nil:
+			b.log.Warn("superseded revisions are kept; compaction is tried again", "err", err)
+		}
 	}
 }
 
-// Compact does nothing: revisions are compacted by their age, whatever a client asks for.
-func (l *groupLog) Compact(ctx context.Context, _ int64) (int64, error) {
-	return l.CurrentRevision(ctx)
+// compact deletes the rows that are superseded at a revision, and returns the newest revision.
+func (t *table) compact(ctx context.Context, target int64) (newest int64, err error) {
+	for more := true; more && err == nil; {
+		newest, more, err = t.compactStep(ctx, target)
+	}
+	return newest, err
+}
+
+// compactStep does a part of a compaction in one transaction. A reader sees all of it or nothing.
+func (t *table) compactStep(ctx context.Context, target int64) (newest int64, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
+	defer cancel()
+	tx, err := t.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		return 0, false, fmt.Errorf("begin a compaction: %w", err)
+	}
+	defer tx.Rollback()
+	var done int64
+	if err := tx.QueryRowContext(ctx, t.CurrentRevSQL.Query).Scan(&newest); err != nil {
+		return 0, false, fmt.Errorf("read the newest revision: %w", err)
+	}
+	if err := tx.QueryRowContext(ctx, t.CompactRevSQL.Query).Scan(&done); err != nil {
+		return 0, false, fmt.Errorf("read the compacted revision: %w", err)
+	}
+	target = min(target, newest-minRetain)
+	to := min(target, done+compactStep)
+	if to <= done {
+		return newest, false, nil
+	}
+	if _, err := tx.ExecContext(ctx, t.CompactSQL.Query, to, to); err != nil {
+		return 0, false, fmt.Errorf("compact to revision %d: %w", to, err)
+	}
+	if _, err := tx.ExecContext(ctx, t.UpdateCompactSQL.Query, to); err != nil {
+		return 0, false, fmt.Errorf("record compaction to revision %d: %w", to, err)
+	}
+	if err := tx.Commit(); err != nil {
+		return 0, false, fmt.Errorf("commit compaction to revision %d: %w", to, err)
+	}
+	return newest, to < target, nil
 }

@@ -19,15 +19,14 @@ type direct struct {
 	server etcdserverpb.KVServer
 	run    context.Context // no call outlives it
 	cancel context.CancelFunc
-	// words returns an error as it is to be told.
-	words func(error) error
+	store  *Store
 
 	mu    sync.RWMutex // held for writing when run ends
 	calls sync.WaitGroup
 }
 
-func newDirect(server etcdserverpb.KVServer, words func(error) error) *direct {
-	d := &direct{server: server, words: words}
+func newDirect(server etcdserverpb.KVServer, store *Store) *direct {
+	d := &direct{server: server, store: store}
 	d.run, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -66,7 +65,7 @@ func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q,
 	defer cancel()
 	defer context.AfterFunc(d.run, cancel)()
 	a, err := do(ctx, q)
-	if err = d.words(err); err != nil {
+	if err = d.store.inWords(err); err != nil {
 		if _, ok := status.FromError(err); !ok {
 			err = status.FromContextError(err).Err()
 		}

@@ -20,7 +20,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	}
 	waits, closed := make(chan error, 1), make(chan error, 1)
 	go func() { waits <- put("/registry/a") }()
-	until(t, "one waits", func() bool { return s.file.log.length() == 1 })
+	until(t, "one waits", func() bool { return s.file.group.length() == 1 })
 	go func() { closed <- s.Close() }()
 	if err := <-waits; status.Code(err) != codes.Canceled {
 		t.Errorf("a write that waits is told %v", err)

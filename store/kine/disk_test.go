@@ -41,9 +41,9 @@ func TestFullDisk(t *testing.T) {
 	var all sync.WaitGroup
 	var refused error
 	all.Go(func() { refused = put("/registry/huge", huge, 0) })
-	until(t, "one waits", func() bool { return s.file.log.length() == 1 })
+	until(t, "one waits", func() bool { return s.file.group.length() == 1 })
 	all.Go(func() { create(t, s, "/registry/small", "x") })
-	until(t, "two wait", func() bool { return s.file.log.length() == 2 })
+	until(t, "two wait", func() bool { return s.file.group.length() == 2 })
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		t.Fatal(err)

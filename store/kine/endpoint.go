@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/k3s-io/kine/pkg/drivers"
-	_ "github.com/k3s-io/kine/pkg/drivers/pgsql" // registers the driver of the scheme postgres://
+	"github.com/k3s-io/kine/pkg/drivers/generic"
+	"github.com/k3s-io/kine/pkg/server"
 
 	"skerry.dev/skerry/store"
 )
@@ -23,14 +25,20 @@ var ErrEndpoint = errors.New("the datastore's endpoint must be postgres://USER:P
 
 // postgres is a database that several replicas of a center share. It is used beside kine's own connections, for what is ours in it.
 type postgres struct {
-	db *sql.DB
+	db     *sql.DB
+	config pgx.ConnConfig
 	connections
 }
 
-// sharedSQL makes our own tables, as prepareSQL does in a file.
-const sharedSQL = `
-	CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL);
-	CREATE TABLE IF NOT EXISTS skerry_era (number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL);`
+// sharedSQL makes the tables of a shared database, as prepareSQL does in a file.
+var sharedSQL = []string{
+	`CREATE TABLE IF NOT EXISTS kine (
+		id BIGSERIAL PRIMARY KEY, name TEXT COLLATE "C", created INTEGER, deleted INTEGER,
+		create_revision BIGINT, prev_revision BIGINT, lease INTEGER, value BYTEA, old_value BYTEA)`,
+	`CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS skerry_era (
+		number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL)`,
+}
 
 // Advisory locks: preparing is of what only one replica does at a time, and writing of a write until it is committed.
 const (
@@ -51,12 +59,12 @@ const orderedSQL = `
 
 // openPostgres connects to a database, and makes it if it is not there.
 func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
-	u.Path = strings.ToLower(u.Path) // as kine does
+	u.Path = strings.ToLower(u.Path) // PostgreSQL folds a name that is not quoted
 	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
 		return nil, ErrEndpoint
 	}
-	p := &postgres{db: stdlib.OpenDB(*config)}
+	p := &postgres{db: stdlib.OpenDB(*config), config: *config}
 	err = p.db.PingContext(ctx)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == pgerrcode.InvalidCatalogName {
@@ -180,38 +188,62 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 	if s.shared, err = openPostgres(ctx, u); err != nil {
 		return err
 	}
-	err = s.shared.first(ctx, func() error {
-		if _, err := s.shared.db.ExecContext(ctx, sharedSQL); err != nil {
-			return fmt.Errorf("prepare the datastore at %s: %w", u.Host, err)
-		}
-		config := driverConfig(c.CompactInterval)
-		config.Endpoint = c.Endpoint
-		config.ConnectionPoolConfig = s.shared.poolConfig()
-		_, backend, err := drivers.New(run, &s.drivers, config)
-		if err != nil {
-			return fmt.Errorf("open the datastore at %s: %w", u.Host, err)
-		}
-		if _, err := s.shared.db.ExecContext(ctx, fmt.Sprintf(orderedSQL, int64(writing))); err != nil {
-			return fmt.Errorf("have revisions become visible in order in the datastore at %s: %w", u.Host, err)
-		}
-		if err := backend.Start(run); err != nil {
-			return fmt.Errorf("start store on the datastore at %s: %w", u.Host, err)
-		}
-		b := &sharedBackend{db: s.shared.db, feed: newFeed(c.Progress), turns: make(chan struct{}, s.shared.writers)}
-		b.Backend = ofOneRevision{backend, b.CurrentRevision}
-		events, err := b.all(run)
-		if err != nil {
-			return fmt.Errorf("read the datastore at %s: %w", u.Host, err)
-		}
-		s.drivers.Go(func() { b.publish(run, events, s.log) })
-		s.backend = b
-		return nil
-	})
-	if err != nil {
+	if err := s.shared.first(ctx, func() error { return s.openShared(ctx, run, u.Host, c) }); err != nil {
 		return err
 	}
 	s.incarnation, err = s.shared.incarnation(ctx)
 	return err
+}
+
+// openShared makes the tables of a shared database, and serves it. No other replica does meanwhile.
+func (s *Store) openShared(ctx, run context.Context, host string, c Config) error {
+	for _, q := range slices.Concat(sharedSQL, indexSQL, []string{fmt.Sprintf(orderedSQL, int64(writing))}) {
+		if _, err := s.shared.db.ExecContext(ctx, q); err != nil {
+			return fmt.Errorf("prepare the datastore at %s: %w", host, err)
+		}
+	}
+	t, err := s.shared.openTable(run, &s.running)
+	if err != nil {
+		return fmt.Errorf("open the datastore at %s: %w", host, err)
+	}
+	p := &poller{table: t, feed: newFeed(c.Progress), log: c.Log, woken: make(chan struct{}, 1)}
+	s.backend = &backend{table: t, feed: p.feed, log: c.Log, committer: &inserter{
+		table: t, turns: make(chan struct{}, s.shared.writers), feed: p}}
+	if err := s.backend.Start(ctx); err != nil {
+		return fmt.Errorf("start store on the datastore at %s: %w", host, err)
+	}
+	newest, err := t.newest(ctx)
+	if err != nil {
+		return fmt.Errorf("read the datastore at %s: %w", host, err)
+	}
+	p.feed.reached(newest)
+	s.running.Go(func() { p.run(run, newest) })
+	s.running.Go(func() { s.backend.compact(run, c.CompactInterval, newest) })
+	s.running.Go(func() { s.backend.expire(run) })
+	return nil
+}
+
+// openTable opens the connections of the table kine. They are closed with run.
+func (p *postgres) openTable(run context.Context, running *sync.WaitGroup) (*table, error) {
+	d, err := generic.OpenDB(run, running, "pgx", stdlib.GetConnector(p.config), p.poolConfig(), "$", true, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.TranslateErr = func(err error) error {
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == pgerrcode.UniqueViolation {
+			return server.ErrKeyExists
+		}
+		return err
+	}
+	// A text of PostgreSQL has no zero byte, with which a page of a list may begin.
+	d.TranslateStartKeyFunc = func(key string) string {
+		if before, ok := strings.CutSuffix(key, "\x00"); ok {
+			return before + "\x1a"
+		}
+		return key
+	}
+	return &table{complete(d, "$", true, `SELECT pg_total_relation_size('kine')`), patience}, nil
 }
 
 // Shared tells whether other replicas may use the database.

@@ -61,9 +61,7 @@ func (f *feed) publish(events server.Events) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
-		if e != nil {
-			f.newest = max(f.newest, e.KV.ModRevision)
-		}
+		f.newest = max(f.newest, e.KV.ModRevision)
 	}
 	for w := range f.watches {
 		for _, e := range events {
@@ -96,6 +94,13 @@ func (f *feed) reached(revision int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.newest = max(f.newest, revision)
+}
+
+// position returns the revision up to which all events have been published.
+func (f *feed) position() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.newest
 }
 
 // restart says that what is published next comes after a revision. All watches end: what lies between is not published to them.
@@ -184,21 +189,4 @@ func (w *watch) take() (n news, ok bool) {
 		w.asked, n.progress, w.told = false, w.feed.newest, w.feed.newest
 	}
 	return n, !w.ended
-}
-
-// forward sends what a watch gets, until its context or the watch ends.
-func forward(ctx context.Context, w *watch, to chan<- server.Events) {
-	defer close(to)
-	defer w.stop()
-	for {
-		n, ok := w.next(ctx)
-		if !ok {
-			return
-		}
-		select {
-		case to <- n.events:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

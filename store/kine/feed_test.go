@@ -106,7 +106,7 @@ func TestFeedRestarts(t *testing.T) {
 		t.Errorf("a watch goes on over a gap with %+v", n)
 	}
 	after := f.watch("", "", true)
-	f.publish(server.Events{nil, eventAt("/a", 10)}) // nil is a revision that stays empty
+	f.publish(server.Events{eventAt("/a", 10)})
 	if n, ok := after.next(t.Context()); !ok || n.progress != 10 || !slices.Equal(revisionsOf(n.events), []int64{10}) {
 		t.Errorf("after the gap: %+v %v", n, ok)
 	}

@@ -101,7 +101,6 @@ func sizes(t *testing.T, writes int) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.Client().Watch(t.Context(), "/registry/never") // as an API server does; kine compacts from then on
 	db, err := openSQL(filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)

@@ -31,14 +31,8 @@ func until(t *testing.T, what string, condition func() bool) {
 
 // holdWrites has all writes wait until they are released.
 func holdWrites(s *Store) (release func()) {
-	s.file.log.turn <- struct{}{}
-	return sync.OnceFunc(func() { <-s.file.log.turn })
-}
-
-func (l *groupLog) length() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.waiting)
+	s.file.group.turn <- struct{}{}
+	return sync.OnceFunc(func() { <-s.file.group.turn })
 }
 
 // commitsInLog counts the transactions in a write-ahead log that was never begun anew: each ends with a frame that has the size of the database,
@@ -74,7 +68,7 @@ func TestGroupSharesOneSync(t *testing.T) {
 	for i := range n {
 		all.Go(func() { revisions[i] = create(t, s, fmt.Sprintf("/registry/t/%d", i), "x") })
 	}
-	until(t, "all wait", func() bool { return s.file.log.length() == n })
+	until(t, "all wait", func() bool { return s.file.group.length() == n })
 	release()
 	all.Wait()
 	if got := commitsInLog(t, dir) - before; got != 1 {
@@ -108,7 +102,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	defer s.Close()
-	before := s.file.dialect.commits.Load()
+	before := s.file.commits()
 	release := holdWrites(s)
 	defer release()
 	var all sync.WaitGroup
@@ -116,22 +110,22 @@ func TestGroupsAreBounded(t *testing.T) {
 	for i := range small {
 		all.Go(func() { create(t, s, fmt.Sprintf("/registry/small/%d", i), "x") })
 	}
-	until(t, "all wait", func() bool { return s.file.log.length() == small })
+	until(t, "all wait", func() bool { return s.file.group.length() == small })
 	release()
 	all.Wait()
-	if got := s.file.dialect.commits.Load() - before; got != 2 {
+	if got := s.file.commits() - before; got != 2 {
 		t.Errorf("%d writes in %d groups", small, got)
 	}
-	before = s.file.dialect.commits.Load()
+	before = s.file.commits()
 	release = holdWrites(s)
 	defer release()
 	for i := range large {
 		all.Go(func() { create(t, s, fmt.Sprintf("/registry/large/%d", i), string(make([]byte, maxGroupBytes/3))) })
 	}
-	until(t, "all wait", func() bool { return s.file.log.length() == large })
+	until(t, "all wait", func() bool { return s.file.group.length() == large })
 	release()
 	all.Wait()
-	if got := s.file.dialect.commits.Load() - before; got != 2 {
+	if got := s.file.commits() - before; got != 2 {
 		t.Errorf("%d large writes in %d groups", large, got)
 	}
 }
@@ -164,7 +158,7 @@ func TestGroupRefusals(t *testing.T) {
 			return removed.Load()
 		}
 	}
-	before := s.file.dialect.commits.Load()
+	before := s.file.commits()
 	release := holdWrites(s)
 	defer release()
 	together := []func() bool{
@@ -177,7 +171,7 @@ func TestGroupRefusals(t *testing.T) {
 	for i, f := range together {
 		all.Go(func() { done[i] = f() })
 	}
-	until(t, "all wait", func() bool { return s.file.log.length() == len(together) })
+	until(t, "all wait", func() bool { return s.file.group.length() == len(together) })
 	release()
 	all.Wait()
 	count := func(part []bool) (n int) {
@@ -199,7 +193,7 @@ func TestGroupRefusals(t *testing.T) {
 		}
 		return true
 	})
-	if got := s.file.dialect.commits.Load() - before; got != 1 {
+	if got := s.file.commits() - before; got != 1 {
 		t.Errorf("they are %d transactions", got)
 	}
 	if w, ok := s.Watermark("/registry").Revision(); !ok || w != 0 {
@@ -220,9 +214,9 @@ func TestGroupWithoutWhoLeft(t *testing.T) {
 		_, err := s.backend.Create(ctx, "/registry/left", []byte("x"), 0)
 		left <- err
 	}()
-	until(t, "one waits", func() bool { return s.file.log.length() == 1 })
+	until(t, "one waits", func() bool { return s.file.group.length() == 1 })
 	go func() { stayed <- create(t, s, "/registry/stayed", "x") }()
-	until(t, "two wait", func() bool { return s.file.log.length() == 2 })
+	until(t, "two wait", func() bool { return s.file.group.length() == 2 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who left is told %v", err)
@@ -243,7 +237,7 @@ func TestGroupWithoutWhoLeft(t *testing.T) {
 		_, _, _, err := s.backend.Update(ctx, "/registry/stayed", []byte("y"), rev, 0)
 		left <- err
 	}()
-	until(t, "one waits", func() bool { return s.file.log.length() == 1 })
+	until(t, "one waits", func() bool { return s.file.group.length() == 1 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who gave up an update is told %v", err)

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/k3s-io/kine/pkg/drivers"
-	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/server"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -48,14 +46,14 @@ type Store struct {
 	client      *kubernetes.Client
 	incarnation store.Incarnation
 	eras        store.Eras
-	backend     backend
+	backend     *backend
 	file        *file     // nil for a shared database
 	shared      *postgres // nil for a file
 	grpc        *grpc.Server
 	direct      *direct
 	troubles    *troubles
 	cancel      context.CancelFunc
-	drivers     sync.WaitGroup
+	running     sync.WaitGroup
 	served      chan struct{}
 	log         *slog.Logger
 }
@@ -75,14 +73,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.troubles.dir = ""
 		err = s.openEndpoint(ctx, run, c)
 	} else {
-		s.file, err = openFile(ctx, run, &s.drivers, c)
+		s.file, err = openFile(ctx, run, &s.running, c)
 		if err == nil {
 			s.backend, s.incarnation, s.eras = s.file.backend, s.file.incarnation, s.file.eras
 		}
 	}
 	if err != nil {
 		cancel()
-		s.drivers.Wait()
+		s.running.Wait()
 		return nil, errors.Join(s.troubles.note(err, 0), s.shared.close())
 	}
 	if s.client, err = dial(s.listen()); err != nil {
@@ -93,24 +91,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
+// inWords returns an error of a request as its client is told.
+func (s *Store) inWords(err error) error { return s.troubles.note(err, s.commits()) }
+
 // commits is how many transactions of a file were made durable.
 func (s *Store) commits() int64 {
 	if s.file == nil {
 		return 0
 	}
-	return s.file.dialect.commits.Load()
-}
-
-// driverConfig is what kine's drivers are told of a database.
-func driverConfig(compact time.Duration) *drivers.Config {
-	return &drivers.Config{
-		ConnectionPoolConfig: generic.ConnectionPoolConfig{MaxIdle: 5},
-		CompactInterval:      compact,
-		CompactTimeout:       compactTimeout,
-		CompactMinRetain:     minRetain,
-		CompactBatchSize:     1000,
-		PollBatchSize:        500,
-	}
+	return s.file.commits()
 }
 
 // listen serves the etcd API, in memory and by calls, and returns how to reach it.
@@ -122,7 +111,7 @@ func (s *Store) listen() *bufconn.Listener {
 	etcdserverpb.RegisterLeaseServer(s.grpc, api)
 	etcdserverpb.RegisterMaintenanceServer(s.grpc, api)
 	etcdserverpb.RegisterWatchServer(s.grpc, &watchServer{s.backend})
-	s.direct = newDirect(api, func(err error) error { return s.troubles.note(err, s.commits()) })
+	s.direct = newDirect(api, s)
 	go func() {
 		defer close(s.served)
 		if err := s.grpc.Serve(l); err != nil {
@@ -187,7 +176,7 @@ func (s *Store) Close() error {
 	<-s.served
 	s.file.close()
 	s.cancel()
-	s.drivers.Wait()
+	s.running.Wait()
 	if err = errors.Join(err, s.shared.close()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}

@@ -21,7 +21,6 @@ func TestCompactionSurvivesALockedDatabase(t *testing.T) {
 	}
 	defer s.Close()
 	ctx := t.Context()
-	s.Client().Watch(ctx, "/registry/never") // kine's compactor begins with the first watch
 	db, err := openSQL(filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)

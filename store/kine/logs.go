@@ -7,6 +7,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
+func init() { logrus.AddHook(withoutValues{}) }
+
 // withoutValues keeps values out of logs: kine prints a request that failed as a whole, and it may write a Secret.
 type withoutValues struct{}
 

@@ -9,7 +9,7 @@ import (
 func TestRestClosesConnections(t *testing.T) {
 	const burst = 8
 	s := open(t, t.TempDir())
-	db := s.file.dialect.DB
+	db := s.file.table.DB
 	use := func() {
 		t.Helper()
 		var used []*sql.Conn

@@ -11,16 +11,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// prepareSQL makes the file ready for kine, and holds what is ours. kine's migration asks for the row counts of a legacy table
-// key_value and of its own; when the first one is missing or empty it never reads the second answer, and that open
-// query pins a read transaction for ever: the write-ahead log can then never be checkpointed and grows without bound.
-var prepareSQL = []string{
+// prepareSQL makes the tables of a file: kine's, and ours.
+var prepareSQL = append([]string{
 	`PRAGMA journal_mode=WAL`,
-	`CREATE TABLE IF NOT EXISTS key_value (id INTEGER PRIMARY KEY, name TEXT, value BLOB, ttl INTEGER)`,
-	`INSERT INTO key_value (id, name, value, ttl) SELECT 1, '/skerry/none', x'', 0 WHERE NOT EXISTS (SELECT 1 FROM key_value)`,
+	`CREATE TABLE IF NOT EXISTS kine (
+		id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created INTEGER, deleted INTEGER,
+		create_revision INTEGER, prev_revision INTEGER, lease INTEGER, value BLOB, old_value BLOB)`,
 	`CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BLOB NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS skerry_era (number INTEGER PRIMARY KEY AUTOINCREMENT, era INTEGER NOT NULL, revision INTEGER NOT NULL)`,
-}
+	`CREATE TABLE IF NOT EXISTS skerry_era (
+		number INTEGER PRIMARY KEY AUTOINCREMENT, era INTEGER NOT NULL, revision INTEGER NOT NULL)`,
+}, indexSQL...)
 
 // prepare creates the file with mode 0600, begins an era and returns what the data says of its past.
 func prepare(ctx context.Context, path string) (inc store.Incarnation, eras store.Eras, err error) {
@@ -62,16 +62,8 @@ const maxEras = 10_000
 // beginEra notes, durably and before anybody can have seen a revision of it, that another run on the data begins: a backup that was taken
 // before does not know it.
 func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
-	var tables int
-	var revision int64
-	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'kine'`).Scan(&tables)
-	if err == nil && tables > 0 {
-		err = db.QueryRowContext(ctx, `SELECT COALESCE(MAX(id), 0) FROM kine`).Scan(&revision)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if _, err := db.ExecContext(ctx, `INSERT INTO skerry_era (era, revision) VALUES (?, ?)`, int64(store.NewEra()), revision); err != nil {
+	if _, err := db.ExecContext(ctx, `
+		INSERT INTO skerry_era (era, revision) SELECT ?, COALESCE(MAX(id), 0) FROM kine`, int64(store.NewEra())); err != nil {
 		return nil, err
 	}
 	if _, err := db.ExecContext(ctx, `DELETE FROM skerry_era WHERE number <= (SELECT MAX(number) FROM skerry_era) - ?`, maxEras); err != nil {

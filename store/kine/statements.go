@@ -3,7 +3,6 @@ package kine
 import (
 	"context"
 	"database/sql/driver"
-	"io"
 	"slices"
 )
 
@@ -49,7 +48,7 @@ func (c *keepingConn) QueryContext(ctx context.Context, text string, args []driv
 		s.Close()
 		return nil, err
 	}
-	return &keptRows{Rows: rows, ctx: ctx, conn: c, text: text, s: s}, nil
+	return &keptRows{Rows: rows, conn: c, text: text, s: s}, nil
 }
 
 func (c *keepingConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
@@ -106,19 +105,9 @@ func (c *keepingConn) Close() error {
 // keptRows give their statement back when they have been read.
 type keptRows struct {
 	driver.Rows
-	ctx  context.Context // of the query
 	conn *keepingConn
 	text string
 	s    driver.Stmt // nil when it was given back
-}
-
-// Next notes why a read breaks off, for who asked for it: kine takes the rows before for all there are.
-func (r *keptRows) Next(values []driver.Value) error {
-	err := r.Rows.Next(values)
-	if err != nil && err != io.EOF {
-		return told(r.ctx, err)
-	}
-	return err
 }
 
 func (r *keptRows) Close() error {

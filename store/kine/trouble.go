@@ -149,7 +149,7 @@ func (s *Store) Health() error {
 	t := s.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.last == nil || t.last.Kind != Damaged && s.file.dialect.commits.Load() > t.commits {
+	if t.last == nil || t.last.Kind != Damaged && s.file.commits() > t.commits {
 		return nil
 	}
 	return t.last

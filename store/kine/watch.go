@@ -11,55 +11,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// backend is kine's, with a feed of what is written in place of kine's watches.
-type backend interface {
-	server.Backend
-	// past reads what was written to a range of keys after a revision, and tells up to which one nothing is missing.
-	past(ctx context.Context, key, end string, after int64) (upTo int64, events server.Events, err error)
-	published() *feed
-}
-
-// compactedError is that of past where something is missing.
-type compactedError struct{ current, compact int64 }
-
-func (*compactedError) Error() string { return server.ErrCompacted.Error() }
-
-func (b *fileBackend) published() *feed { return b.log.feed }
-
-func (b *fileBackend) past(ctx context.Context, key, end string, after int64) (int64, server.Events, error) {
-	ctx, failed := withFailure(ctx)
-	newest, past, err := b.log.After(ctx, key, end, after, 0)
-	switch {
-	case failed.err != nil:
-		return 0, nil, failed.err
-	case errors.Is(err, server.ErrCompacted):
-		compact, err := b.log.CompactRevision(ctx)
-		if err != nil {
-			return 0, nil, err
-		}
-		return 0, nil, &compactedError{newest, compact}
-	case err != nil:
-		return 0, nil, err
-	case len(past) > 0:
-		after = newest
-	}
-	return after, past, nil
-}
-
-// Watch is that of kine's log, of which only the end of leases makes use.
-func (l *groupLog) Watch(ctx context.Context, key, end string) <-chan server.Events {
-	events := make(chan server.Events)
-	go forward(ctx, l.feed.watch(key, end, false), events)
-	return events
-}
-
 // watchServer is etcd's watch service. That of kine asks for the newest revision by itself and lets each watch of a stream claim the progress of every
 // other one; here a watch is told of progress by what hands it its events, after those, and of none that is not its own.
-type watchServer struct{ backend backend }
+type watchServer struct{ backend *backend }
 
 // watchStream is a stream of a client, with any number of watches.
 type watchStream struct {
-	backend backend
+	backend *backend
 	stream  etcdserverpb.Watch_WatchServer
 	running sync.WaitGroup
 
@@ -104,7 +62,7 @@ func (c *watchStream) create(ctx context.Context, r *etcdserverpb.WatchCreateReq
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	// Before the past is read: nothing falls in between.
-	w := &streamWatch{c.backend.published().watch(string(r.Key), string(r.RangeEnd), r.ProgressNotify), cancel}
+	w := &streamWatch{c.backend.feed.watch(string(r.Key), string(r.RangeEnd), r.ProgressNotify), cancel}
 	c.mu.Lock()
 	c.last++
 	id := c.last
@@ -140,36 +98,24 @@ func (c *watchStream) progress() {
 	}
 }
 
-// serve sends a watch what was written from a revision on, and then what is written, and returns why it ends.
+// serve sends a watch what was written from a revision on, and then what is written, and returns why
+// it ends.
 func (c *watchStream) serve(ctx context.Context, id int64, w *streamWatch, from int64) *etcdserverpb.WatchResponse {
-	after := from
-	if after > 1 {
-		after--
-	}
-	upTo, past, err := c.backend.past(ctx, w.key, w.end, after)
+	err := c.backend.follow(ctx, w.watch, from, func(n news) {
+		c.sendEvents(id, n.events)
+		if n.progress > 0 {
+			c.send(&etcdserverpb.WatchResponse{Header: header(n.progress), WatchId: id})
+		}
+	})
 	var compacted *compactedError
 	switch {
 	case errors.As(err, &compacted):
-		return &etcdserverpb.WatchResponse{Header: header(compacted.current), CompactRevision: compacted.compact, CancelReason: compacted.Error()}
-	case ctx.Err() != nil:
-		return &etcdserverpb.WatchResponse{}
-	case err != nil:
+		return &etcdserverpb.WatchResponse{Header: header(compacted.current),
+			CompactRevision: compacted.compact, CancelReason: compacted.Error()}
+	case err != nil && ctx.Err() == nil:
 		return &etcdserverpb.WatchResponse{CancelReason: server.ErrGRPCUnhealthy.Error()}
 	}
-	c.sendEvents(id, past)
-	for {
-		n, ok := w.next(ctx)
-		if !ok {
-			return &etcdserverpb.WatchResponse{}
-		}
-		for len(n.events) > 0 && n.events[0].KV.ModRevision <= upTo {
-			n.events = n.events[1:]
-		}
-		c.sendEvents(id, n.events)
-		if n.progress >= upTo && n.progress > 0 {
-			c.send(&etcdserverpb.WatchResponse{Header: header(n.progress), WatchId: id})
-		}
-	}
+	return &etcdserverpb.WatchResponse{}
 }
 
 func (c *watchStream) sendEvents(id int64, events server.Events) {

@@ -1,0 +1,35 @@
+package kine
+
+import (
+	"context"
+
+	"github.com/k3s-io/kine/pkg/server"
+)
+
+// inserter commits each write in a transaction of its own, in a database that others write to, too.
+type inserter struct {
+	table *table
+	// turns has one for each write under way: it has a connection while it waits for other writes,
+	// and readers must find one free.
+	turns chan struct{}
+	feed  *poller
+}
+
+func (i *inserter) commit(ctx context.Context, e *server.Event) (int64, error) {
+	select {
+	case i.turns <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-i.turns }()
+	ctx, done := patient(ctx, i.table.patience)
+	defer done()
+	revision, err := i.table.Insert(ctx, e.KV.Key, e.Create, e.Delete, e.KV.CreateRevision,
+		e.PrevKV.ModRevision, e.KV.Lease, e.KV.Value)
+	if err == nil {
+		i.feed.wake()
+	}
+	return revision, err
+}
+
+func (i *inserter) newest(ctx context.Context) (int64, error) { return i.table.newest(ctx) }
