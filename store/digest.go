@@ -9,8 +9,9 @@ import (
 // Fanout is the number of buckets at each of the two levels of a digest.
 const Fanout = 64
 
-// Digest is an additive checksum of a set of (key, hash) pairs: the sum modulo 2^128 of a hash of each pair. Adding and
-// removing an entry is O(1), and two sets with equal digests are equal but for a chance of about n/2^128.
+// Digest is an additive checksum of a set of (key, hash) pairs: the sum modulo 2^128 of a hash of
+// each pair. Adding and removing an entry is O(1), and two sets with equal digests are equal but
+// for a chance of about n/2^128.
 type Digest struct{ Hi, Lo uint64 }
 
 // Add puts one entry into the set.
@@ -56,8 +57,9 @@ type KeyHash struct {
 	Hash Hash
 }
 
-// Digested is a set of entries that can be compared with another one in three rounds: the root, the buckets that differ,
-// the members of the inner buckets that differ. A sender's Feed and a receiver's Sink both are.
+// Digested is a set of entries that can be compared with another one in three rounds: the root, the
+// buckets that differ, the members of the inner buckets that differ. A sender's Feed and a
+// receiver's Sink both are.
 type Digested interface {
 	// Root is the digest over all live entries.
 	Root() Digest

@@ -10,21 +10,24 @@ import (
 	"slices"
 )
 
-// MaxBodyBytes is the greatest size of one object's body, uncompressed (the limit of the Kubernetes API).
-// MaxObjectBytes is what users may write of that: the rest is for what rendering adds, at each tier.
+// MaxBodyBytes is the greatest size of one object's body, uncompressed (the limit of the Kubernetes
+// API). MaxObjectBytes is what users may write of that: the rest is for what rendering adds, at
+// each tier.
 const (
 	MaxBodyBytes   = 1536 << 10
 	MaxObjectBytes = MaxBodyBytes - 64<<10
 )
 
-// Hash is the first 16 bytes of the SHA-256 over an entry's generation and body. A tombstone has the zero Hash.
+// Hash is the first 16 bytes of the SHA-256 over an entry's generation and body. A tombstone has
+// the zero Hash.
 type Hash [16]byte
 
 // String returns the hash in hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// HashBody returns the Hash of an entry with this generation and body. The generation is part of it, so that a
-// receiver always knows which generation of the source it holds, even when the content went back and forth.
+// HashBody returns the Hash of an entry with this generation and body. The generation is part of
+// it, so that a receiver always knows which generation of the source it holds, even when the
+// content went back and forth.
 func HashBody(generation int64, body []byte) Hash {
 	h := sha256.New()
 	var g [8]byte
@@ -35,12 +38,14 @@ func HashBody(generation int64, body []byte) Hash {
 	return Hash(h.Sum(sum[:0]))
 }
 
-// HashReport is HashBody of a Report's JSON with its last member, the time, left out. json.Marshal writes it last.
+// HashReport is HashBody of a Report's JSON with its last member, the time, left out. json.Marshal
+// writes it last.
 func HashReport(generation int64, body []byte) Hash {
 	return HashBody(generation, withoutTime(body))
 }
 
-// withoutTime cuts `,"at":<digits>` off the end of a JSON object. Anything else is returned as it is.
+// withoutTime cuts `,"at":<digits>` off the end of a JSON object. Anything else is returned as it
+// is.
 func withoutTime(body []byte) []byte {
 	i := bytes.LastIndex(body, []byte(`,"at":`))
 	if i < 0 || body[len(body)-1] != '}' {
@@ -54,13 +59,14 @@ func withoutTime(body []byte) []byte {
 	return append(slices.Clone(body[:i]), '}')
 }
 
-// Priority tells which entries go first where a link is narrow, and which may wait where it is dear: the smaller, the more urgent.
-// The zero value is what most entries have.
+// Priority tells which entries go first where a link is narrow, and which may wait where it is
+// dear: the smaller, the more urgent. The zero value is what most entries have.
 type Priority int8
 
 // The priorities.
 const (
-	// PriorityError is a refusal, a failure or a conflict at the target, the end of one, and every tombstone.
+	// PriorityError is a refusal, a failure or a conflict at the target, the end of one, and every
+	// tombstone.
 	PriorityError Priority = iota - 2
 	// PriorityCondition is a status whose conditions say something else than before.
 	PriorityCondition
@@ -75,31 +81,37 @@ const (
 // Entry is the last value of one key in a feed, or the order to remove it.
 type Entry struct {
 	Key Key
-	// Revision is the sender's revision of the change. Several entries of one decision share a revision.
+	// Revision is the sender's revision of the change. Several entries of one decision share a
+	// revision.
 	Revision int64
 	// Hash is HashBody of the value; zero for a tombstone.
 	Hash Hash
 	// Generation is metadata.generation of the source object, 0 where the kind has none.
 	Generation int64
-	// Priority is the sender's; of a received entry only its class is known: PriorityCondition comes as PriorityState.
+	// Priority is the sender's; of a received entry only its class is known: PriorityCondition
+	// comes as PriorityState.
 	Priority Priority
 	// Tombstone is the explicit order to delete. Nothing else deletes.
 	Tombstone bool
-	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a live entry.
+	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a
+	// live entry.
 	Removal Removal
-	// Found is true for a key of a receiver's copy whose object was found on the target while its value is not known: it was lost. Hash
-	// is then like no other, so that a comparison asks the sender, and there is no Body.
+	// Found is true for a key of a receiver's copy whose object was found on the target while its
+	// value is not known: it was lost. Hash is then like no other, so that a comparison asks the
+	// sender, and there is no Body.
 	Found bool
-	// Intended is true in a tombstone that is no mistake: its object goes on on another target, a user asked for its deletion by its name, or its
-	// site is being emptied by its admin. How many of those come at once does not matter.
+	// Intended is true in a tombstone that is no mistake: its object goes on on another target, a
+	// user asked for its deletion by its name, or its site is being emptied by its admin. How many
+	// of those come at once does not matter.
 	Intended bool
-	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when sent) and in
-	// tombstones on their way; the tombstone in a receiver's copy may still have the value that it removed.
+	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when
+	// sent) and in tombstones on their way; the tombstone in a receiver's copy may still have the
+	// value that it removed.
 	Body []byte
 }
 
-// Incarnation is the random identity of one life of a sender's data. A sender whose data is new, or went back, has
-// another incarnation, and a receiver does not obey it until a person says so.
+// Incarnation is the random identity of one life of a sender's data. A sender whose data is new, or
+// went back, has another incarnation, and a receiver does not obey it until a person says so.
 type Incarnation [16]byte
 
 // NewIncarnation returns a random incarnation.
@@ -115,7 +127,8 @@ func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
 // IsZero tells whether no incarnation is known yet.
 func (i Incarnation) IsZero() bool { return i == Incarnation{} }
 
-// Position is how far a receiver has durably got in a sender's feed, and in which era of the sender it got there.
+// Position is how far a receiver has durably got in a sender's feed, and in which era of the sender
+// it got there.
 type Position struct {
 	Incarnation Incarnation
 	Era         Era
@@ -125,9 +138,10 @@ type Position struct {
 // String returns incarnation@revision, the incarnation shortened to 8 digits.
 func (p Position) String() string { return fmt.Sprintf("%.8s@%d", p.Incarnation, p.Revision) }
 
-// Batch is what one acknowledgement covers: entries of a feed, in the order of application, and the revision that the
-// receiver has reached once they are stored. Through is the position before the batch when more entries of the same
-// revision are still to come, so that a decision is never half reached.
+// Batch is what one acknowledgement covers: entries of a feed, in the order of application, and the
+// revision that the receiver has reached once they are stored. Through is the position before the
+// batch when more entries of the same revision are still to come, so that a decision is never half
+// reached.
 type Batch struct {
 	Entries []Entry
 	Through Position
@@ -135,7 +149,8 @@ type Batch struct {
 	More bool
 }
 
-// Rank is an entry's place in the order of application: CRDs, Namespaces, everything else, then tombstones the other way round.
+// Rank is an entry's place in the order of application: CRDs, Namespaces, everything else, then
+// tombstones the other way round.
 func (e Entry) Rank() int {
 	if e.Tombstone {
 		return 2*int(ClassOther) + 1 - int(e.Key.Class())

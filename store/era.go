@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Era is the random name of one run of a sender on its data: each start begins another one, and a restored backup does not know those that
-// began after it was taken. Zero means that the sender has no eras.
+// Era is the random name of one run of a sender on its data: each start begins another one, and a
+// restored backup does not know those that began after it was taken. Zero means that the sender has
+// no eras.
 type Era uint64
 
 // NewEra returns a random era.
@@ -30,7 +31,8 @@ type EraStart struct {
 	From int64
 }
 
-// NotShared is the answer of Eras.Shared for a history that is not known at all: less than any revision.
+// NotShared is the answer of Eras.Shared for a history that is not known at all: less than any
+// revision.
 const NotShared int64 = -2
 
 // current is the era of now.
@@ -41,8 +43,9 @@ func (e Eras) current() Era {
 	return e[len(e)-1].Era
 }
 
-// Shared tells how far the history of a receiver in the given era is the history of this sender, whose newest revision is head. What a
-// receiver in that era has beyond it comes from other data: another run went on after the backup was taken that this sender was restored from.
+// Shared tells how far the history of a receiver in the given era is the history of this sender,
+// whose newest revision is head. What a receiver in that era has beyond it comes from other data:
+// another run went on after the backup was taken that this sender was restored from.
 func (e Eras) Shared(era Era, head int64) int64 {
 	if era == 0 || len(e) == 0 {
 		return head

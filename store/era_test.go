@@ -17,7 +17,8 @@ func TestErasShared(t *testing.T) {
 	}{
 		{third, 160, 160, "the era of now is shared as far as it has got"},
 		{second, 160, 150, "an era before is shared up to the start of the next"},
-		{first, 160, 100, "a backup was taken while the era went on: what came after the copy is not shared"},
+		{first, 160, 100, "a backup was taken while the era went on: what came after the copy " +
+			"is not shared"},
 		{other, 1000, store.NotShared, "an era that the backup does not know"},
 		{0, 160, 160, "a receiver from before there were eras"},
 		{first, 90, 90, "never more than there is"},
@@ -32,7 +33,8 @@ func TestErasShared(t *testing.T) {
 }
 
 func TestPositionText(t *testing.T) {
-	p := store.Position{Incarnation: store.NewIncarnation(), Era: store.NewEra(), Revision: store.Comparing}
+	p := store.Position{Incarnation: store.NewIncarnation(), Era: store.NewEra(),
+		Revision: store.Comparing}
 	text, err := p.MarshalText()
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,8 @@ func TestPositionText(t *testing.T) {
 	if err := back.UnmarshalText(text); err != nil || back != p {
 		t.Errorf("%s came back as %+v, %v", text, back, err)
 	}
-	for _, bad := range []string{"", "x", string(text[1:]), string(text) + "x", "00@1", p.Incarnation.String() + "/1"} {
+	for _, bad := range []string{"", "x", string(text[1:]), string(text) + "x", "00@1",
+		p.Incarnation.String() + "/1"} {
 		if err := back.UnmarshalText([]byte(bad)); err == nil {
 			t.Errorf("%q was taken", bad)
 		}

@@ -1,7 +1,7 @@
 package store
 
-// ReportEvent is an Event that the target has about a placed object, or about something that belongs to one. It says nothing that changes with
-// each repetition: the last time is the Report's.
+// ReportEvent is an Event that the target has about a placed object, or about something that
+// belongs to one. It says nothing that changes with each repetition: the last time is the Report's.
 type ReportEvent struct {
 	// Owner is the placed object.
 	Owner EventObject `json:"owner"`

@@ -8,8 +8,9 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// BodyFunc renders the body of a live key when it is sent. It returns the generation that the body belongs to. An error
-// that is ErrGone means that the key vanished meanwhile: a tombstone will follow, the entry is left out.
+// BodyFunc renders the body of a live key when it is sent. It returns the generation that the body
+// belongs to. An error that is ErrGone means that the key vanished meanwhile: a tombstone will
+// follow, the entry is left out.
 type BodyFunc func(ctx context.Context, k Key) (body []byte, generation int64, err error)
 
 // Change is one step of a Feed: a live value, or a tombstone when Hash is zero.
@@ -25,9 +26,10 @@ type Change struct {
 	Priority Priority
 }
 
-// Feed is what a sender publishes: an ordered set of keys, the last value of a key wins. It holds keys, hashes and
-// revisions, never bodies. It is a compacted set, not a log: how much a receiver that comes back must read grows with what
-// changed, not with how long it was away. All methods may be called concurrently.
+// Feed is what a sender publishes: an ordered set of keys, the last value of a key wins. It holds
+// keys, hashes and revisions, never bodies. It is a compacted set, not a log: how much a receiver
+// that comes back must read grows with what changed, not with how long it was away. All methods may
+// be called concurrently.
 type Feed struct {
 	incarnation Incarnation
 	eras        Eras
@@ -37,18 +39,18 @@ type Feed struct {
 	mu    sync.Mutex
 	items *shrinking.Index[Key, item]
 	log   []logged // ascending; an item that changed again leaves a stale element behind
-	// graves are the tombstones of the log.
-	graves []logged
-	seq    int64
-	live   int
-	head   int64
-	floor  int64
-	dead   int
-	outer  [Fanout]Digest
-	whole  Digest // the sum of outer
-	past   past
+	// tombstoneLog are the tombstones of the log.
+	tombstoneLog []logged
+	seq          int64
+	live         int
+	head         int64
+	floor        int64
+	tombstones   int
+	outer        [Fanout]Digest
+	whole        Digest // the sum of outer
+	history      digestHistory
 
-	bell Bell
+	changes Bell
 }
 
 type item struct {
@@ -62,7 +64,7 @@ type item struct {
 	priority   Priority
 }
 
-func (it *item) place() *Key { return &it.key }
+func (it *item) keyPtr() *Key { return &it.key }
 
 // logged is one change of an item; what a feed has twice for each key is to be small.
 type logged struct {
@@ -71,8 +73,8 @@ type logged struct {
 	item *item
 }
 
-// step is a revision, doubled, and 1 more for what was recorded when the revision could be read already: a receiver that is at the revision
-// may lack only that.
+// step is a revision, doubled, and 1 more for what was recorded when the revision could be read
+// already: a receiver that is at the revision may lack only that.
 type step int64
 
 func stepOf(revision int64, again bool) step {
@@ -87,24 +89,27 @@ func (s step) revision() int64 { return int64(s) / 2 }
 // stale tells whether the element's key has changed again since, or was forgotten.
 func (l logged) stale() bool { return l.item.seq != l.seq }
 
-// MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet; older ones raise its Floor, and a receiver below
-// it compares digests. It bounds what a target that is away for long costs to some megabytes.
+// MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet; older
+// ones raise its Floor, and a receiver below it compares digests. It bounds what a target that is
+// away for long costs to some megabytes.
 const MaxTombstones = 10_000
 
-// NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position is older, or whose copy may
-// hold keys from before, must compare digests.
+// NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position
+// is older, or whose copy may hold keys from before, must compare digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
-	return &Feed{incarnation: incarnation, body: body, items: shrinking.NewIndex((*item).place), head: floor, floor: floor}
+	return &Feed{incarnation: incarnation, body: body, items: shrinking.NewIndex((*item).keyPtr),
+		head: floor, floor: floor}
 }
 
-// In tells the feed the eras of its sender's data; it is called before anything else. It returns the feed.
+// In tells the feed the eras of its sender's data; it is called before anything else. It returns
+// the feed.
 func (f *Feed) In(eras Eras) *Feed {
 	f.eras = eras
 	return f
 }
 
-// Intends tells the feed how to find out, when a tombstone is sent, whether it is Intended; it is called before anything else. It returns the
-// feed.
+// Intends tells the feed how to find out, when a tombstone is sent, whether it is Intended; it is
+// called before anything else. It returns the feed.
 func (f *Feed) Intends(intended func(Key) bool) *Feed {
 	f.intended = intended
 	return f
@@ -113,7 +118,8 @@ func (f *Feed) Intends(intended func(Key) bool) *Feed {
 // Intended tells whether a tombstone of this key is, at this moment.
 func (f *Feed) Intended(k Key) bool { return f.intended != nil && f.intended(k) }
 
-// Shared tells up to which revision the history of a receiver at p is that of this feed, NotShared when nothing of it is known.
+// Shared tells up to which revision the history of a receiver at p is that of this feed, NotShared
+// when nothing of it is known.
 func (f *Feed) Shared(p Position) int64 {
 	head := f.Head()
 	if p.Incarnation != head.Incarnation {
@@ -126,12 +132,13 @@ func (f *Feed) at(revision int64) Position {
 	return Position{f.incarnation, f.eras.current(), revision}
 }
 
-// Apply records the changes of one revision as one step that no reader sees half of. A revision below the head counts as the
-// head. Values equal to what the feed has change nothing; it reports how many changed.
+// Apply records the changes of one revision as one step that no reader sees half of. A revision
+// below the head counts as the head. Values equal to what the feed has change nothing; it reports
+// how many changed.
 func (f *Feed) Apply(revision int64, changes ...Change) int {
 	n := f.apply(revision, changes)
 	if n > 0 {
-		f.bell.Ring()
+		f.changes.Ring()
 	}
 	return n
 }
@@ -149,7 +156,7 @@ func (f *Feed) apply(revision int64, changes []Change) int {
 	}
 	f.head = revision
 	if n > 0 {
-		f.past.add(f.seq, f.whole)
+		f.history.add(f.seq, f.whole)
 		f.compact()
 	}
 	return n
@@ -174,7 +181,7 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		f.whole.sub(p)
 		f.live--
 	} else if ok {
-		f.dead--
+		f.tombstones--
 	}
 	if c.Hash != (Hash{}) {
 		p := pairSum(c.Key, c.Hash)
@@ -182,59 +189,63 @@ func (f *Feed) put(revision int64, again bool, c Change) bool {
 		f.whole.add(p)
 		f.live++
 	} else {
-		f.dead++
+		f.tombstones++
 	}
 	if !ok {
 		old = &item{key: c.Key}
 		f.items.Put(old)
 	}
 	f.seq++
-	*old = item{key: c.Key, hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq, removal: c.Removal, intended: c.Intended, priority: c.Priority}
+	*old = item{key: c.Key, hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq,
+		removal: c.Removal, intended: c.Intended, priority: c.Priority}
 	f.log = append(f.log, logged{f.seq, stepOf(revision, again), old})
 	if c.Hash == (Hash{}) {
-		f.graves = append(f.graves, logged{f.seq, stepOf(revision, again), old})
+		f.tombstoneLog = append(f.tombstoneLog, logged{f.seq, stepOf(revision, again), old})
 	}
 	return true
 }
 
-// settledTombstones is how many tombstones a Feed keeps although its receiver has them: how they remove may still be decided anew.
-const settledTombstones = 64
+// retainedTombstones is how many tombstones a Feed keeps although its receiver has them: how they
+// remove may still be decided anew.
+const retainedTombstones = 64
 
-// Settle forgets the tombstones up to a cursor, but for the last few: the feed's receiver has durably stored them. One that comes back with an older copy is below
-// the Floor then, or finds at the head that its digest differs, and compares.
+// Settle forgets the tombstones up to a cursor, but for the last few: the feed's receiver has
+// durably stored them. One that comes back with an older copy is below the Floor then, or finds at
+// the head that its digest differs, and compares.
 func (f *Feed) Settle(c Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for f.dead > settledTombstones && f.graves[0].seq <= int64(c) {
-		f.bury()
+	for f.tombstones > retainedTombstones && f.tombstoneLog[0].seq <= int64(c) {
+		f.dropTombstone()
 	}
 }
 
-// bury forgets the oldest tombstone, unless its key has changed again since.
-func (f *Feed) bury() {
-	l := f.graves[0]
-	if f.graves = f.graves[1:]; len(f.graves) == 0 {
-		f.graves = nil
+// dropTombstone forgets the oldest tombstone, unless its key has changed again since.
+func (f *Feed) dropTombstone() {
+	l := f.tombstoneLog[0]
+	if f.tombstoneLog = f.tombstoneLog[1:]; len(f.tombstoneLog) == 0 {
+		f.tombstoneLog = nil
 	}
 	if l.stale() {
 		return
 	}
 	f.items.Delete(l.item.key)
-	f.past.forget(l.seq)
+	f.history.forget(l.seq)
 	l.item.seq = 0
-	f.dead--
+	f.tombstones--
 	f.floor = max(f.floor, l.at.revision())
 }
 
-// compact drops stale log elements once they are the majority, and the oldest tombstones beyond MaxTombstones.
+// compact drops stale log elements once they are the majority, and the oldest tombstones beyond
+// MaxTombstones.
 func (f *Feed) compact() {
-	if f.dead > MaxTombstones {
-		for f.dead > MaxTombstones*3/4 {
-			f.bury()
+	if f.tombstones > MaxTombstones {
+		for f.tombstones > MaxTombstones*3/4 {
+			f.dropTombstone()
 		}
 	}
-	if len(f.graves) > 64 && len(f.graves) > 2*f.dead {
-		f.graves = shrinking.List(slices.DeleteFunc(f.graves, logged.stale))
+	if len(f.tombstoneLog) > 64 && len(f.tombstoneLog) > 2*f.tombstones {
+		f.tombstoneLog = shrinking.List(slices.DeleteFunc(f.tombstoneLog, logged.stale))
 	}
 	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
 		return

@@ -6,8 +6,9 @@ import (
 	"sort"
 )
 
-// Since returns the entries with a revision greater than after, oldest first and without bodies, at most limit of them (0 means
-// all). Entries of one revision are never split over two answers, so an answer may exceed limit.
+// Since returns the entries with a revision greater than after, oldest first and without bodies, at
+// most limit of them (0 means all). Entries of one revision are never split over two answers, so an
+// answer may exceed limit.
 func (f *Feed) Since(after int64, limit int) []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -15,11 +16,13 @@ func (f *Feed) Since(after int64, limit int) []Entry {
 	return out
 }
 
-// Cursor is a reader's place in a Feed of this process. Unlike a revision it also tells apart two steps of one revision.
+// Cursor is a reader's place in a Feed of this process. Unlike a revision it also tells apart two
+// steps of one revision.
 type Cursor int64
 
-// CursorAt returns the place behind everything that a receiver has whose position is at revision after, however large that revision was:
-// before later revisions, and before what was recorded under that very revision when it could be read already.
+// CursorAt returns the place behind everything that a receiver has whose position is at revision
+// after, however large that revision was: before later revisions, and before what was recorded
+// under that very revision when it could be read already.
 func (f *Feed) CursorAt(after int64) Cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -30,8 +33,8 @@ func (f *Feed) CursorAt(after int64) Cursor {
 	return Cursor(f.seq)
 }
 
-// Read returns the entries behind a cursor like Since does, the cursor behind them, and the position of a receiver that has them
-// all.
+// Read returns the entries behind a cursor like Since does, the cursor behind them, and the
+// position of a receiver that has them all.
 func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +80,8 @@ func (f *Feed) read(start, limit int) ([]Entry, int) {
 }
 
 func (it *item) entry() Entry {
-	e := Entry{Key: it.key, Revision: it.revision, Hash: it.hash, Generation: it.generation, Removal: it.removal, Intended: it.intended, Priority: it.priority}
+	e := Entry{Key: it.key, Revision: it.revision, Hash: it.hash, Generation: it.generation,
+		Removal: it.removal, Intended: it.intended, Priority: it.priority}
 	if e.Tombstone = it.hash == (Hash{}); e.Tombstone {
 		e.Priority = PriorityError
 	}
@@ -98,8 +102,9 @@ func (f *Feed) Get(k Key) (Entry, bool) {
 // Body renders the body of a live key.
 func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return f.body(ctx, k) }
 
-// Watch has a function called after each change, until stop is called; when stop has returned, it does not run. It must not block.
-func (f *Feed) Watch(changed func()) (stop func()) { return f.bell.On(changed) }
+// Watch has a function called after each change, until stop is called; when stop has returned, it
+// does not run. It must not block.
+func (f *Feed) Watch(changed func()) (stop func()) { return f.changes.On(changed) }
 
 // Head is the newest position.
 func (f *Feed) Head() Position {
@@ -126,7 +131,7 @@ func (f *Feed) Len() int {
 func (f *Feed) Tombstones() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.dead
+	return f.tombstones
 }
 
 // Root implements Digested.

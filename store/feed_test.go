@@ -11,7 +11,8 @@ import (
 )
 
 func feedKey(i int) store.Key {
-	return store.Key{Space: "shop", Resource: "configmaps", Namespace: "web", Name: fmt.Sprint("c", i)}
+	return store.Key{Space: "shop", Resource: "configmaps", Namespace: "web",
+		Name: fmt.Sprint("c", i)}
 }
 
 // change makes a value, or with 0 a tombstone.
@@ -23,8 +24,8 @@ func change(key, value int) store.Change {
 	return c
 }
 
-// Whatever is applied: a reader by revision or by cursor ends up with the last values, never sees a revision split, and the digests are
-// those of the live entries.
+// Whatever is applied: a reader by revision or by cursor ends up with the last values, never sees a
+// revision split, and the digests are those of the live entries.
 func TestFeedProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		floor := int64(rapid.IntRange(0, 5).Draw(t, "floor"))
@@ -37,7 +38,8 @@ func TestFeedProperties(t *testing.T) {
 			revision += int64(rapid.IntRange(0, 2).Draw(t, "advance"))
 			var changes []store.Change
 			for range rapid.IntRange(0, 6).Draw(t, "changes") {
-				c := change(rapid.IntRange(0, 30).Draw(t, "key"), rapid.IntRange(0, 3).Draw(t, "value"))
+				c := change(rapid.IntRange(0, 30).Draw(t, "key"),
+					rapid.IntRange(0, 3).Draw(t, "value"))
 				changes = append(changes, c)
 				if c.Hash == (store.Hash{}) {
 					delete(live, c.Key)
@@ -52,7 +54,8 @@ func TestFeedProperties(t *testing.T) {
 				var at store.Position
 				entries, cursor, at = feed.Read(cursor, limit)
 				apply(t, byCursor, entries)
-				if at.Revision > feed.Head().Revision || len(entries) > 0 && at.Revision < entries[len(entries)-1].Revision {
+				if at.Revision > feed.Head().Revision || len(entries) > 0 &&
+					at.Revision < entries[len(entries)-1].Revision {
 					t.Fatalf("at %s behind %d entries, head %s", at, len(entries), feed.Head())
 				}
 				position = readSince(t, feed, byRevision, position-1, limit)
@@ -62,14 +65,17 @@ func TestFeedProperties(t *testing.T) {
 		apply(t, byCursor, entries)
 		readSince(t, feed, byRevision, position-1, 0)
 		if !maps.Equal(byCursor, live) || !maps.Equal(byRevision, live) || at != feed.Head() {
-			t.Fatalf("readers have %d and %d, want %d, or they differ", len(byCursor), len(byRevision), len(live))
+			t.Fatalf("readers have %d and %d, want %d, or they differ", len(byCursor),
+				len(byRevision), len(live))
 		}
 		checkFeed(t, feed, live)
 	})
 }
 
-// readSince reads from a position on. Two steps of one revision may lie on either side of it, so its revision is read again.
-func readSince(t *rapid.T, feed *store.Feed, into map[store.Key]store.Hash, position int64, limit int) int64 {
+// readSince reads from a position on. Two steps of one revision may lie on either side of it, so
+// its revision is read again.
+func readSince(t *rapid.T, feed *store.Feed, into map[store.Key]store.Hash, position int64,
+	limit int) int64 {
 	entries := feed.Since(position, limit)
 	apply(t, into, entries)
 	if len(entries) == 0 {
@@ -177,7 +183,8 @@ func TestFeedDropsOldTombstones(t *testing.T) {
 	}
 }
 
-// A tombstone that removes otherwise than the one before it is a change, and a live value has no say in it.
+// A tombstone that removes otherwise than the one before it is a change, and a live value has no
+// say in it.
 func TestFeedRemoval(t *testing.T) {
 	feed := store.NewFeed(store.NewIncarnation(), 0, nil)
 	live := change(1, 1)
@@ -186,7 +193,8 @@ func TestFeedRemoval(t *testing.T) {
 	if e, _ := feed.Get(feedKey(1)); e.Removal != store.RemoveDelete {
 		t.Errorf("a live entry removes by %s", e.Removal)
 	}
-	for i, how := range []store.Removal{store.RemoveOrphan, store.RemoveOrphan, store.RemoveKeepDependents} {
+	for i, how := range []store.Removal{store.RemoveOrphan, store.RemoveOrphan,
+		store.RemoveKeepDependents} {
 		n := feed.Apply(int64(i+2), store.Change{Key: feedKey(1), Removal: how})
 		if e, _ := feed.Get(feedKey(1)); e.Removal != how || (n == 1) == (i == 1) {
 			t.Errorf("step %d: %d changes, removes by %s", i, n, e.Removal)
@@ -194,7 +202,8 @@ func TestFeedRemoval(t *testing.T) {
 	}
 }
 
-// What a receiver has durably stored is not remembered for ever, and one that comes back with less compares.
+// What a receiver has durably stored is not remembered for ever, and one that comes back with less
+// compares.
 func TestSettledTombstonesAreForgotten(t *testing.T) {
 	feed := store.NewFeed(store.NewIncarnation(), 0, nil)
 	const n = 5000
@@ -213,12 +222,14 @@ func TestSettledTombstonesAreForgotten(t *testing.T) {
 		t.Errorf("%d tombstones are left of %d after half was stored", kept, before)
 	}
 	after := feed.Floor()
-	if entries := feed.Since(after, 0); after <= 0 || len(entries) == 0 || entries[0].Revision <= after {
+	if entries := feed.Since(after, 0); after <= 0 || len(entries) == 0 ||
+		entries[0].Revision <= after {
 		t.Errorf("nothing from revision %d on", after)
 	}
 	feed.Settle(feed.CursorAt(feed.Head().Revision))
 	if kept := feed.Tombstones(); kept > 100 || feed.Floor() <= after || feed.Len() != live {
-		t.Errorf("%d tombstones and %d of %d values are left, the floor is %d", kept, feed.Len(), live, feed.Floor())
+		t.Errorf("%d tombstones and %d of %d values are left, the floor is %d", kept, feed.Len(),
+			live, feed.Floor())
 	}
 	if feed.Apply(2*n+1, change(n-1, 3)) != 1 || feed.Len() != live+1 {
 		t.Error("a forgotten key does not come back")

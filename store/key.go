@@ -9,12 +9,12 @@ import (
 // MaxKeyBytes is the greatest size of an encoded Key: the sum of its parts.
 const MaxKeyBytes = 1 << 10
 
-// ErrKey is returned when a Key has no resource, or is longer than MaxKeyBytes, or has a part with a NUL byte or
-// a slash.
+// ErrKey is returned when a Key has no resource, or is longer than MaxKeyBytes, or has a part with
+// a NUL byte or a slash.
 var ErrKey = errors.New("invalid key")
 
-// Key names one object in one space. Resource is the lower-case plural of the API ("deployments"), Group is empty
-// for the core group and Namespace is empty for cluster-scoped objects.
+// Key names one object in one space. Resource is the lower-case plural of the API ("deployments"),
+// Group is empty for the core group and Namespace is empty for cluster-scoped objects.
 type Key struct {
 	Space     string
 	Group     string
@@ -23,8 +23,8 @@ type Key struct {
 	Name      string
 }
 
-// String returns space/group/resource/namespace/name, with "core" for the empty group and "_" for no namespace.
-// It is for people; Encode is for machines.
+// String returns space/group/resource/namespace/name, with "core" for the empty group and "_" for
+// no namespace. It is for people; Encode is for machines.
 func (k Key) String() string {
 	group, ns := k.Group, k.Namespace
 	if group == "" {
@@ -54,8 +54,8 @@ func (k Key) Validate() error {
 	return nil
 }
 
-// Encode returns the parts joined by "/". Two keys are equal when their encodings are, and all keys of one space
-// share the prefix "<space>/".
+// Encode returns the parts joined by "/". Two keys are equal when their encodings are, and all keys
+// of one space share the prefix "<space>/".
 func (k Key) Encode() string {
 	p := k.parts()
 	return strings.Join(p[:], "/")
@@ -72,7 +72,8 @@ func (k Key) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// DecodeKey is the inverse of Key.Encode. It returns ErrKey for anything that Encode cannot have made.
+// DecodeKey is the inverse of Key.Encode. It returns ErrKey for anything that Encode cannot have
+// made.
 func DecodeKey(s string) (Key, error) {
 	if len(s) > MaxKeyBytes {
 		return Key{}, fmt.Errorf("%w: %d bytes, at most %d", ErrKey, len(s), MaxKeyBytes)

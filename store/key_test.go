@@ -18,7 +18,8 @@ func TestKey(t *testing.T) {
 		}
 	}
 	for name, k := range map[string]store.Key{
-		"no resource": {Name: "a"}, "no name": {Resource: "pods"}, "slash": {Resource: "pods", Name: "a/b"}, "NUL": {Resource: "pods", Name: "a\x00"},
+		"no resource": {Name: "a"}, "no name": {Resource: "pods"},
+		"slash": {Resource: "pods", Name: "a/b"}, "NUL": {Resource: "pods", Name: "a\x00"},
 		"too long": {Resource: "pods", Name: strings.Repeat("a", store.MaxKeyBytes)},
 	} {
 		if err := k.Validate(); !errors.Is(err, store.ErrKey) {
@@ -28,10 +29,13 @@ func TestKey(t *testing.T) {
 }
 
 func TestClassAndRank(t *testing.T) {
-	crd := store.Key{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "a"}
+	crd := store.Key{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+		Name: "a"}
 	namespace := store.Key{Resource: "namespaces", Name: "a"}
 	other := store.Key{Group: "example.com", Resource: "namespaces", Name: "a"}
-	order := []store.Entry{{Key: crd}, {Key: namespace}, {Key: other}, {Key: other, Tombstone: true}, {Key: namespace, Tombstone: true}, {Key: crd, Tombstone: true}}
+	order := []store.Entry{{Key: crd}, {Key: namespace}, {Key: other},
+		{Key: other, Tombstone: true}, {Key: namespace, Tombstone: true},
+		{Key: crd, Tombstone: true}}
 	for i := 1; i < len(order); i++ {
 		if order[i-1].Rank() >= order[i].Rank() {
 			t.Errorf("%v is not before %v", order[i-1], order[i])
@@ -60,10 +64,12 @@ func TestHashes(t *testing.T) {
 	}
 	timed := []byte(`{"uid":"u","status":{"at":5},"at":1764000000000}`)
 	later := []byte(`{"uid":"u","status":{"at":5},"at":1764000000001}`)
-	if h := store.HashReport(1, timed); h != store.HashReport(1, later) || h != store.HashBody(1, body) {
+	if h := store.HashReport(1, timed); h != store.HashReport(1, later) ||
+		h != store.HashBody(1, body) {
 		t.Error("the time counts")
 	}
-	for _, whole := range []string{"", "{}", `{"status":{"at":5}}`, `{"a":1,"at":"x"}`, `{"a":1,"at":5`} {
+	for _, whole := range []string{"", "{}", `{"status":{"at":5}}`, `{"a":1,"at":"x"}`,
+		`{"a":1,"at":5`} {
 		if store.HashReport(1, []byte(whole)) != store.HashBody(1, []byte(whole)) {
 			t.Errorf("%s: something was left out", whole)
 		}

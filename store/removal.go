@@ -1,18 +1,22 @@
 package store
 
-// Removal is what becomes of an object on the target when its key is taken away. It crosses the wire in two bits.
+// Removal is what becomes of an object on the target when its key is taken away. It crosses the
+// wire in two bits.
 type Removal uint8
 
 // How a tombstone removes.
 const (
 	// RemoveDelete deletes the object; what it owns follows in the background.
 	RemoveDelete Removal = iota
-	// RemoveOrphan leaves the object as it is and takes the marks and the field ownership of this system off it.
+	// RemoveOrphan leaves the object as it is and takes the marks and the field ownership of this
+	// system off it.
 	RemoveOrphan
-	// RemoveKeepDependents deletes the object and leaves what it owns: `kubectl delete --cascade=orphan`.
+	// RemoveKeepDependents deletes the object and leaves what it owns: `kubectl delete
+	// --cascade=orphan`.
 	RemoveKeepDependents
-	// RemoveByPolicy leaves it to the object's own sync policy (whenPlacementDeleted), because the sender does not know any more why
-	// the key is gone: it found by comparing that a receiver has what it has not.
+	// RemoveByPolicy leaves it to the object's own sync policy (whenPlacementDeleted), because the
+	// sender does not know any more why the key is gone: it found by comparing that a receiver has
+	// what it has not.
 	RemoveByPolicy
 )
 

@@ -2,26 +2,31 @@ package store
 
 import "encoding/json"
 
-// Report is the body (as JSON) of an entry in a reported feed. Its key is that of the desired entry, or of an
-// associated object: a Pod that a placed object owns. The entry's Hash is taken with At left out, so that time alone is no change.
+// Report is the body (as JSON) of an entry in a reported feed. Its key is that of the desired
+// entry, or of an associated object: a Pod that a placed object owns. The entry's Hash is taken
+// with At left out, so that time alone is no change.
 type Report struct {
-	// OriginUID is the UID of the source object in the parent's space: for an associated object, of the placed object that owns it.
+	// OriginUID is the UID of the source object in the parent's space: for an associated object, of
+	// the placed object that owns it.
 	OriginUID string `json:"uid,omitempty"`
 	// Generation is the source's generation that is applied on the target.
 	Generation int64 `json:"gen,omitempty"`
 	// Applied is the desired Hash, in hex, that is applied on the target. Empty until something is.
 	Applied string `json:"applied,omitempty"`
-	// Status is the object's status. observedGeneration is in terms of the source's generation. Absent where the kind has none.
+	// Status is the object's status. observedGeneration is in terms of the source's generation.
+	// Absent where the kind has none.
 	Status json.RawMessage `json:"status,omitempty"`
-	// Filled is what the target's controllers wrote into the placed object beside its status. Nil where there is nothing of the kind.
+	// Filled is what the target's controllers wrote into the placed object beside its status. Nil
+	// where there is nothing of the kind.
 	Filled *Filled `json:"filled,omitempty"`
-	// Of, when not empty, names the kin.Source that Object has to be completed from: the desired version of the placed object, of which
-	// Object leaves out what it has from there.
+	// Of, when not empty, names the kin.Source that Object has to be completed from: the desired
+	// version of the placed object, of which Object leaves out what it has from there.
 	Of string `json:"of,omitempty"`
-	// Object is an associated object without its status: metadata (with an owner reference to the placed object, by its
-	// name and OriginUID) and spec.
+	// Object is an associated object without its status: metadata (with an owner reference to the
+	// placed object, by its name and OriginUID) and spec.
 	Object json.RawMessage `json:"object,omitempty"`
-	// Event is what the target says about a placed object or what belongs to it; the key is that of an Event then. At is when it was last said.
+	// Event is what the target says about a placed object or what belongs to it; the key is that of
+	// an Event then. At is when it was last said.
 	Event *ReportEvent `json:"event,omitempty"`
 	// Error says why the object is not as desired on the target. Nil when it is.
 	Error *ReportError `json:"error,omitempty"`
@@ -29,10 +34,12 @@ type Report struct {
 	At int64 `json:"at,omitempty"`
 }
 
-// Filled are the fields beside the status that only a cluster's controllers write and that tools read. It names them one by one: what a target says
-// can change nothing else of an object in the parent's space.
+// Filled are the fields beside the status that only a cluster's controllers write and that tools
+// read. It names them one by one: what a target says can change nothing else of an object in the
+// parent's space.
 type Filled struct {
-	// Revision of a Deployment's template, which Kubernetes keeps in the annotation DeploymentRevision.
+	// Revision of a Deployment's template, which Kubernetes keeps in the annotation
+	// DeploymentRevision.
 	Revision int64 `json:"rev,omitempty"`
 	// ClusterIP of a Service, the first where it has two.
 	ClusterIP string `json:"ip,omitempty"`
@@ -48,8 +55,8 @@ type Filled struct {
 	StorageClass string `json:"class,omitempty"`
 }
 
-// DeploymentRevision is the annotation in which a Deployment's controller says which revision of its template is the present one; kubectl rollout status
-// and describe read it.
+// DeploymentRevision is the annotation in which a Deployment's controller says which revision of
+// its template is the present one; kubectl rollout status and describe read it.
 const DeploymentRevision = "deployment.kubernetes.io/revision"
 
 // NodePort is the port of every node at which one port of a Service is reached.
@@ -61,16 +68,19 @@ type NodePort struct {
 
 // ReportError is a refusal or failure at the target.
 type ReportError struct {
-	// Reason is a CamelCase word: AlreadyExists, Forbidden, Invalid, QuotaExceeded, NotServed, Unavailable ...
+	// Reason is a CamelCase word: AlreadyExists, Forbidden, Invalid, QuotaExceeded, NotServed,
+	// Unavailable ...
 	Reason string `json:"reason"`
 	// Message is for people: what the target said.
 	Message string `json:"message"`
 }
 
-// The forms of reports that a parent may read. A child uses the newest that its parent has said it reads.
+// The forms of reports that a parent may read. A child uses the newest that its parent has said it
+// reads.
 const (
 	// ReportsWhole is how every parent reads them: associated objects are whole.
 	ReportsWhole = 0
-	// ReportsShort leaves out of associated objects what they have from the placed object, see Report.Of.
+	// ReportsShort leaves out of associated objects what they have from the placed object, see
+	// Report.Of.
 	ReportsShort = 1
 )

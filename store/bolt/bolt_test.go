@@ -45,9 +45,11 @@ func sink(t *testing.T, f *bolt.File, o bolt.SinkOptions) *bolt.Sink {
 }
 
 func TestSink(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, o storetest.Options) (storetest.Sink, func() storetest.Sink) {
+	storetest.Run(t, func(t *testing.T, o storetest.Options) (storetest.Sink,
+		func() storetest.Sink) {
 		path := filepath.Join(t.TempDir(), "agent.db")
-		options := bolt.SinkOptions{AcceptNewIncarnation: o.AcceptNewIncarnation, KeepRemoved: o.KeepRemoved, DropRemoved: o.DropRemoved}
+		options := bolt.SinkOptions{AcceptNewIncarnation: o.AcceptNewIncarnation,
+			KeepRemoved: o.KeepRemoved, DropRemoved: o.DropRemoved}
 		f := open(t, path, bolt.Options{})
 		return sink(t, f, options), func() storetest.Sink {
 			if err := f.Close(); err != nil {
@@ -62,16 +64,21 @@ func TestSink(t *testing.T) {
 func TestEachIsInTheOrderOfApplication(t *testing.T) {
 	s := sink(t, open(t, filepath.Join(t.TempDir(), "a.db"), bolt.Options{}), bolt.SinkOptions{})
 	keys := []store.Key{
-		{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "a"}, {Space: "s", Resource: "namespaces", Name: "a"},
-		{Space: "s", Resource: "configmaps", Namespace: "a", Name: "a"}, {Space: "s", Resource: "configmaps", Namespace: "a", Name: "gone"},
-		{Space: "s", Resource: "namespaces", Name: "gone"}, {Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "gone"},
+		{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+			Name: "a"}, {Space: "s", Resource: "namespaces", Name: "a"},
+		{Space: "s", Resource: "configmaps", Namespace: "a", Name: "a"},
+		{Space: "s", Resource: "configmaps", Namespace: "a", Name: "gone"},
+		{Space: "s", Resource: "namespaces", Name: "gone"},
+		{Space: "s", Group: "apiextensions.k8s.io",
+			Resource: "customresourcedefinitions", Name: "gone"},
 	}
 	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
 	for revision, gone := range []bool{false, true} {
 		at.Revision = int64(revision) + 1
 		var entries []store.Entry
 		for _, k := range keys {
-			e := store.Entry{Key: k, Revision: at.Revision, Body: []byte("{}"), Hash: store.HashBody(0, []byte("{}"))}
+			e := store.Entry{Key: k, Revision: at.Revision, Body: []byte("{}"),
+				Hash: store.HashBody(0, []byte("{}"))}
 			if gone && k.Name != "gone" {
 				continue
 			} else if gone {
@@ -79,12 +86,17 @@ func TestEachIsInTheOrderOfApplication(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		if err := s.Commit(context.Background(), store.Batch{Entries: entries, Through: at}); err != nil {
+		if err := s.Commit(context.Background(), store.Batch{Entries: entries,
+			Through: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []store.Key
-	if err := s.Each(func(e store.Entry) error { got = append(got, e.Key); return nil }); err != nil {
+	if err := s.Each(func(e store.Entry) error {
+		got = append(got,
+			e.Key)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, keys) {
@@ -98,9 +110,11 @@ func TestEachIsInTheOrderOfApplication(t *testing.T) {
 func TestForgetOnlyThatTombstone(t *testing.T) {
 	s := sink(t, open(t, filepath.Join(t.TempDir(), "a.db"), bolt.Options{}), bolt.SinkOptions{})
 	at := store.Position{Incarnation: store.NewIncarnation()}
-	for _, e := range []store.Entry{storetest.Value(1, 1, "{}"), storetest.Tombstone(1, 2), storetest.Value(1, 3, "{}"), storetest.Tombstone(1, 4)} {
+	for _, e := range []store.Entry{storetest.Value(1, 1, "{}"), storetest.Tombstone(1, 2),
+		storetest.Value(1, 3, "{}"), storetest.Tombstone(1, 4)} {
 		at.Revision = e.Revision
-		if err := s.Commit(context.Background(), store.Batch{Entries: []store.Entry{e}, Through: at}); err != nil {
+		if err := s.Commit(context.Background(), store.Batch{Entries: []store.Entry{e},
+			Through: at}); err != nil {
 			t.Fatal(err)
 		}
 		if e.Revision == 3 {
@@ -120,16 +134,19 @@ func TestForgetOnlyThatTombstone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok, _ := s.Get(storetest.Key(1)); ok != step.known {
-			t.Errorf("after forgetting revision %d: known %t, want %t", step.revision, ok, step.known)
+			t.Errorf("after forgetting revision %d: known %t, want %t", step.revision, ok,
+				step.known)
 		}
 	}
 }
 
 func TestOnCommitTellsWhatChanged(t *testing.T) {
 	var got []store.Key
-	s := sink(t, open(t, filepath.Join(t.TempDir(), "a.db"), bolt.Options{}), bolt.SinkOptions{OnCommit: func(keys []store.Key) { got = keys }})
+	s := sink(t, open(t, filepath.Join(t.TempDir(), "a.db"), bolt.Options{}),
+		bolt.SinkOptions{OnCommit: func(keys []store.Key) { got = keys }})
 	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}
-	batch := store.Batch{Entries: []store.Entry{storetest.Value(2, 1, "{}"), storetest.Value(1, 1, "{}")}, Through: at}
+	batch := store.Batch{Entries: []store.Entry{storetest.Value(2, 1, "{}"),
+		storetest.Value(1, 1, "{}")}, Through: at}
 	for _, want := range [][]store.Key{{storetest.Key(2), storetest.Key(1)}, nil} {
 		got = nil
 		if err := s.Commit(context.Background(), batch); err != nil {
@@ -144,7 +161,8 @@ func TestOnCommitTellsWhatChanged(t *testing.T) {
 func TestInventoryAndMeta(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	f := open(t, path, bolt.Options{})
-	record := bolt.Record{UID: "u1", Applied: store.HashBody(1, nil), Generation: 3, TargetGeneration: 4, ResourceVersion: "77", Created: true,
+	record := bolt.Record{UID: "u1", Applied: store.HashBody(1, nil), Generation: 3,
+		TargetGeneration: 4, ResourceVersion: "77", Created: true,
 		APIVersion: "apps/v1", Kind: "Deployment", OriginUID: "o1"}
 	puts := map[store.Key]bolt.Record{}
 	for i := range 300 {
@@ -156,7 +174,8 @@ func TestInventoryAndMeta(t *testing.T) {
 	if err := f.Inventory().Commit(); err != nil {
 		t.Fatal(err)
 	}
-	pending = bolt.Pending{Deletes: []store.Key{storetest.Key(7)}, Durable: func() { durable += 10 }}
+	pending = bolt.Pending{Deletes: []store.Key{storetest.Key(7)},
+		Durable: func() { durable += 10 }}
 	if err := f.SetMeta("clock", []byte("now")); err != nil { // any write takes it along
 		t.Fatal(err)
 	}
@@ -192,18 +211,21 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte("meta")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, bolt.Format+1))
+		return tx.Bucket([]byte("meta")).Put([]byte("format"),
+			binary.BigEndian.AppendUint32(nil, bolt.Format+1))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	garbage := filepath.Join(dir, "garbage.db")
-	if err := os.WriteFile(garbage, bytes.Repeat([]byte("not a database "), 4000), 0o600); err != nil {
+	if err := os.WriteFile(garbage, bytes.Repeat([]byte("not a database "), 4000),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	locked := filepath.Join(dir, "locked.db")
 	open(t, locked, bolt.Options{})
-	for path, want := range map[string]error{newer: bolt.ErrNewerFormat, garbage: bolt.ErrCorrupt, locked: bolt.ErrLocked} {
+	for path, want := range map[string]error{newer: bolt.ErrNewerFormat, garbage: bolt.ErrCorrupt,
+		locked: bolt.ErrLocked} {
 		f, err := bolt.Open(path, bolt.Options{})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", filepath.Base(path), err, want)
@@ -245,7 +267,8 @@ func TestCompactionKeepsEverything(t *testing.T) {
 			}
 			entries = append(entries, e)
 		}
-		if err := s.Commit(context.Background(), store.Batch{Entries: entries, Through: at}); err != nil {
+		if err := s.Commit(context.Background(), store.Batch{Entries: entries,
+			Through: at}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Forget(tombstones...); err != nil {

@@ -23,8 +23,9 @@ const maxFindings = 100
 // findings collects up to maxFindings, and remembers which entries alone are unreadable.
 type findings struct {
 	list []Finding
-	lost map[string][]store.Key // by copy: entries whose value cannot be had, in a bucket that is whole
-	hurt bool                   // more than such entries
+	// by copy: entries whose value cannot be had, in a bucket that is whole
+	lost map[string][]store.Key
+	hurt bool // more than such entries
 }
 
 func (l *findings) add(where, format string, args ...any) {
@@ -38,15 +39,17 @@ func (l *findings) say(where, what string) {
 	}
 }
 
-// find looks for a key that is there from the top of its bucket: a damaged page on the way, or a damaged key beside it, leads elsewhere.
+// find looks for a key that is there from the top of its bucket: a damaged page on the way, or a
+// damaged key beside it, leads elsewhere.
 func (l *findings) find(where string, bucket *bbolt.Bucket, k []byte) {
 	if bucket.Get(k) == nil {
 		l.add(where, "%q is there and cannot be found", k)
 	}
 }
 
-// Check reads everything in the file, also every body, and tells what is wrong: pages, records that do not decode, values that are not what
-// their hash says, digests and counts that do not agree with the contents, Secrets whose key is missing. An empty list means that all is well.
+// Check reads everything in the file, also every body, and tells what is wrong: pages, records that
+// do not decode, values that are not what their hash says, digests and counts that do not agree
+// with the contents, Secrets whose key is missing. An empty list means that all is well.
 func (f *File) Check() ([]Finding, error) {
 	l, err := f.look(true)
 	if errors.Is(err, ErrCorrupt) {
@@ -56,23 +59,26 @@ func (f *File) Check() ([]Finding, error) {
 	return l.list, err
 }
 
-// examine is the part of opening: it is ErrCorrupt when more is wrong than single values, and those are marked so that the sender is asked
-// for them. The whole look at every value is for a file whose last user did not end well.
+// examine is the part of opening: it is ErrCorrupt when more is wrong than single values, and those
+// are marked so that the sender is asked for them. The whole look at every value is for a file
+// whose last user did not end well.
 func (f *File) examine(whole bool) error {
 	l, err := f.look(whole)
 	if err != nil {
 		return err
 	}
 	if l.hurt {
-		return fmt.Errorf("%w: %s: %s (and %d more findings)", ErrCorrupt, l.list[0].Where, l.list[0].What, len(l.list)-1)
+		return fmt.Errorf("%w: %s: %s (and %d more findings)", ErrCorrupt, l.list[0].Where,
+			l.list[0].What, len(l.list)-1)
 	}
 	for name, keys := range l.lost {
-		f.log.Warn("values in the store cannot be read, the sender is asked for them again", "path", f.path, "copy", name, "n", len(keys),
+		f.log.Warn("values in the store cannot be read, the sender is asked for them again", "path",
+			f.path, "copy", name, "n", len(keys),
 			"first", keys[0], "why", l.list[0].What)
 		if f.readOnly {
 			continue
 		}
-		if err := f.lose(name, keys); err != nil {
+		if err := f.markUnknown(name, keys); err != nil {
 			return err
 		}
 	}
@@ -107,7 +113,8 @@ func (f *File) look(whole bool) (findings, error) {
 			return nil
 		})
 		if err == nil && whole && !l.hurt {
-			// After the buckets were read to the end: this runs on a goroutine where a page that is not there would end the process.
+			// After the buckets were read to the end: this runs on a goroutine where a page that is
+			// not there would end the process.
 			for problem := range tx.Check() {
 				l.add("pages", "%v", problem)
 			}
@@ -152,9 +159,11 @@ func (f *File) lookAt(l *findings, name string, bucket *bbolt.Bucket, whole bool
 		return nil
 	})
 	if held.live != saved.live || held.outer != saved.outer {
-		l.add(name, "it holds %d live entries with digest %x; recorded are %d with %x", held.live, held.root(), saved.live, saved.root())
+		l.add(name, "it holds %d live entries with digest %x; recorded are %d with %x", held.live,
+			held.root(), saved.live, saved.root())
 	} else if held.size != saved.size || held.unkept != saved.unkept {
-		l.add(name, "its values take %d bytes and %d are not there; recorded are %d and %d", held.size, held.unkept, saved.size, saved.unkept)
+		l.add(name, "its values take %d bytes and %d are not there; recorded are %d and %d",
+			held.size, held.unkept, saved.size, saved.unkept)
 	}
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A file of at least compactBytes, of which more than half are free pages, is rewritten: it is bounded by twice what it holds, and what it
-// maps stays in RSS.
+// A file of at least compactBytes, of which more than half are free pages, is rewritten: it is
+// bounded by twice what it holds, and what it maps stays in RSS.
 const (
 	compactBytes = 4 << 20
 	copyTxBytes  = 1 << 20
@@ -21,8 +21,9 @@ const (
 // tendPeriod is how often Tend looks after a file that was written meanwhile.
 const tendPeriod = time.Minute
 
-// Tend looks after the file until ctx ends: it is compacted when most of it is free, and the seal key is replaced when it is old or when
-// something that it sealed was removed. While nothing is written, Tend writes nothing.
+// Tend looks after the file until ctx ends: it is compacted when most of it is free, and the seal
+// key is replaced when it is old or when something that it sealed was removed. While nothing is
+// written, Tend writes nothing.
 func (f *File) Tend(ctx context.Context) error {
 	ticker := time.NewTicker(tendPeriod)
 	defer ticker.Stop()
@@ -49,7 +50,8 @@ func (f *File) tend() error {
 	return f.compact()
 }
 
-// compact rewrites the file when most of it is free. Readers and writers wait meanwhile: some 10 ms for each MiB that is kept.
+// compact rewrites the file when most of it is free. Readers and writers wait meanwhile: some 10 ms
+// for each MiB that is kept.
 func (f *File) compact() error {
 	if f.readOnly {
 		return nil
@@ -70,7 +72,8 @@ func (f *File) compact() error {
 	if err != nil {
 		return fmt.Errorf("compact: %w", errors.Join(err, os.Remove(f.path+".compact")))
 	}
-	// The copy is open, so locked, before it gets the name; a crash leaves a whole file under the name at any moment.
+	// The copy is open, so locked, before it gets the name; a crash leaves a whole file under the
+	// name at any moment.
 	if err := os.Rename(f.path+".compact", f.path); err != nil {
 		return fmt.Errorf("compact: %w", errors.Join(err, next.Close()))
 	}

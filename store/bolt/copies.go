@@ -19,7 +19,8 @@ const (
 func ReportedBy(sender string) string { return reportedBy + sender }
 
 func isCopy(name []byte) bool {
-	return string(name) == sinkDesired || string(name) == sinkReported || bytes.HasPrefix(name, []byte(reportedBy))
+	return string(name) == sinkDesired || string(name) == sinkReported ||
+		bytes.HasPrefix(name, []byte(reportedBy))
 }
 
 // copies are the names of those that hold something, or held something once.
@@ -47,7 +48,8 @@ func (f *File) Senders() (senders []string, err error) {
 	return senders, err
 }
 
-// Drop removes a copy with all that is in it. Its Sink must not be used any more; one that is opened later is new.
+// Drop removes a copy with all that is in it. Its Sink must not be used any more; one that is
+// opened later is new.
 func (f *File) Drop(name string) error {
 	err := f.update(func(tx *bbolt.Tx) error {
 		if tx.Bucket([]byte(name)) == nil {

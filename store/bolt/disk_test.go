@@ -43,7 +43,8 @@ func (h *told) last() error {
 
 func noise(n int) string { return strings.Repeat("0123456789abcdef", n/16) }
 
-// A full disk: nothing is acknowledged, what is there is read, and all goes on when there is space again.
+// A full disk: nothing is acknowledged, what is there is read, and all goes on when there is space
+// again.
 func TestFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "1m")
 	health := &told{}
@@ -53,26 +54,30 @@ func TestFullDisk(t *testing.T) {
 		if !pends.Load() {
 			return bolt.Pending{}
 		}
-		return bolt.Pending{Puts: map[store.Key]bolt.Record{storetest.Key(1): {UID: noise(4096)}}, Durable: func() { durable.Store(true) }}
+		return bolt.Pending{Puts: map[store.Key]bolt.Record{storetest.Key(1): {UID: noise(4096)}},
+			Durable: func() { durable.Store(true) }}
 	})
 	started := make(chan []store.Key, 100)
 	s, i := sink(t, f, bolt.SinkOptions{OnStart: func(keys []store.Key) { started <- keys }}), store.NewIncarnation()
 	commit(t, s, i, 1, storetest.Value(1, 1, `{"a":1}`))
 	<-started
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, bytes.Repeat([]byte{1}, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(ballast, bytes.Repeat([]byte{1}, 1<<20), 0o600); !errors.Is(err,
+		syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	body := `{"noise":"` + noise(1<<10) + `"}`
 	var many []store.Entry
 	for n := 10; n < 400; n++ {
-		e := storetest.Value(n, 2, strings.Replace(body, "0123", string(rune('a'+n%26))+storetest.Key(n).Name, 20))
+		e := storetest.Value(n, 2, strings.Replace(body, "0123",
+			string(rune('a'+n%26))+storetest.Key(n).Name, 20))
 		many = append(many, e)
 	}
 	batch := store.Batch{Entries: many, Through: store.Position{Incarnation: i, Revision: 2}}
 	impatient, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
 	defer cancel()
-	if err := s.Commit(impatient, batch); !errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "no space left") {
+	if err := s.Commit(impatient, batch); !errors.Is(err, syscall.ENOSPC) &&
+		!strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("a commit on a full disk: %v", err)
 	}
 	if health.last() == nil {
@@ -87,7 +92,8 @@ func TestFullDisk(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Commit(context.Background(), batch) }()
 	<-started // the consumer may begin meanwhile
-	if e, ok, err := s.Get(many[3].Key); err != nil || !ok || string(e.Body) != string(many[3].Body) {
+	if e, ok, err := s.Get(many[3].Key); err != nil || !ok ||
+		string(e.Body) != string(many[3].Body) {
 		t.Errorf("what is being committed: known %t, %v", ok, err)
 	}
 	if e, ok, err := s.Get(storetest.Key(1)); err != nil || !ok || string(e.Body) != `{"a":1}` {
@@ -108,8 +114,10 @@ func TestFullDisk(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatalf("a commit after there was space again: %v", err)
 	}
-	if r, ok, err := f.Inventory().Get(storetest.Key(1)); !ok || err != nil || r.UID != noise(4096) || !durable.Load() {
-		t.Errorf("what went along with that commit: known %t, told durable %t, %v", ok, durable.Load(), err)
+	if r, ok, err := f.Inventory().Get(storetest.Key(1)); !ok || err != nil ||
+		r.UID != noise(4096) || !durable.Load() {
+		t.Errorf("what went along with that commit: known %t, told durable %t, %v", ok,
+			durable.Load(), err)
 	}
 	if err := health.last(); err != nil {
 		t.Errorf("the last that was told: %v", err)
@@ -144,7 +152,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	impatient, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	err := s.Commit(impatient, store.Batch{Entries: []store.Entry{storetest.Value(1, 2, `{"a":2}`)}, Through: store.Position{Incarnation: i, Revision: 2}})
+	err := s.Commit(impatient, store.Batch{Entries: []store.Entry{storetest.Value(1, 2, `{"a":2}`)},
+		Through: store.Position{Incarnation: i, Revision: 2}})
 	if !errors.Is(err, bolt.ErrReadOnly) || s.Position().Revision != 1 {
 		t.Errorf("%v, position %s", err, s.Position())
 	}
@@ -155,13 +164,16 @@ func TestRefusedWriteSaysWhichFile(t *testing.T) {
 	dir := storetest.SmallDisk(t, "1m")
 	health := &told{}
 	f := open(t, filepath.Join(dir, "a.db"), bolt.Options{OnHealth: health.take})
-	if err := os.WriteFile(filepath.Join(dir, "ballast"), bytes.Repeat([]byte{1}, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), bytes.Repeat([]byte{1}, 1<<20),
+		0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	if err := f.SetMeta("big", bytes.Repeat([]byte{1}, 512<<10)); err == nil {
 		t.Fatal("a full disk took a write")
 	}
-	if err := health.last(); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "a.db")) || !strings.Contains(err.Error(), "the disk is full: make space") {
+	if err := health.last(); err == nil || !strings.Contains(err.Error(),
+		filepath.Join(dir, "a.db")) || !strings.Contains(err.Error(),
+		"the disk is full: make space") {
 		t.Errorf("told: %v", err)
 	}
 }
@@ -181,7 +193,8 @@ func TestForbiddenDirectoryIsExplained(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bolt.Open(filepath.Join(dir, "a.db"), bolt.Options{}); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "chown") {
+	if _, err := bolt.Open(filepath.Join(dir, "a.db"), bolt.Options{}); !errors.Is(err,
+		os.ErrPermission) || !strings.Contains(err.Error(), "chown") {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,8 @@ var (
 	ErrNewerFormat = errors.New("the file is of a newer format")
 	// ErrLocked is returned by Open when another process has the file open.
 	ErrLocked = errors.New("the file is in use by another process")
-	// ErrCorrupt is returned when the file or a record in it cannot be read, or is not what was written.
+	// ErrCorrupt is returned when the file or a record in it cannot be read, or is not what was
+	// written.
 	ErrCorrupt = errors.New("the file is corrupt")
 	// ErrSealed is returned for a body that was encrypted under a key that is not there.
 	ErrSealed = errors.New("the body is encrypted under another key")

@@ -33,12 +33,14 @@ type Options struct {
 	Log *slog.Logger
 	// Keys encrypt the bodies of Secrets. Nil stores them compressed only.
 	Keys *Keys
-	// OnHealth is called when the disk stops to take writes, with the reason, and with nil when it takes them again. Nil is nobody.
+	// OnHealth is called when the disk stops to take writes, with the reason, and with nil when it
+	// takes them again. Nil is nobody.
 	OnHealth func(error)
-	// Inspect opens an existing file for reading only and changes nothing in it: for Check. A file that another process has open is
-	// ErrLocked.
+	// Inspect opens an existing file for reading only and changes nothing in it: for Check. A file
+	// that another process has open is ErrLocked.
 	Inspect bool
-	// MaxBytes bounds the size of the file; 0 is the disk's. A write beyond it fails like one on a full disk.
+	// MaxBytes bounds the size of the file; 0 is the disk's. A write beyond it fails like one on a
+	// full disk.
 	MaxBytes int
 }
 
@@ -64,18 +66,20 @@ type File struct {
 	closing     chan struct{}
 	closeOnce   sync.Once
 	unclean     bool
-	along       []func(*bbolt.Tx) error // what each transaction writes, too
+	piggybacked []func(*bbolt.Tx) error // what each transaction writes, too
 }
 
-// Open opens or creates the file with mode 0600, migrates an older format and checks what it holds. It returns ErrNewerFormat, ErrLocked or
-// ErrCorrupt; a corrupt file is left as it is, see SetAside. A file that is mostly free pages is compacted first. On a file system that is
-// read-only it is opened for reading, and every write is ErrReadOnly.
+// Open opens or creates the file with mode 0600, migrates an older format and checks what it holds.
+// It returns ErrNewerFormat, ErrLocked or ErrCorrupt; a corrupt file is left as it is, see
+// SetAside. A file that is mostly free pages is compacted first. On a file system that is read-only
+// it is opened for reading, and every write is ErrReadOnly.
 func Open(path string, o Options) (*File, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &File{path: path, options: o, codec: compress.Default(), keys: o.Keys, log: o.Log, readOnly: o.Inspect,
-		damaged: make(chan struct{}), closing: make(chan struct{})}
+	f := &File{path: path, options: o, codec: compress.Default(), keys: o.Keys, log: o.Log,
+		readOnly: o.Inspect,
+		damaged:  make(chan struct{}), closing: make(chan struct{})}
 	f.health.told = o.OnHealth
 	if err := guard(f.open); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, explained(err))
@@ -87,13 +91,15 @@ func Open(path string, o Options) (*File, error) {
 func explained(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%w: run as the user who owns the data directory, or give it to this one (chown)", err)
+		return fmt.Errorf("%w: run as the user who owns the data directory, or give it to this "+
+			"one (chown)", err)
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: the disk is full; make space", err)
 	case errors.Is(err, ErrNewerFormat):
 		return fmt.Errorf("%w: install the version that wrote it, or a newer one", err)
 	case errors.Is(err, syscall.EIO):
-		return fmt.Errorf("%w: the disk fails: see dmesg; a site's file may be deleted, its parent gives it again", err)
+		return fmt.Errorf("%w: the disk fails: see dmesg; a site's file may be deleted, its "+
+			"parent gives it again", err)
 	default:
 		return err
 	}
@@ -110,16 +116,20 @@ func (f *File) Close() error {
 // Path is the file's name.
 func (f *File) Path() string { return f.path }
 
-// Unclean tells whether what was written to the target may be more than the file knows: it is new, or who had it open before ended without
-// Settled.
+// Unclean tells whether what was written to the target may be more than the file knows: it is new,
+// or who had it open before ended without Settled.
 func (f *File) Unclean() bool { return f.unclean }
 
-// keySettled is there while the file is closed and knows all that was done.
-var keySettled = []byte("settled")
+// keyCleanShutdown is there while the file is closed and knows all that was done.
+var keyCleanShutdown = []byte("settled")
 
-// Settled notes, right before Close, that the file knows all that was done: the next Open is not Unclean.
+// Settled notes, right before Close, that the file knows all that was done: the next Open is not
+// Unclean.
 func (f *File) Settled() error {
-	return f.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keySettled, []byte{1}) })
+	return f.update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketMeta).Put(keyCleanShutdown,
+			[]byte{1})
+	})
 }
 
 func (f *File) open() (err error) {
@@ -145,7 +155,8 @@ func (f *File) open() (err error) {
 
 func (f *File) openDB() error {
 	if !f.options.Inspect {
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil && !errors.Is(err, syscall.EROFS) {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil &&
+			!errors.Is(err, syscall.EROFS) {
 			return err
 		}
 	}
@@ -155,14 +166,16 @@ func (f *File) openDB() error {
 	db, err := openBolt(f.path, f.readOnly, f.options.MaxBytes)
 	if errors.Is(err, syscall.EROFS) {
 		f.readOnly = true
-		f.log.Error("the file system is read-only; what is known goes on being enforced, and nothing new is taken", "path", f.path)
+		f.log.Error("the file system is read-only; what is known goes on being enforced, and "+
+			"nothing new is taken", "path", f.path)
 		f.health.tell(f.refused(ErrReadOnly))
 		db, err = openBolt(f.path, true, 0)
 	}
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%w: stop it first", ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
+		errors.Is(err, bolterrors.ErrVersionMismatch),
 		err != nil && strings.HasPrefix(err.Error(), "file size too small"):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	case err != nil:
@@ -184,7 +197,8 @@ func openBolt(path string, readOnly bool, maxBytes int) (db *bbolt.DB, err error
 			panic(p)
 		}
 	}()
-	return bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly, MaxSize: maxBytes,
+	return bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout,
+		FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly, MaxSize: maxBytes,
 		PreLoadFreelist: !readOnly, // a damaged list of free pages does not matter to a reader
 		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			var err error
@@ -198,19 +212,19 @@ func (f *File) begin() error {
 	if err := f.wholeSize(); err != nil {
 		return err
 	}
-	settled := false
+	clean := false
 	err := f.view(func(tx *bbolt.Tx) error {
-		settled = tx.Bucket(bucketMeta).Get(keySettled) != nil
+		clean = tx.Bucket(bucketMeta).Get(keyCleanShutdown) != nil
 		return nil
 	})
-	f.unclean = !settled
+	f.unclean = !clean
 	if err != nil {
 		return err
 	}
-	if err := f.examine(f.unclean); err != nil || f.readOnly || !settled {
+	if err := f.examine(f.unclean); err != nil || f.readOnly || !clean {
 		return err
 	}
-	return f.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(keySettled) })
+	return f.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(keyCleanShutdown) })
 }
 
 // wholeSize tells a file that was cut short: bbolt would find out by a page fault.

@@ -20,7 +20,8 @@ var (
 	keyDictionary = []byte("dictionary")
 )
 
-// prepare checks the format of a file that has one and brings it up to date, and writes the skeleton of a new one.
+// prepare checks the format of a file that has one and brings it up to date, and writes the
+// skeleton of a new one.
 func (f *File) prepare() error {
 	have := uint32(0)
 	err := f.view(func(tx *bbolt.Tx) error {
@@ -38,7 +39,8 @@ func (f *File) prepare() error {
 	case f.readOnly && have == 0:
 		return fmt.Errorf("%w: it holds nothing", ErrCorrupt)
 	case f.readOnly:
-		return fmt.Errorf("the file is of format %d and has to be migrated to %d, but it cannot be written", have, Format)
+		return fmt.Errorf("the file is of format %d and has to be migrated to %d, but it cannot "+
+			"be written", have, Format)
 	case have == 0:
 		return f.update(skeleton)
 	default:
@@ -53,7 +55,8 @@ func skeleton(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	if err := tx.Bucket(bucketMeta).Put(keyDictionary, []byte(compress.DictionaryName())); err != nil {
+	if err := tx.Bucket(bucketMeta).Put(keyDictionary,
+		[]byte(compress.DictionaryName())); err != nil {
 		return err
 	}
 	return tx.Bucket(bucketMeta).Put(keyFormat, number(Format))
@@ -66,13 +69,15 @@ func formatOf(meta *bbolt.Bucket) (uint32, error) {
 	}
 	got := binary.BigEndian.Uint32(v)
 	if got > Format {
-		return 0, fmt.Errorf("%w: %d, this version reads up to %d: use the newer version, or move the file away and it is built anew", ErrNewerFormat, got, Format)
+		return 0, fmt.Errorf("%w: %d, this version reads up to %d: use the newer version, or "+
+			"move the file away and it is built anew", ErrNewerFormat, got, Format)
 	}
 	if got == 0 {
 		return 0, fmt.Errorf("%w: format version 0", ErrCorrupt)
 	}
 	if got := string(meta.Get(keyDictionary)); got != compress.DictionaryName() {
-		return 0, fmt.Errorf("%w: written with dictionary %q, this version has %q", ErrNewerFormat, got, compress.DictionaryName())
+		return 0, fmt.Errorf("%w: written with dictionary %q, this version has %q", ErrNewerFormat,
+			got, compress.DictionaryName())
 	}
 	return got, nil
 }

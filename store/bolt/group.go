@@ -9,8 +9,9 @@ import (
 // maxGroup is how many writes one transaction takes at most.
 const maxGroup = 256
 
-// group lets the writes that wait for the disk together share one transaction: a file of many senders takes what all of them say with the syncs
-// of one. A write that is alone waits for nobody. Each has its own outcome: when one fails, all of its group are done again, each by itself.
+// group lets the writes that wait for the disk together share one transaction: a file of many
+// senders takes what all of them say with the syncs of one. A write that is alone waits for nobody.
+// Each has its own outcome: when one fails, all of its group are done again, each by itself.
 type group struct {
 	mu      sync.Mutex
 	waiting []*groupWrite
@@ -23,7 +24,8 @@ type groupWrite struct {
 	lead chan struct{} // it is this one's turn to commit what waits, itself first
 }
 
-// updateTogether is update that shares its transaction with others. do may run more than once, and on the goroutine of another writer.
+// updateTogether is update that shares its transaction with others. do may run more than once, and
+// on the goroutine of another writer.
 func (f *File) updateTogether(do func(*bbolt.Tx) error) error {
 	w := &groupWrite{do: do, done: make(chan error, 1), lead: make(chan struct{}, 1)}
 	g := &f.group
@@ -38,14 +40,14 @@ func (f *File) updateTogether(do func(*bbolt.Tx) error) error {
 	case err := <-w.done:
 		return err
 	case <-w.lead:
-		f.commitGroup(g.take())
+		f.commitGroup(g.dequeue())
 		g.pass()
 		return <-w.done
 	}
 }
 
-// take removes the next group from those that wait; the one who leads is its first.
-func (g *group) take() []*groupWrite {
+// dequeue removes the next group from those that wait; the one who leads is its first.
+func (g *group) dequeue() []*groupWrite {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.waiting), maxGroup)

@@ -43,7 +43,8 @@ func holding(t *testing.T, f *bolt.File) (letGo func()) {
 	return sync.OnceFunc(func() { close(free); <-done })
 }
 
-// What many senders say while a transaction is under way is made durable by the next one, and each finds its own again.
+// What many senders say while a transaction is under way is made durable by the next one, and each
+// finds its own again.
 func TestManySenders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reports.db")
 	f := open(t, path, bolt.Options{})
@@ -52,7 +53,10 @@ func TestManySenders(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range senders {
 		s := reportedBy(t, f, i, bolt.SinkOptions{})
-		running.Go(func() { commit(t, s, incarnation, int64(i+1), storetest.Value(i, int64(i+1), `{}`)) })
+		running.Go(func() {
+			commit(t, s, incarnation, int64(i+1),
+				storetest.Value(i, int64(i+1), `{}`))
+		})
 	}
 	for f.Waiting() < senders {
 		time.Sleep(time.Millisecond)
@@ -76,7 +80,8 @@ func TestManySenders(t *testing.T) {
 	for i := range senders {
 		s := reportedBy(t, f, i, bolt.SinkOptions{})
 		e, ok, err := s.Get(storetest.Key(i))
-		if gone := i == 3; err != nil || ok == gone || !gone && (e.Revision != int64(i+1) || s.Position().Revision != int64(i+1) || s.Len() != 1) {
+		if gone := i == 3; err != nil || ok == gone || !gone &&
+			(e.Revision != int64(i+1) || s.Position().Revision != int64(i+1) || s.Len() != 1) {
 			t.Errorf("%s: %v %v %v", sender(i), e, ok, err)
 		}
 	}
@@ -97,12 +102,14 @@ func TestOneOfManyFails(t *testing.T) {
 	errs := make([]error, 20)
 	var running, others sync.WaitGroup
 	for i := range errs {
-		s, group, ctx, body := reportedBy(t, f, i, bolt.SinkOptions{}), &others, t.Context(), []byte(`{}`)
+		s, group, ctx, body := reportedBy(t, f, i,
+			bolt.SinkOptions{}), &others, t.Context(), []byte(`{}`)
 		if i == 7 {
 			group, ctx, body = &running, ends, huge
 		}
 		group.Go(func() {
-			e := store.Entry{Key: storetest.Key(i), Hash: store.HashBody(1, body), Revision: 1, Generation: 1, Body: body}
+			e := store.Entry{Key: storetest.Key(i), Hash: store.HashBody(1, body), Revision: 1,
+				Generation: 1, Body: body}
 			at := store.Position{Incarnation: incarnation, Revision: 1}
 			errs[i] = s.Commit(ctx, store.Batch{Through: at, Entries: []store.Entry{e}})
 		})

@@ -70,13 +70,17 @@ type Pending struct {
 	Durable func()
 }
 
-// Along has what pending tells written together with every change of the file, Commit among them: a record costs no transaction of its own while others
-// go on. Pending is called within the transaction; of one that fails nothing is written, and the next asks again. It must be called before the file is used.
+// Along has what pending tells written together with every change of the file, Commit among them: a
+// record costs no transaction of its own while others go on. Pending is called within the
+// transaction; of one that fails nothing is written, and the next asks again. It must be called
+// before the file is used.
 func (i *Inventory) Along(pending func() Pending) {
-	i.file.along = append(i.file.along, func(tx *bbolt.Tx) error { return pending().write(tx) })
+	i.file.piggybacked = append(i.file.piggybacked,
+		func(tx *bbolt.Tx) error { return pending().write(tx) })
 }
 
-// Commit writes what is pending, in a transaction that is durable when it returns. That costs a disk sync: collect.
+// Commit writes what is pending, in a transaction that is durable when it returns. That costs a
+// disk sync: collect.
 func (i *Inventory) Commit() error {
 	if err := i.file.update(func(*bbolt.Tx) error { return nil }); err != nil {
 		return fmt.Errorf("write inventory: %w", err)
@@ -114,7 +118,8 @@ func (p Pending) write(tx *bbolt.Tx) error {
 	return nil
 }
 
-// Each calls fn for every record, in the order of encoded keys, so that a space's are together. It works on a snapshot.
+// Each calls fn for every record, in the order of encoded keys, so that a space's are together. It
+// works on a snapshot.
 func (i *Inventory) Each(fn func(store.Key, Record) error) error {
 	type item struct {
 		key    store.Key

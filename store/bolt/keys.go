@@ -24,8 +24,9 @@ var wrapped = []byte("skerry wrapped keys 1\n")
 // ErrKeys is returned by OpenKeys for a file of keys that cannot be used.
 var ErrKeys = errors.New("the seal keys cannot be used")
 
-// Keys are what Secrets in a File are encrypted with: a small file of mode 0600 beside it, or on another medium, so that a copy of the
-// database alone tells no secret. The newest key seals; older ones are there only while a rotation is under way.
+// Keys are what Secrets in a File are encrypted with: a small file of mode 0600 beside it, or on
+// another medium, so that a copy of the database alone tells no secret. The newest key seals; older
+// ones are there only while a rotation is under way.
 type Keys struct {
 	path string
 	wrap []byte
@@ -41,8 +42,9 @@ type sealKey struct {
 	aead   cipher.AEAD
 }
 
-// OpenKeys reads the keys, or makes the first. With a wrap, any secret that is kept elsewhere (a systemd credential), the file is encrypted
-// by it; one that was not yet is from now on. It returns ErrKeys when the file is damaged, or was wrapped by another secret.
+// OpenKeys reads the keys, or makes the first. With a wrap, any secret that is kept elsewhere (a
+// systemd credential), the file is encrypted by it; one that was not yet is from now on. It returns
+// ErrKeys when the file is damaged, or was wrapped by another secret.
 func OpenKeys(path string, wrap []byte) (*Keys, error) {
 	k := &Keys{path: path, wrap: wrap}
 	data, err := os.ReadFile(path)
@@ -118,7 +120,8 @@ func (k *Keys) dropOld() error {
 	if err := k.replace([]sealKey{k.newest()}); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(k.path), oldKeyFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(filepath.Dir(k.path), oldKeyFile)); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -159,7 +162,8 @@ func (k *Keys) save(list []sealKey) error {
 func (k *Keys) decode(data []byte) error {
 	if sealed, ok := bytes.CutPrefix(data, wrapped); ok {
 		if k.wrap == nil {
-			return errors.New("they are encrypted by a credential that is not given; start the service with it (systemd: LoadCredential=)")
+			return errors.New("they are encrypted by a credential that is not given; start the " +
+				"service with it (systemd: LoadCredential=)")
 		}
 		aead, err := k.wrapper()
 		if err != nil {
@@ -192,7 +196,8 @@ func (k *Keys) wrapper() (cipher.AEAD, error) {
 	return newAEAD(key[:])
 }
 
-// Replace writes a file durably, mode 0600: after a crash at any moment the old content or the new is there.
+// Replace writes a file durably, mode 0600: after a crash at any moment the old content or the new
+// is there.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

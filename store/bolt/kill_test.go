@@ -16,12 +16,14 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// writerEnv makes the test binary a process that commits to the file that it names until it is killed.
+// writerEnv makes the test binary a process that commits to the file that it names until it is
+// killed.
 const writerEnv = "SKERRY_BOLT_TEST_WRITER"
 
 const perCommit = 5
 
-// entriesAt are what the writer commits at a revision: all of the same revision, so that half of them would show.
+// entriesAt are what the writer commits at a revision: all of the same revision, so that half of
+// them would show.
 func entriesAt(revision int64) []store.Entry {
 	var out []store.Entry
 	for i := range perCommit {
@@ -46,7 +48,8 @@ func writeForever(path string) {
 	}
 	for {
 		at.Revision++
-		if err := s.Commit(context.Background(), store.Batch{Entries: entriesAt(at.Revision), Through: at}); err != nil {
+		if err := s.Commit(context.Background(), store.Batch{Entries: entriesAt(at.Revision),
+			Through: at}); err != nil {
 			panic(err)
 		}
 		fmt.Println(at.Revision)
@@ -75,7 +78,8 @@ func TestKill(t *testing.T) {
 			for _, e := range entriesAt(at) {
 				got, ok, err := s.Get(e.Key)
 				if !ok || err != nil || got.Revision != at || string(got.Body) != string(e.Body) {
-					t.Errorf("round %d: %s at %d, position %d: %t, %v", round, e.Key, got.Revision, at, ok, err)
+					t.Errorf("round %d: %s at %d, position %d: %t, %v", round, e.Key, got.Revision,
+						at, ok, err)
 				}
 				root.Add(e.Key, e.Hash)
 			}

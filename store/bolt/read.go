@@ -29,7 +29,8 @@ func (s *Sink) view(do func(*bbolt.Bucket) error) error {
 	})
 }
 
-// Size is how many bytes their values take as they are stored, Unkept how many of them have no value here, for lack of room or because it cannot be read.
+// Size is how many bytes their values take as they are stored, Unkept how many of them have no
+// value here, for lack of room or because it cannot be read.
 func (s *Sink) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,11 +44,12 @@ func (s *Sink) Unkept() int {
 	return int(s.state.unkept)
 }
 
-// Get returns what is stored under a key with its body, a tombstone that is not forgotten yet included: it has a body when the Sink
-// keeps what was removed. A value that is not what was written is ErrCorrupt.
+// Get returns what is stored under a key with its body, a tombstone that is not forgotten yet
+// included: it has a body when the Sink keeps what was removed. A value that is not what was
+// written is ErrCorrupt.
 func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 	s.mu.Lock()
-	e, coming := s.coming[k]
+	e, coming := s.starting[k]
 	s.mu.Unlock()
 	if coming {
 		return e, true, nil
@@ -75,8 +77,8 @@ func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 	return out, known, err
 }
 
-// Each calls fn for every entry, without bodies, in the order of application: by class, tombstones last and in reverse. It works on a
-// snapshot: fn may read and write the file.
+// Each calls fn for every entry, without bodies, in the order of application: by class, tombstones
+// last and in reverse. It works on a snapshot: fn may read and write the file.
 func (s *Sink) Each(fn func(store.Entry) error) error {
 	var all []store.Entry
 	err := s.scan(nil, func(r record) { all = append(all, r.Entry) })
@@ -94,8 +96,8 @@ func (s *Sink) Each(fn func(store.Entry) error) error {
 	return nil
 }
 
-// Forget drops tombstones that the consumer has carried out. A key that is live by now, or was deleted once more at a later revision, is
-// left alone.
+// Forget drops tombstones that the consumer has carried out. A key that is live by now, or was
+// deleted once more at a later revision, is left alone.
 func (s *Sink) Forget(tombstones ...store.Entry) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()

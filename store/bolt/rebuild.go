@@ -21,7 +21,8 @@ const keptAside = 3
 // asideMark stands between the name of a file and the time when it was put aside.
 const asideMark = ".corrupt-"
 
-// SetAside renames a corrupt file to path.corrupt-TIME and returns the new name. The newest few are kept.
+// SetAside renames a corrupt file to path.corrupt-TIME and returns the new name. The newest few are
+// kept.
 func SetAside(path string) (string, error) {
 	aside := path + asideMark + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := os.Rename(path, aside); err != nil {
@@ -53,8 +54,9 @@ type Rebuilt struct {
 	Kept int
 }
 
-// OpenOrRebuild is Open; a corrupt file is put aside, and a new one takes its place with every live entry of the old that can be read and is
-// what was written. The new copy compares with its sender before it goes on: what was lost is sent again, and nothing is taken for deleted.
+// OpenOrRebuild is Open; a corrupt file is put aside, and a new one takes its place with every live
+// entry of the old that can be read and is what was written. The new copy compares with its sender
+// before it goes on: what was lost is sent again, and nothing is taken for deleted.
 func OpenOrRebuild(path string, o Options) (*File, Rebuilt, error) {
 	f, err := Open(path, o)
 	if !errors.Is(err, ErrCorrupt) {
@@ -70,14 +72,17 @@ func OpenOrRebuild(path string, o Options) (*File, Rebuilt, error) {
 	if r.Kept, err = f.salvageAll(r.Aside); err != nil {
 		return nil, r, errors.Join(fmt.Errorf("fill the new file: %w", err), f.Close())
 	}
-	f.log.Error("the store was corrupt; it is put aside and built anew", "path", path, "aside", r.Aside, "kept", r.Kept, "why", r.Why)
+	f.log.Error("the store was corrupt; it is put aside and built anew", "path", path, "aside",
+		r.Aside, "kept", r.Kept, "why", r.Why)
 	return f, r, nil
 }
 
-// salvageAll copies the live entries of all copies that are whole. Tombstones and the inventory have no hash that would tell a damaged one, so
-// they are left: the sender says again what is to be removed, and the target what is on it.
+// salvageAll copies the live entries of all copies that are whole. Tombstones and the inventory
+// have no hash that would tell a damaged one, so they are left: the sender says again what is to be
+// removed, and the target what is on it.
 func (f *File) salvageAll(aside string) (kept int, err error) {
-	old := &File{path: aside, codec: f.codec, keys: f.keys, log: f.log, damaged: make(chan struct{}), readOnly: true, options: Options{Inspect: true}}
+	old := &File{path: aside, codec: f.codec, keys: f.keys, log: f.log,
+		damaged: make(chan struct{}), readOnly: true, options: Options{Inspect: true}}
 	// Whatever goes wrong with the old file is the damage; what was read before it counts.
 	damage := guard(old.openDB)
 	if damage == nil {
@@ -170,7 +175,10 @@ func (f *File) whole(name string) ([]record, state) {
 		r.epoch = st.epoch
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b record) int { return strings.Compare(string(entryKey(a.Key)), string(entryKey(b.Key))) })
+	slices.SortFunc(out, func(a, b record) int {
+		return strings.Compare(string(entryKey(a.Key)),
+			string(entryKey(b.Key)))
+	})
 	return out, st
 }
 

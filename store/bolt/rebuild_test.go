@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// filled makes a file with 300 values, of which some were changed and some removed, and 300 records.
+// filled makes a file with 300 values, of which some were changed and some removed, and 300
+// records.
 func filled(t *testing.T, path string) (map[store.Key]store.Entry, store.Incarnation) {
 	t.Helper()
 	f := open(t, path, bolt.Options{})
@@ -24,7 +25,8 @@ func filled(t *testing.T, path string) (map[store.Key]store.Entry, store.Incarna
 	for revision := int64(1); revision <= 3; revision++ {
 		var entries []store.Entry
 		for n := 0; n < 300; n += int(revision) {
-			e := storetest.Value(n, revision, fmt.Sprintf(`{"n":%d,"revision":%d,"text":"%s"}`, n, revision, strings.Repeat("abc", n)))
+			e := storetest.Value(n, revision, fmt.Sprintf(`{"n":%d,"revision":%d,"text":"%s"}`, n,
+				revision, strings.Repeat("abc", n)))
 			entries, want[e.Key] = append(entries, e), e
 		}
 		commit(t, s, i, revision, entries...)
@@ -43,7 +45,8 @@ func filled(t *testing.T, path string) (map[store.Key]store.Entry, store.Incarna
 	return want, i
 }
 
-// holds checks that every live entry is one that was written, and returns how many there are with their value.
+// holds checks that every live entry is one that was written, and returns how many there are with
+// their value.
 func holds(t *testing.T, s *bolt.Sink, want map[store.Key]store.Entry) (n int) {
 	t.Helper()
 	var root store.Digest
@@ -71,7 +74,8 @@ func holds(t *testing.T, s *bolt.Sink, want map[store.Key]store.Entry) (n int) {
 	return n
 }
 
-// Whatever is done to the file, it is noticed before anything wrong is believed, or it does not matter.
+// Whatever is done to the file, it is noticed before anything wrong is believed, or it does not
+// matter.
 func TestDamageIsRepaired(t *testing.T) {
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.db")
@@ -108,7 +112,8 @@ func TestDamageIsRepaired(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, r, err := bolt.OpenOrRebuild(path, bolt.Options{})
-		if errors.Is(err, bolt.ErrNewerFormat) { // a bit of the version, or of the dictionary's name
+		// a bit of the version, or of the dictionary's name
+		if errors.Is(err, bolt.ErrNewerFormat) {
 			continue
 		}
 		if err != nil {
@@ -139,14 +144,16 @@ func TestDamageIsRepaired(t *testing.T) {
 			}
 		}
 		if found, err := f.Check(); err != nil || len(found) > 0 {
-			t.Errorf("damage %d: after opening there is still something wrong: %v %v", n, found, err)
+			t.Errorf("damage %d: after opening there is still something wrong: %v %v", n, found,
+				err)
 		}
 		f.Close()
 	}
 	if rebuilt < 40 || kept < most/4 {
 		t.Errorf("%d of 120 files were rebuilt, with %d of %d entries", rebuilt, kept, most)
 	}
-	t.Logf("%d of 120 files were rebuilt, with %d of %d entries; %d were mended", rebuilt, kept, most, mended)
+	t.Logf("%d of 120 files were rebuilt, with %d of %d entries; %d were mended", rebuilt, kept,
+		most, mended)
 }
 
 func readable(s *bolt.Sink) bool {
@@ -159,7 +166,8 @@ func readable(s *bolt.Sink) bool {
 func TestCorruptFilesAreKeptButNotForEver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	for range 5 {
-		if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 1000)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		f, r, err := bolt.OpenOrRebuild(path, bolt.Options{})
@@ -240,7 +248,8 @@ func TestCheck(t *testing.T) {
 	if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
 		t.Error("looking changed the file")
 	}
-	at := strings.Index(string(before), "abcabc") // in no compressed body, but in the smallest ones, which are not compressed
+	// in no compressed body, but in the smallest ones, which are not compressed
+	at := strings.Index(string(before), "abcabc")
 	if at < 0 {
 		at = strings.Index(string(before), "web-7") + 40
 	}
@@ -256,7 +265,8 @@ func TestCheck(t *testing.T) {
 
 func TestUnclean(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	for n, want := range []struct{ unclean, settle bool }{{true, false}, {true, true}, {false, false}, {true, true}, {false, true}} {
+	for n, want := range []struct{ unclean, settle bool }{{true, false}, {true, true},
+		{false, false}, {true, true}, {false, true}} {
 		f := open(t, path, bolt.Options{})
 		if f.Unclean() != want.unclean {
 			t.Errorf("life %d: unclean %t", n, f.Unclean())

@@ -8,15 +8,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// An entry's record: flags (1 byte), epoch, revision, generation (varints), hash (16 bytes, not for a tombstone), then the body. The
-// upper two bits of the flags are a tombstone's Removal; files from before it have 0 there, RemoveDelete.
+// An entry's record: flags (1 byte), epoch, revision, generation (varints), hash (16 bytes, not for
+// a tombstone), then the body. The upper two bits of the flags are a tombstone's Removal; files
+// from before it have 0 there, RemoveDelete.
 const (
-	flagTombstone  = 1 << 0
-	flagCompressed = 1 << 1
-	flagSealed     = 1 << 2
-	flagFound      = 1 << 3
-	flagIntended   = 1 << 4
-	removalShift   = 6
+	flagTombstone   = 1 << 0
+	flagCompressed  = 1 << 1
+	flagSealed      = 1 << 2
+	flagUnknownBody = 1 << 3
+	flagIntended    = 1 << 4
+	removalShift    = 6
 )
 
 // record is a stored entry with its body as it is in the file.
@@ -27,7 +28,8 @@ type record struct {
 	stored []byte
 }
 
-// entryKey is the key of an entry in its bucket: the two digest buckets first, so that the members of one are neighbours.
+// entryKey is the key of an entry in its bucket: the two digest buckets first, so that the members
+// of one are neighbours.
 func entryKey(k store.Key) []byte {
 	outer, inner := store.Bucket(k)
 	return k.AppendTo(append(make([]byte, 0, 128), byte(outer), byte(inner)))
@@ -48,7 +50,8 @@ func (r *record) encode() []byte {
 // decodeRecord reads a record; stored points into value. The key is the one in the bucket.
 func decodeRecord(key, value []byte) (record, error) {
 	if len(key) < 2 || len(value) < 1 {
-		return record{}, fmt.Errorf("%w: a record of %d and %d bytes", ErrCorrupt, len(key), len(value))
+		return record{}, fmt.Errorf("%w: a record of %d and %d bytes", ErrCorrupt, len(key),
+			len(value))
 	}
 	k, err := store.DecodeKey(string(key[2:]))
 	if err != nil {
@@ -80,11 +83,12 @@ func decodeRecord(key, value []byte) (record, error) {
 		rest = rest[copy(r.Hash[:], rest):]
 	}
 	r.stored = rest
-	r.Found = r.flags&flagFound != 0
+	r.Found = r.flags&flagUnknownBody != 0
 	return r, nil
 }
 
-// newTombstone is the record of a tombstone. It keeps the body of the record that it supersedes, as it is stored, when keep is true.
+// newTombstone is the record of a tombstone. It keeps the body of the record that it supersedes, as
+// it is stored, when keep is true.
 func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 	r := record{Entry: e, epoch: epoch, flags: flagTombstone | byte(e.Removal)<<removalShift}
 	if e.Intended {
@@ -97,14 +101,18 @@ func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 	return r
 }
 
-// newFound is the record of a key whose value is not known. Its hash is random, so that it equals no sender's.
-func newFound(k store.Key, epoch uint64) record {
-	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), Found: true}, epoch: epoch, flags: flagFound}
+// newUnknownBody is the record of a key whose value is not known. Its hash is random, so that it
+// equals no sender's.
+func newUnknownBody(k store.Key, epoch uint64) record {
+	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), Found: true},
+		epoch: epoch, flags: flagUnknownBody}
 }
 
-// newUnkept is the record of a value that is not kept: the copy equals its sender, who need not send it again.
-func newUnkept(e store.Entry, epoch uint64) record {
-	return record{Entry: store.Entry{Key: e.Key, Hash: e.Hash, Revision: e.Revision, Generation: e.Generation, Found: true}, epoch: epoch, flags: flagFound}
+// newOversized is the record of a value that is not kept: the copy equals its sender, who need not
+// send it again.
+func newOversized(e store.Entry, epoch uint64) record {
+	return record{Entry: store.Entry{Key: e.Key, Hash: e.Hash, Revision: e.Revision,
+		Generation: e.Generation, Found: true}, epoch: epoch, flags: flagUnknownBody}
 }
 
 // newRecord compresses and, for a Secret, encrypts the body of a live entry.
@@ -125,7 +133,8 @@ func (f *File) newRecord(e store.Entry, epoch uint64) record {
 // value returns the body of a live record, if it is what was written.
 func (f *File) value(r record) ([]byte, error) {
 	body, err := f.body(r)
-	if err == nil && store.HashBody(r.Generation, body) != r.Hash && store.HashReport(r.Generation, body) != r.Hash {
+	if err == nil && store.HashBody(r.Generation, body) != r.Hash &&
+		store.HashReport(r.Generation, body) != r.Hash {
 		err = fmt.Errorf("%w: the body of %s is not what was written", ErrCorrupt, r.Key)
 	}
 	return body, err

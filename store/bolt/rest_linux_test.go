@@ -45,9 +45,11 @@ func TestRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, body := store.Key{Space: "s", Resource: "configmaps", Name: "one"}, []byte(`{"data":{"v":"1"}}`)
+	key, body := store.Key{Space: "s", Resource: "configmaps",
+		Name: "one"}, []byte(`{"data":{"v":"1"}}`)
 	batch := store.Batch{Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 1},
-		Entries: []store.Entry{{Key: key, Hash: store.HashBody(1, body), Revision: 1, Generation: 1, Body: body}}}
+		Entries: []store.Entry{{Key: key, Hash: store.HashBody(1, body), Revision: 1, Generation: 1,
+			Body: body}}}
 	if err := sink.Commit(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}

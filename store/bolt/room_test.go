@@ -17,7 +17,8 @@ func incompressible(i, bytes int) string {
 	return string(out)
 }
 
-// What does not fit is not kept, but known: the copy equals its sender, so nothing comes again until it is wanted and there is room.
+// What does not fit is not kept, but known: the copy equals its sender, so nothing comes again
+// until it is wanted and there is room.
 func TestRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reports.db")
 	f, room := open(t, path, bolt.Options{}), int64(9_500)
@@ -37,13 +38,17 @@ func TestRoom(t *testing.T) {
 	is := func(what string, live, unkept int) {
 		t.Helper()
 		if s.Len() != live || s.Unkept() != unkept || s.Size() > room || s.Root() != like.Root() {
-			t.Errorf("%s: %d entries, %d of them without a value, in %d bytes; equal to the sender: %t", what, s.Len(), s.Unkept(), s.Size(), s.Root() == like.Root())
+			t.Errorf("%s: %d entries, %d of them without a value, in %d bytes; equal to the "+
+				"sender: %t", what, s.Len(), s.Unkept(), s.Size(), s.Root() == like.Root())
 		}
 		if found, err := f.Check(); err != nil || len(found) > 0 {
 			t.Errorf("%s: check: %v %v", what, found, err)
 		}
 	}
-	value := func(i int) store.Entry { return storetest.Value(i, int64(i+1), incompressible(i, 1000)) }
+	value := func(i int) store.Entry {
+		return storetest.Value(i, int64(i+1),
+			incompressible(i, 1000))
+	}
 	for i := range 12 {
 		commit(value(i))
 	}
@@ -53,7 +58,8 @@ func TestRoom(t *testing.T) {
 	}
 	commit(value(10))
 	is("one comes again", 12, 3)
-	commit(storetest.Tombstone(11, at.Revision+1), storetest.Tombstone(0, at.Revision+1), storetest.Tombstone(1, at.Revision+1))
+	commit(storetest.Tombstone(11, at.Revision+1), storetest.Tombstone(0, at.Revision+1),
+		storetest.Tombstone(1, at.Revision+1))
 	is("one that was not kept and two others are gone", 9, 2)
 	commit(value(10))
 	is("one comes again, which it has", 9, 2)
@@ -86,7 +92,8 @@ func TestSizesOfAnOlderFile(t *testing.T) {
 	f := open(t, path, bolt.Options{})
 	s := sink(t, f, bolt.SinkOptions{})
 	at := store.Position{Incarnation: store.NewIncarnation(), Era: 5, Revision: 1}
-	entries := []store.Entry{storetest.Value(1, 1, incompressible(1, 500)), storetest.Value(2, 1, incompressible(2, 700))}
+	entries := []store.Entry{storetest.Value(1, 1, incompressible(1, 500)),
+		storetest.Value(2, 1, incompressible(2, 700))}
 	if err := s.Commit(t.Context(), store.Batch{Entries: entries, Through: at}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +108,10 @@ func TestSizesOfAnOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = open(t, path, bolt.Options{})
-	if s = sink(t, f, bolt.SinkOptions{}); s.Size() != size || size < 1200 || s.Unkept() != 1 || s.Len() != 3 || s.Position() != at {
-		t.Errorf("%d bytes, before %d; %d of %d without a value; at %s", s.Size(), size, s.Unkept(), s.Len(), s.Position())
+	if s = sink(t, f, bolt.SinkOptions{}); s.Size() != size || size < 1200 || s.Unkept() != 1 ||
+		s.Len() != 3 || s.Position() != at {
+		t.Errorf("%d bytes, before %d; %d of %d without a value; at %s", s.Size(), size, s.Unkept(),
+			s.Len(), s.Position())
 	}
 	if found, err := f.Check(); err != nil || len(found) > 0 {
 		t.Errorf("check: %v %v", found, err)

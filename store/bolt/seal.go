@@ -12,9 +12,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Secrets are sealed: their bodies are encrypted with AES-256-GCM under a random nonce each, bound to the key that they are stored under,
-// after the number of the sealing key (4 bytes). The keys are in a file of their own (Keys). bbolt keeps the bytes of freed pages, so what
-// was removed is made unreadable by rotation: what stays is sealed under a new key, and the old key is destroyed.
+// Secrets are sealed: their bodies are encrypted with AES-256-GCM under a random nonce each, bound
+// to the key that they are stored under, after the number of the sealing key (4 bytes). The keys
+// are in a file of their own (Keys). bbolt keeps the bytes of freed pages, so what was removed is
+// made unreadable by rotation: what stays is sealed under a new key, and the old key is destroyed.
 
 // sensitive tells what is sealed.
 func sensitive(k store.Key) bool { return k.Group == "" && k.Resource == "secrets" }
@@ -32,7 +33,8 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 // seal encrypts a stored body under the newest key.
 func (k *Keys) seal(of store.Key, stored []byte) []byte {
 	newest := k.newest()
-	return newest.aead.Seal(binary.BigEndian.AppendUint32(nil, newest.Number), nil, stored, []byte(of.Encode()))
+	return newest.aead.Seal(binary.BigEndian.AppendUint32(nil, newest.Number), nil, stored,
+		[]byte(of.Encode()))
 }
 
 // open is the inverse of seal.
@@ -50,12 +52,14 @@ func (k *Keys) open(of store.Key, sealed []byte) ([]byte, error) {
 	}
 	body, err := key.aead.Open(nil, nil, sealed[sealNumberBytes:], []byte(of.Encode()))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the sealed body of %s does not open with its key", ErrCorrupt, of)
+		return nil, fmt.Errorf("%w: the sealed body of %s does not open with its key", ErrCorrupt,
+			of)
 	}
 	return body, nil
 }
 
-// keyShred is there while freed pages may hold sealed bodies that were removed, under a key that still exists.
+// keyShred is there while freed pages may hold sealed bodies that were removed, under a key that
+// still exists.
 var keyShred = []byte("shred")
 
 // shredded notes that a record is leaving its page.
@@ -69,7 +73,8 @@ func (f *File) shredded(tx *bbolt.Tx, old record) error {
 // keyLife is how long a sealing key is used at most.
 const keyLife = 365 * 24 * time.Hour
 
-// RotationDue tells whether the sealing key should be replaced: it is old, or something that it sealed was removed.
+// RotationDue tells whether the sealing key should be replaced: it is old, or something that it
+// sealed was removed.
 func (f *File) RotationDue() (bool, error) {
 	if f.keys == nil || f.readOnly {
 		return false, nil
@@ -82,8 +87,9 @@ func (f *File) RotationDue() (bool, error) {
 	return shred || time.Since(f.keys.newest().Since) > keyLife, err
 }
 
-// RotateKeys seals everything under a new key and destroys the old ones: what was sealed before and is in a freed page, or in a copy of
-// the file, can no longer be read. A crash in between leaves both keys; the next rotation goes on.
+// RotateKeys seals everything under a new key and destroys the old ones: what was sealed before and
+// is in a freed page, or in a copy of the file, can no longer be read. A crash in between leaves
+// both keys; the next rotation goes on.
 func (f *File) RotateKeys() error {
 	if f.keys == nil {
 		return nil
@@ -118,7 +124,8 @@ func (f *File) RotateKeys() error {
 	return nil
 }
 
-// reseal seals what is sealed in a bucket under the newest key. What no key opens is lost already; its value is asked for anew.
+// reseal seals what is sealed in a bucket under the newest key. What no key opens is lost already;
+// its value is asked for anew.
 func (f *File) reseal(bucket *bbolt.Bucket) error {
 	type put struct{ key, value []byte }
 	var puts []put

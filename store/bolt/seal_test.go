@@ -28,12 +28,15 @@ func keys(t *testing.T, dir string, wrap []byte) *bolt.Keys {
 
 func secret(name, value string, revision int64) store.Entry {
 	body := []byte(fmt.Sprintf(`{"apiVersion":"v1","data":{"password":%q},"kind":"Secret"}`, value))
-	return store.Entry{Key: store.Key{Space: "s", Resource: "secrets", Namespace: "n", Name: name}, Revision: revision, Body: body, Hash: store.HashBody(0, body)}
+	return store.Entry{Key: store.Key{Space: "s", Resource: "secrets", Namespace: "n", Name: name},
+		Revision: revision, Body: body, Hash: store.HashBody(0, body)}
 }
 
-func commit(t *testing.T, s *bolt.Sink, i store.Incarnation, revision int64, entries ...store.Entry) {
+func commit(t *testing.T, s *bolt.Sink, i store.Incarnation, revision int64,
+	entries ...store.Entry) {
 	t.Helper()
-	err := s.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: i, Revision: revision}})
+	err := s.Commit(context.Background(), store.Batch{Entries: entries,
+		Through: store.Position{Incarnation: i, Revision: revision}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,8 @@ func TestSecretsAreSealed(t *testing.T) {
 	if contains(t, "the secret", []byte("canary"), path, filepath.Join(dir, "seal.keys")) {
 		t.Error("the secret can be read")
 	}
-	if info, err := os.Stat(filepath.Join(dir, "seal.keys")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, "seal.keys")); err != nil ||
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the keys: %v, %v", info.Mode(), err)
 	}
 }
@@ -87,19 +91,22 @@ func TestLostSealKey(t *testing.T) {
 	f = open(t, path, bolt.Options{Keys: keys(t, other, nil)})
 	s := sink(t, f, bolt.SinkOptions{})
 	got, ok, err := s.Get(secret("x", "", 1).Key)
-	if err != nil || !ok || !got.Found || got.Body != nil || got.Hash == secret("x", canary, 1).Hash {
+	if err != nil || !ok || !got.Found || got.Body != nil ||
+		got.Hash == secret("x", canary, 1).Hash {
 		t.Errorf("%+v, known %t, %v", got, ok, err)
 	}
 	if got, _, err := s.Get(plain("kept", "1", 1).Key); err != nil || got.Found {
 		t.Errorf("%+v, %v", got, err)
 	}
 	commit(t, s, i, 2, secret("x", "next", 1))
-	if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found || !strings.Contains(string(got.Body), "next") {
+	if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found ||
+		!strings.Contains(string(got.Body), "next") {
 		t.Errorf("after it was sent again: %+v, %v", got, err)
 	}
 }
 
-// After a Secret was removed or replaced nothing that is left on disk can open what was stored of it, also in freed pages.
+// After a Secret was removed or replaced nothing that is left on disk can open what was stored of
+// it, also in freed pages.
 func TestRemovedSecretsAreUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	path, keyFile := filepath.Join(dir, "a.db"), filepath.Join(dir, "seal.keys")
@@ -129,12 +136,14 @@ func TestRemovedSecretsAreUnreadable(t *testing.T) {
 	if contains(t, "the old key", key, path, keyFile) {
 		t.Error("the old key is still there")
 	}
-	if got, ok, err := s.Get(secret("stays", "", 1).Key); err != nil || !ok || !strings.Contains(string(got.Body), "other") {
+	if got, ok, err := s.Get(secret("stays", "", 1).Key); err != nil || !ok ||
+		!strings.Contains(string(got.Body), "other") {
 		t.Errorf("the Secret that stays: %s, %v", got.Body, err)
 	}
 	f.Close()
 	f = open(t, path, bolt.Options{Keys: keys(t, dir, nil)})
-	if got, ok, err := sink(t, f, bolt.SinkOptions{}).Get(secret("stays", "", 1).Key); err != nil || !ok || got.Found {
+	if got, ok, err := sink(t, f, bolt.SinkOptions{}).Get(secret("stays", "", 1).Key); err != nil ||
+		!ok || got.Found {
 		t.Errorf("after a restart: %+v, %v", got, err)
 	}
 }
@@ -142,7 +151,11 @@ func TestRemovedSecretsAreUnreadable(t *testing.T) {
 func TestWrappedKeys(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
-	plainKeys, err := func() ([]byte, error) { keys(t, dir, nil); return os.ReadFile(filepath.Join(dir, "seal.keys")) }()
+	plainKeys, err := func() ([]byte, error) {
+		keys(t, dir,
+			nil)
+		return os.ReadFile(filepath.Join(dir, "seal.keys"))
+	}()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +168,14 @@ func TestWrappedKeys(t *testing.T) {
 		t.Error("the file of keys is not encrypted")
 	}
 	for _, wrong := range [][]byte{nil, []byte("another")} {
-		if _, err := bolt.OpenKeys(filepath.Join(dir, "seal.keys"), wrong); !errors.Is(err, bolt.ErrKeys) {
+		if _, err := bolt.OpenKeys(filepath.Join(dir, "seal.keys"), wrong); !errors.Is(err,
+			bolt.ErrKeys) {
 			t.Errorf("with %q: %v", wrong, err)
 		}
 	}
 	f = open(t, path, bolt.Options{Keys: keys(t, dir, credential)})
-	if got, _, err := sink(t, f, bolt.SinkOptions{}).Get(secret("x", "", 1).Key); err != nil || got.Found {
+	if got, _, err := sink(t, f, bolt.SinkOptions{}).Get(secret("x", "", 1).Key); err != nil ||
+		got.Found {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -169,7 +184,8 @@ func TestWrappedKeys(t *testing.T) {
 func TestMigration(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
-	if err := os.WriteFile(filepath.Join(dir, "seal.key"), bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "seal.key"), bytes.Repeat([]byte{7}, 32),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, path, bolt.Options{Keys: keys(t, dir, nil)})
@@ -184,7 +200,8 @@ func TestMigration(t *testing.T) {
 	for range 2 {
 		f = open(t, path, bolt.Options{Keys: keys(t, dir, nil)})
 		s = sink(t, f, bolt.SinkOptions{})
-		if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found || !strings.Contains(string(got.Body), canary) || s.Root() != root {
+		if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found ||
+			!strings.Contains(string(got.Body), canary) || s.Root() != root {
 			t.Errorf("%+v, %v", got, err)
 		}
 		f.Close()
@@ -224,7 +241,8 @@ func asFormat1(t *testing.T, path string) {
 			err = errors.Join(err, b.Put([]byte(k), v))
 		}
 		meta := tx.Bucket([]byte("meta"))
-		return errors.Join(err, meta.Delete([]byte("settled")), meta.Put([]byte("format"), binary.BigEndian.AppendUint32(nil, 1)))
+		return errors.Join(err, meta.Delete([]byte("settled")),
+			meta.Put([]byte("format"), binary.BigEndian.AppendUint32(nil, 1)))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -233,5 +251,6 @@ func asFormat1(t *testing.T, path string) {
 
 func plain(name, value string, revision int64) store.Entry {
 	body := []byte(fmt.Sprintf(`{"apiVersion":"v1","data":{"value":%q},"kind":"ConfigMap"}`, value))
-	return store.Entry{Key: store.Key{Space: "s", Resource: "configmaps", Namespace: "n", Name: name}, Revision: revision, Body: body, Hash: store.HashBody(0, body)}
+	return store.Entry{Key: store.Key{Space: "s", Resource: "configmaps", Namespace: "n",
+		Name: name}, Revision: revision, Body: body, Hash: store.HashBody(0, body)}
 }

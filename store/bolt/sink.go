@@ -14,28 +14,32 @@ import (
 
 // SinkOptions say how a Sink treats its sender.
 type SinkOptions struct {
-	// AcceptNewIncarnation takes a sender with another incarnation as normal (reports of a restarted agent): the copy is compared
-	// and goes on. Otherwise it is store.ErrRegressed.
+	// AcceptNewIncarnation takes a sender with another incarnation as normal (reports of a
+	// restarted agent): the copy is compared and goes on. Otherwise it is store.ErrRegressed.
 	AcceptNewIncarnation bool
-	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries it out knows what it was.
+	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries
+	// it out knows what it was.
 	KeepRemoved bool
-	// DropRemoved forgets a tombstone as soon as it has removed its key: for copies whose consumer has nothing to carry out, and in which keys come
-	// and go for ever.
+	// DropRemoved forgets a tombstone as soon as it has removed its key: for copies whose consumer
+	// has nothing to carry out, and in which keys come and go for ever.
 	DropRemoved bool
-	// OnStart is called while a Commit is being made durable, with the keys that it creates: Get answers for them from now on, though
-	// they may still be lost. Nil when nobody wants to know.
+	// OnStart is called while a Commit is being made durable, with the keys that it creates: Get
+	// answers for them from now on, though they may still be lost. Nil when nobody wants to know.
 	OnStart func(keys []store.Key)
-	// OnCommit is called after a Commit that changed something, with the keys in the order of the batch, before Commit returns.
+	// OnCommit is called after a Commit that changed something, with the keys in the order of the
+	// batch, before Commit returns.
 	OnCommit func(keys []store.Key)
-	// Room is how many bytes the values of the copy may take as they are stored. What does not fit is not kept: it has an entry, which the sender need not
-	// send again, and Get returns it as Found, without a body. Nil: there is room for all.
+	// Room is how many bytes the values of the copy may take as they are stored. What does not fit
+	// is not kept: it has an entry, which the sender need not send again, and Get returns it as
+	// Found, without a body. Nil: there is room for all.
 	Room func() int64
-	// Holds tells whether the consumer has something under a key that the copy does not know: then a tombstone of it is stored, so that
-	// it is carried out. Nil: it never has.
+	// Holds tells whether the consumer has something under a key that the copy does not know: then
+	// a tombstone of it is stored, so that it is carried out. Nil: it never has.
 	Holds func(k store.Key) bool
 }
 
-// Sink is the durable copy of one feed. It implements store.Sink and is read by the consumer of the copy.
+// Sink is the durable copy of one feed. It implements store.Sink and is read by the consumer of the
+// copy.
 type Sink struct {
 	file    *File
 	bucket  []byte
@@ -44,13 +48,14 @@ type Sink struct {
 	commit sync.Mutex // held for a whole Commit, Forget or Accept
 	mu     sync.Mutex // guards what follows; taken inside commit
 	state  state
-	coming map[store.Key]store.Entry // of a Commit that is being made durable: the keys that OnStart was told
+	// of a Commit that is being made durable: the keys that OnStart was told
+	starting map[store.Key]store.Entry
 }
 
 var _ store.Sink = (*Sink)(nil)
 
-// Sink returns the copy with this name: "desired", "reported", or what ReportedBy says. A new one is in the file from its first write on. Each name is
-// opened once.
+// Sink returns the copy with this name: "desired", "reported", or what ReportedBy says. A new one
+// is in the file from its first write on. Each name is opened once.
 func (f *File) Sink(name string, o SinkOptions) (*Sink, error) {
 	if !isCopy([]byte(name)) {
 		return nil, fmt.Errorf("open sink: %q is neither desired nor reported", name)
@@ -86,9 +91,11 @@ func (s *Sink) Admit(head store.Position) error {
 	case have.Incarnation.IsZero():
 		return nil
 	case head.Incarnation != have.Incarnation && !s.options.AcceptNewIncarnation:
-		return fmt.Errorf("%w: it is incarnation %s, the copy is of %s", store.ErrRegressed, head.Incarnation, have.Incarnation)
+		return fmt.Errorf("%w: it is incarnation %s, the copy is of %s", store.ErrRegressed,
+			head.Incarnation, have.Incarnation)
 	case head.Incarnation == have.Incarnation && head.Revision < have.Revision:
-		return fmt.Errorf("%w: it is at revision %d, the copy at %d", store.ErrRegressed, head.Revision, have.Revision)
+		return fmt.Errorf("%w: it is at revision %d, the copy at %d", store.ErrRegressed,
+			head.Revision, have.Revision)
 	}
 	return nil
 }
@@ -98,7 +105,8 @@ func (s *Sink) Accept(head store.Position) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	return s.update(s.file.update, func(_ *bbolt.Bucket, st *state) error {
-		st.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
+		st.position = store.Position{Incarnation: head.Incarnation, Era: head.Era,
+			Revision: store.Comparing}
 		st.epoch++
 		return nil
 	})
@@ -114,7 +122,7 @@ func (s *Sink) Commit(ctx context.Context, b store.Batch) error {
 	if err := s.Admit(b.Through); err != nil {
 		return err
 	}
-	defer s.arrived()
+	defer s.endStart()
 	var changed change
 	durably := func(do func(*bbolt.Tx) error) error { return s.file.write(ctx, do) }
 	err := s.update(durably, func(bucket *bbolt.Bucket, st *state) error {
@@ -146,21 +154,23 @@ func (s *Sink) start(created map[store.Key]store.Entry) {
 		return
 	}
 	s.mu.Lock()
-	s.coming = created
+	s.starting = created
 	s.mu.Unlock()
 	s.options.OnStart(slices.Collect(maps.Keys(created)))
 	// gofail: var startedBeforeCommit struct{}
 }
 
-// arrived ends what start began: the entries are in the file, or not at all.
-func (s *Sink) arrived() {
+// endStart ends what start began: the entries are in the file, or not at all.
+func (s *Sink) endStart() {
 	s.mu.Lock()
-	s.coming = nil
+	s.starting = nil
 	s.mu.Unlock()
 }
 
-// update writes what do changes, and the state, in one transaction; memory follows only after it is durable. The caller holds commit.
-func (s *Sink) update(durably func(func(*bbolt.Tx) error) error, do func(*bbolt.Bucket, *state) error) error {
+// update writes what do changes, and the state, in one transaction; memory follows only after it is
+// durable. The caller holds commit.
+func (s *Sink) update(durably func(func(*bbolt.Tx) error) error,
+	do func(*bbolt.Bucket, *state) error) error {
 	var after state
 	err := durably(func(tx *bbolt.Tx) error {
 		after = s.snapshot()
@@ -182,8 +192,8 @@ func (s *Sink) update(durably func(func(*bbolt.Tx) error) error, do func(*bbolt.
 	return nil
 }
 
-// write stores entries and returns what they changed. Values are put in the order of the bucket, so that each page is
-// written once.
+// write stores entries and returns what they changed. Values are put in the order of the bucket, so
+// that each page is written once.
 func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (change, error) {
 	type put struct{ key, value []byte } // without a value it is deleted
 	var puts []put
@@ -214,8 +224,9 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 			r = newTombstone(e, st.epoch, old, s.options.KeepRemoved)
 			delete(changed.created, e.Key)
 		} else {
-			if r = s.file.newRecord(e, st.epoch); s.options.Room != nil && st.size+int64(len(r.stored)) > s.options.Room() {
-				r = newUnkept(e, st.epoch)
+			if r = s.file.newRecord(e, st.epoch); s.options.Room != nil &&
+				st.size+int64(len(r.stored)) > s.options.Room() {
+				r = newOversized(e, st.epoch)
 			}
 			st.add(r)
 			if _, again := changed.created[e.Key]; !known || again {
@@ -253,7 +264,8 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 	return changed, nil
 }
 
-// supersedes tells whether an entry changes what is stored under its key. Revisions of another epoch do not compare.
+// supersedes tells whether an entry changes what is stored under its key. Revisions of another
+// epoch do not compare.
 func supersedes(e store.Entry, old record, known bool, epoch uint64) bool {
 	switch {
 	case !known:

@@ -13,16 +13,20 @@ import (
 // state is what a Sink knows without reading entries. It is stored with every commit.
 type state struct {
 	position store.Position
-	// epoch counts the incarnations that the copy has followed. A stored revision means something only in its own epoch.
+	// epoch counts the incarnations that the copy has followed. A stored revision means something
+	// only in its own epoch.
 	epoch uint64
 	live  int64
-	// size is how many bytes the values of live entries take as they are stored; unkept counts those whose value is not here.
+	// size is how many bytes the values of live entries take as they are stored; unkept counts
+	// those whose value is not here.
 	size, unkept int64
 	outer        [store.Fanout]store.Digest
 }
 
 const (
-	stateBytes  = 16 + 6*8 // files from before sizes were counted lack the last 16, and those from before there were eras 8 more
+	// files from before sizes were counted lack the last 16, and those from before there were eras
+	// 8 more
+	stateBytes  = 16 + 6*8
 	digestBytes = store.Fanout * 16
 )
 
@@ -115,7 +119,8 @@ func (st *state) load(tx *bbolt.Tx, name []byte) error {
 	st.position.Era = store.Era(binary.BigEndian.Uint64(b[40:]))
 	st.size, st.unkept = int64(binary.BigEndian.Uint64(b[48:])), int64(binary.BigEndian.Uint64(b[56:]))
 	for i := range st.outer {
-		st.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]), Lo: binary.BigEndian.Uint64(d[16*i+8:])}
+		st.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]),
+			Lo: binary.BigEndian.Uint64(d[16*i+8:])}
 	}
 	if !measured {
 		return st.measureAll(tx.Bucket(name))

@@ -48,7 +48,8 @@ func TestCompactionWhileInUse(t *testing.T) {
 	users.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			e := all[n%100]
-			if got, ok, err := s.Get(e.Key); err != nil || !ok || n < 100 && string(got.Body) == "" {
+			if got, ok, err := s.Get(e.Key); err != nil || !ok || n < 100 &&
+				string(got.Body) == "" {
 				t.Errorf("read while compacting: %t, %v", ok, err)
 				return
 			}
@@ -58,8 +59,11 @@ func TestCompactionWhileInUse(t *testing.T) {
 	users.Go(func() {
 		for ctx.Err() == nil {
 			revision++
-			e := storetest.Value(int(revision%100), revision, fmt.Sprintf(`{"revision":%d}`, revision))
-			if err := s.Commit(context.Background(), store.Batch{Entries: []store.Entry{e}, Through: store.Position{Incarnation: i, Revision: revision}}); err != nil {
+			e := storetest.Value(int(revision%100), revision,
+				fmt.Sprintf(`{"revision":%d}`, revision))
+			if err := s.Commit(context.Background(),
+				store.Batch{Entries: []store.Entry{e},
+					Through: store.Position{Incarnation: i, Revision: revision}}); err != nil {
 				t.Errorf("write while compacting: %v", err)
 				return
 			}

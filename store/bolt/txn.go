@@ -18,10 +18,11 @@ import (
 func (f *File) view(do func(*bbolt.Tx) error) error {
 	f.swap.RLock()
 	defer f.swap.RUnlock()
-	return f.noted(guard(func() error { return f.db.View(do) }))
+	return f.recordDamage(guard(func() error { return f.db.View(do) }))
 }
 
-// update runs do in a transaction that is durable when it returns, and counts what that cost. An error of the disk is a *diskError.
+// update runs do in a transaction that is durable when it returns, and counts what that cost. An
+// error of the disk is a *diskError.
 func (f *File) update(do func(*bbolt.Tx) error) error {
 	f.swap.RLock()
 	defer f.swap.RUnlock()
@@ -33,11 +34,12 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	done := false // do has ended well: what fails after that is the disk
 	err := guard(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
-			pageSize = tx.DB().Info().PageSize // only a transaction may ask: without one the file may be mapped anew meanwhile
+			// only a transaction may ask: without one the file may be mapped anew meanwhile
+			pageSize = tx.DB().Info().PageSize
 			tx.OnCommit(func() { stats = tx.Stats() })
 			err := do(tx)
 			if err == nil {
-				err = f.writeAlong(tx)
+				err = f.writePiggybacked(tx)
 			}
 			done = err == nil
 			return err
@@ -51,11 +53,11 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 		err = f.refused(err)
 	}
 	f.health.tell(err)
-	return f.noted(err)
+	return f.recordDamage(err)
 }
 
-// write is updateTogether that waits while the disk does not take a write: it tries again until ctx ends or the file is closed. Nothing of a try
-// that failed is in the file.
+// write is updateTogether that waits while the disk does not take a write: it tries again until ctx
+// ends or the file is closed. Nothing of a try that failed is in the file.
 func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {
 	for wait := firstTry; ; wait = min(2*wait, longestTry) {
 		err := f.updateTogether(do)
@@ -101,7 +103,8 @@ func (d *diskError) Error() string {
 	case errors.Is(d.err, syscall.EDQUOT), strings.Contains(text, "quota exceeded"):
 		advice = "; the quota of the disk is used up: raise it or make space, it goes on by itself"
 	case errors.Is(d.err, syscall.EROFS), strings.Contains(text, "read-only file system"):
-		advice = "; the file system has become read-only, as it does when the disk fails: see dmesg, then mount it for writing and start again"
+		advice = "; the file system has become read-only, as it does when the disk fails: see " +
+			"dmesg, then mount it for writing and start again"
 	case errors.Is(d.err, syscall.EIO), strings.Contains(text, "input/output error"):
 		advice = "; the disk fails: see dmesg, and move the data directory to another disk"
 	}
@@ -136,7 +139,8 @@ func (h *health) tell(err error) {
 
 // Cost is what writing the file has cost so far.
 type Cost struct {
-	// Syncs is how often the disk was told to make something durable; each transaction does it twice.
+	// Syncs is how often the disk was told to make something durable; each transaction does it
+	// twice.
 	Syncs int64
 	// Bytes is what was written, in whole pages.
 	Bytes int64
@@ -152,15 +156,16 @@ func (c *cost) add(s bbolt.TxStats, pageSize int) {
 // Cost tells what writing has cost since the file was opened.
 func (f *File) Cost() Cost { return Cost{Syncs: f.cost.syncs.Load(), Bytes: f.cost.bytes.Load()} }
 
-// noted closes Damaged at the first sign of damage.
-func (f *File) noted(err error) error {
+// recordDamage closes Damaged at the first sign of damage.
+func (f *File) recordDamage(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		f.damagedOnce.Do(func() { close(f.damaged) })
 	}
 	return err
 }
 
-// Damaged is closed once anything that was read or written showed that the file is corrupt. Close it then, and see SetAside.
+// Damaged is closed once anything that was read or written showed that the file is corrupt. Close
+// it then, and see SetAside.
 func (f *File) Damaged() <-chan struct{} { return f.damaged }
 
 // guard turns the panics and page faults of bbolt on a damaged file into ErrCorrupt.

@@ -31,11 +31,13 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestThoroughEarnsItsTime(t *testing.T) {
-	quick, thorough := len(compress.Default().Encode(nil, []byte(deployment))), len(compress.Thorough().Encode(nil, []byte(deployment)))
+	quick, thorough := len(compress.Default().Encode(nil, []byte(deployment))),
+		len(compress.Thorough().Encode(nil, []byte(deployment)))
 	if thorough >= quick {
 		t.Errorf("%d bytes, %d without the effort", thorough, quick)
 	}
-	t.Logf("a Deployment of %d bytes takes %d, and %d with the effort", len(deployment), quick, thorough)
+	t.Logf("a Deployment of %d bytes takes %d, and %d with the effort", len(deployment), quick,
+		thorough)
 }
 
 func TestDictionaryEarnsItsPlace(t *testing.T) {
@@ -64,10 +66,15 @@ func TestBoundsHold(t *testing.T) {
 	}
 	unsized.Close()
 	for name, frame := range map[string][]byte{
-		"bomb": bomb, "without a size": stream.Bytes(), "over the limit": c.Encode(nil, make([]byte, 101)), "empty": nil, "garbage": []byte("not a frame at all"),
-		"two frames": append(c.Encode(nil, []byte("a")), c.Encode(nil, make([]byte, 500))...), "cut off": c.Encode(nil, []byte(deployment))[:50],
+		"bomb": bomb, "without a size": stream.Bytes(),
+		"over the limit": c.Encode(nil, make([]byte, 101)), "empty": nil,
+		"garbage": []byte("not a frame at all"),
+		"two frames": append(c.Encode(nil, []byte("a")),
+			c.Encode(nil, make([]byte, 500))...),
+		"cut off": c.Encode(nil, []byte(deployment))[:50],
 	} {
-		if out, err := c.Decode(nil, frame, 100); !errors.Is(err, compress.ErrFrame) || len(out) > 0 {
+		if out, err := c.Decode(nil, frame, 100); !errors.Is(err, compress.ErrFrame) ||
+			len(out) > 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(out), err)
 		}
 	}
@@ -79,7 +86,8 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				packed := compress.Default().Encode(nil, []byte(deployment))
-				if got, err := compress.Default().Decode(nil, packed, 1<<20); err != nil || string(got) != deployment {
+				if got, err := compress.Default().Decode(nil, packed, 1<<20); err != nil ||
+					string(got) != deployment {
 					t.Error("a round trip failed", err)
 				}
 			}

@@ -28,7 +28,8 @@ func TestMemory(t *testing.T) {
 	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 100<<10 {
 		t.Errorf("a Codec at rest holds %d KiB, at most 100", held>>10)
 	}
-	if got, err := c.Decode(nil, c.Encode(nil, []byte("again")), 5); err != nil || string(got) != "again" {
+	if got, err := c.Decode(nil, c.Encode(nil, []byte("again")), 5); err != nil ||
+		string(got) != "again" {
 		t.Errorf("after a rest: %q, %v", got, err)
 	}
 	runtime.KeepAlive(c)

@@ -1,7 +1,8 @@
-// Package kin says what a ReplicaSet has from the Deployment that it belongs to, so that a report of it need not repeat what the parent has sent
-// itself: the labels, the selector and the template, which are most of it. Both ends compute it from the Deployment's desired body. What a report
-// was taken against has a name that is made of just those parts, so that it is never completed from another version. It is pure; agent/observe
-// leaves out what server/summary fills in.
+// Package kin says what a ReplicaSet has from the Deployment that it belongs to, so that a report
+// of it need not repeat what the parent has sent itself: the labels, the selector and the template,
+// which are most of it. Both ends compute it from the Deployment's desired body. What a report was
+// taken against has a name that is made of just those parts, so that it is never completed from
+// another version. It is pure; agent/observe leaves out what server/summary fills in.
 package kin
 
 import (
@@ -30,7 +31,8 @@ const (
 
 // Source is what a ReplicaSet has from its Deployment.
 type Source struct {
-	// Name tells Sources of one Deployment apart: the first 48 bits of a hash of all that Rest leaves out.
+	// Name tells Sources of one Deployment apart: the first 48 bits of a hash of all that Rest
+	// leaves out.
 	Name string
 
 	key                store.Key
@@ -50,8 +52,8 @@ func Owner(replicaSet store.Key) (store.Key, bool) {
 	return owner, true
 }
 
-// Of reads a Deployment's desired body. The UID is that of the Deployment in the parent's space. It is false for what is no body of the
-// Deployment that the ReplicaSet is named after.
+// Of reads a Deployment's desired body. The UID is that of the Deployment in the parent's space. It
+// is false for what is no body of the Deployment that the ReplicaSet is named after.
 func Of(body []byte, uid string, replicaSet store.Key) (Source, bool) {
 	owner, ok := Owner(replicaSet)
 	if !ok {
@@ -82,8 +84,9 @@ func Of(body []byte, uid string, replicaSet store.Key) (Source, bool) {
 	return s, true
 }
 
-// Rest is what a ReplicaSet, as JSON without its status, has beside what it has from its Deployment. It is false when something of that is
-// missing or different: then the ReplicaSet is of another version, or somebody changed it.
+// Rest is what a ReplicaSet, as JSON without its status, has beside what it has from its
+// Deployment. It is false when something of that is missing or different: then the ReplicaSet is of
+// another version, or somebody changed it.
 func (s Source) Rest(replicaSet []byte) ([]byte, bool) {
 	object, err := decode(replicaSet)
 	if err != nil {
@@ -133,8 +136,8 @@ func (s Source) whole(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// predict is the ReplicaSet that the Deployment's controller makes first, for a number of replicas. What of it may differ without harm is no more
-// than likely: Rest corrects it.
+// predict is the ReplicaSet that the Deployment's controller makes first, for a number of replicas.
+// What of it may differ without harm is no more than likely: Rest corrects it.
 func (s Source) predict(replicas json.Number) map[string]any {
 	selector, template := clone(s.selector), clone(s.template)
 	labels := within(within(template, "metadata"), "labels")
@@ -146,7 +149,9 @@ func (s Source) predict(replicas json.Number) map[string]any {
 		"metadata": map[string]any{
 			"name": s.key.Name, "namespace": s.key.Namespace, "labels": clone(labels), "ownerReferences": []any{clone(s.owner)},
 			"annotations": map[string]any{annotationDesired: replaceable(replicas.String()),
-				annotationMax: replaceable(strconv.FormatInt(n+(n+3)/4, 10)), store.DeploymentRevision: replaceable("1")}, // 25 % of surge
+				// 25 % of surge
+				annotationMax:            replaceable(strconv.FormatInt(n+(n+3)/4, 10)),
+				store.DeploymentRevision: replaceable("1")},
 		},
 		"spec": map[string]any{"replicas": replicas, "selector": selector, "template": template},
 	}
@@ -167,7 +172,8 @@ func within(m map[string]any, field string) map[string]any {
 	return v
 }
 
-// decode reads a JSON object, numbers as they stand and without nulls, which say the same as nothing.
+// decode reads a JSON object, numbers as they stand and without nulls, which say the same as
+// nothing.
 func decode(raw []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -15,7 +15,8 @@ const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"nam
 	`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[` +
 	`{"image":"example.com/web:1","name":"web","ports":[{"containerPort":8080}]},{"image":"example.com/log:7","name":"log"}],"terminationGracePeriodSeconds":30}}}}`
 
-var key = store.Key{Space: "shop", Group: "apps", Resource: "replicasets", Namespace: "shop", Name: "web-7c9f8b6d5"}
+var key = store.Key{Space: "shop", Group: "apps", Resource: "replicasets", Namespace: "shop",
+	Name: "web-7c9f8b6d5"}
 
 func source(t testing.TB, body string) kin.Source {
 	t.Helper()
@@ -64,15 +65,14 @@ func TestWhatTheControllerMakesIsSaidShort(t *testing.T) {
 
 func TestRest(t *testing.T) {
 	for _, c := range []struct{ name, was, is, rest string }{
-		{"another revision", `revision":"1"`, `revision":"7"`, `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
-		{"scaled down", `"spec":{"replicas":3`, `"spec":{"replicas":0`, `{"metadata":{"annotations":{"deployment.kubernetes.io/desired-replicas":"3","deployment.kubernetes.io/max-replicas":"4"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":0}}`},
-		{"the target's default in a list", `"image":"example.com/log:7"`, `"image":"example.com/log:7","stdin":false`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3,"template":{"spec":{"containers":[null,{"stdin":false}]}}}}`},
-		{"a null says nothing", `"metadata":{"labels"`, `"metadata":{"creationTimestamp":null,"labels"`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
-		{"an annotation of the Deployment", `"annotations":{`, `"annotations":{"team":"a",`, `{"metadata":{"annotations":{"team":"a"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
+		{"another revision", `revision":"1"`, `revision":"7"`,
+			`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`}, {"scaled down", `"spec":{"replicas":3`, `"spec":{"replicas":0`, `{"metadata":{"annotations":{"deployment.kubernetes.io/desired-replicas":"3","deployment.kubernetes.io/max-replicas":"4"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":0}}`}, {"the target's default in a list", `"image":"example.com/log:7"`, `"image":"example.com/log:7","stdin":false`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3,"template":{"spec":{"containers":[null,{"stdin":false}]}}}}`}, {"a null says nothing", `"metadata":{"labels"`, `"metadata":{"creationTimestamp":null,"labels"`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`}, {"an annotation of the Deployment", `"annotations":{`, `"annotations":{"team":"a",`, `{"metadata":{"annotations":{"team":"a"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
 		{"an older version", `web:1`, `web:0`, ""},
 		{"a container more", `{"name":"web"`, `{"name":"proxy"},{"name":"web"`, ""},
 		{"a label less", `"labels":{"app":"web",`, `"labels":{`, ""},
-		{"another hash than the name says", `{"labels":{"app":"web","pod-template-hash":"7c9f8b6d5"`, `{"labels":{"app":"web","pod-template-hash":"other"`, ""},
+		{"another hash than the name says",
+			`{"labels":{"app":"web","pod-template-hash":"7c9f8b6d5"`,
+			`{"labels":{"app":"web","pod-template-hash":"other"`, ""},
 		{"another owner", `uid-1`, `uid-2`, ""},
 		{"no annotations", `"annotations"`, `"others"`, ""},
 		{"a list that became an object", `"ports":[{"containerPort":8080}]`, `"ports":{}`, ""},
@@ -86,7 +86,8 @@ func TestRest(t *testing.T) {
 			continue
 		}
 		back, err := s.Whole(rest)
-		if err != nil || !same(t, back, []byte(strings.Replace(whole, `"creationTimestamp":null,`, "", 1))) {
+		if err != nil || !same(t, back, []byte(strings.Replace(whole, `"creationTimestamp":null,`,
+			"", 1))) {
 			t.Errorf("%s: %s became %s, %v", c.name, whole, back, err)
 		}
 	}
@@ -94,11 +95,14 @@ func TestRest(t *testing.T) {
 
 func TestSourceNamesWhatItStandsFor(t *testing.T) {
 	name := source(t, deployment).Name
-	if again := source(t, strings.Replace(deployment, `"replicas":3`, `"replicas":9`, 1)); again.Name != name || len(name) != 8 {
+	if again := source(t, strings.Replace(deployment, `"replicas":3`, `"replicas":9`,
+		1)); again.Name != name || len(name) != 8 {
 		t.Errorf("%q became %q when only replicas changed", name, again.Name)
 	}
-	for _, change := range [][2]string{{"web:1", "web:2"}, {`"matchLabels":{"app":"web"}`, `"matchLabels":{"app":"other"}`}, {"apps/v1", "apps/v2"}} {
-		if other := source(t, strings.Replace(deployment, change[0], change[1], 1)); other.Name == name {
+	for _, change := range [][2]string{{"web:1", "web:2"},
+		{`"matchLabels":{"app":"web"}`, `"matchLabels":{"app":"other"}`}, {"apps/v1", "apps/v2"}} {
+		if other := source(t, strings.Replace(deployment, change[0], change[1],
+			1)); other.Name == name {
 			t.Errorf("%s for %s has the same name", change[1], change[0])
 		}
 	}
@@ -107,12 +111,15 @@ func TestSourceNamesWhatItStandsFor(t *testing.T) {
 func TestNoSource(t *testing.T) {
 	pod := key
 	pod.Resource = "pods"
-	for _, k := range []store.Key{pod, {Group: "apps", Resource: "replicasets", Name: "plain"}, {Group: "apps", Resource: "replicasets", Name: "-x"}} {
+	for _, k := range []store.Key{pod, {Group: "apps", Resource: "replicasets", Name: "plain"},
+		{Group: "apps", Resource: "replicasets", Name: "-x"}} {
 		if _, ok := kin.Of([]byte(deployment), "u", k); ok {
 			t.Errorf("%s has a source", k)
 		}
 	}
-	for _, body := range []string{"", "[]", `{"kind":"Deployment"}`, strings.Replace(deployment, "Deployment", "Other", 1), `{"kind":"Deployment","spec":{"selector":1,"template":{}}}`} {
+	for _, body := range []string{"", "[]", `{"kind":"Deployment"}`,
+		strings.Replace(deployment, "Deployment", "Other",
+			1), `{"kind":"Deployment","spec":{"selector":1,"template":{}}}`} {
 		if _, ok := kin.Of([]byte(body), "u", key); ok {
 			t.Errorf("%s is a source", body)
 		}
@@ -127,7 +134,8 @@ func TestWholeRefusesWhatIsNoRest(t *testing.T) {
 	}
 }
 
-// FuzzRest holds that a ReplicaSet comes back as it was, whatever it is, and that no rest breaks Whole.
+// FuzzRest holds that a ReplicaSet comes back as it was, whatever it is, and that no rest breaks
+// Whole.
 func FuzzRest(f *testing.F) {
 	f.Add(replicaSet("", ""), `{"spec":{"replicas":1}}`)
 	f.Add(replicaSet(`web:1`, `web:2`), fmt.Sprintf(`{"spec":{"replicas":1,"template":[]},"metadata":%s}`, replicaSet("", "")))

@@ -5,7 +5,8 @@ import "reflect"
 // replaceable is a predicted text that an object may have another one for.
 type replaceable string
 
-// subtract is what has to be added to base to get object. It is false when base has something that object has not.
+// subtract is what has to be added to base to get object. It is false when base has something that
+// object has not.
 func subtract(object, base map[string]any) (map[string]any, bool) {
 	rest := map[string]any{}
 	for field, was := range base {
@@ -29,8 +30,9 @@ func subtract(object, base map[string]any) (map[string]any, bool) {
 	return rest, true
 }
 
-// difference is subtract for any value; nil where there is nothing to add. Of two lists of one length each element is compared with its
-// counterpart, and null stands for an element that is as it was.
+// difference is subtract for any value; nil where there is nothing to add. Of two lists of one
+// length each element is compared with its counterpart, and null stands for an element that is as
+// it was.
 func difference(now, was any) (any, bool) {
 	switch was := was.(type) {
 	case replaceable:
@@ -70,7 +72,8 @@ func difference(now, was any) (any, bool) {
 	}
 }
 
-// add is the inverse of subtract. What does not fit is taken as it is in rest: it was not taken from this base. It may keep parts of both.
+// add is the inverse of subtract. What does not fit is taken as it is in rest: it was not taken
+// from this base. It may keep parts of both.
 func add(base, rest any) any {
 	switch was := base.(type) {
 	case replaceable:

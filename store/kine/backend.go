@@ -31,8 +31,8 @@ type backend struct {
 	log       *slog.Logger
 }
 
-// Start implements server.Backend. It creates the row that kine's statements expect, and the key that
-// an API server's health check reads.
+// Start implements server.Backend. It creates the row that kine's statements expect, and the key
+// that an API server's health check reads.
 func (b *backend) Start(ctx context.Context) error {
 	if _, err := b.table.DB.ExecContext(ctx, compactionRowSQL); err != nil {
 		return err
@@ -46,7 +46,8 @@ func (b *backend) Start(ctx context.Context) error {
 
 // Create implements server.Backend. With server.ErrKeyExists it returns a revision at which the key
 // exists.
-func (b *backend) Create(ctx context.Context, key string, value []byte, lease int64) (int64, error) {
+func (b *backend) Create(ctx context.Context, key string, value []byte, lease int64) (int64,
+	error) {
 	at, last, err := b.last(ctx, key, true)
 	if err != nil {
 		return 0, err
@@ -72,7 +73,8 @@ func (b *backend) Create(ctx context.Context, key string, value []byte, lease in
 }
 
 // Update implements server.Backend. A write that is refused returns what is there in place of old.
-func (b *backend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64, *server.KeyValue, bool, error) {
+func (b *backend) Update(ctx context.Context, key string, value []byte, old, lease int64) (int64,
+	*server.KeyValue, bool, error) {
 	at, last, err := b.last(ctx, key, false)
 	if err != nil {
 		return 0, nil, false, err
@@ -81,7 +83,8 @@ func (b *backend) Update(ctx context.Context, key string, value []byte, old, lea
 		return at, present(last), false, nil
 	}
 	e := &server.Event{
-		KV:     &server.KeyValue{Key: key, CreateRevision: last.KV.CreateRevision, Value: value, Lease: lease},
+		KV: &server.KeyValue{Key: key, CreateRevision: last.KV.CreateRevision, Value: value,
+			Lease: lease},
 		PrevKV: &server.KeyValue{ModRevision: last.KV.ModRevision},
 	}
 	revision, err := b.committer.commit(ctx, e)
@@ -98,7 +101,8 @@ func (b *backend) Update(ctx context.Context, key string, value []byte, old, lea
 
 // Delete implements server.Backend; old is 0 to delete whatever is there. It returns what it has
 // deleted. A delete that is refused returns what is there in place of old.
-func (b *backend) Delete(ctx context.Context, key string, old int64) (int64, *server.KeyValue, bool, error) {
+func (b *backend) Delete(ctx context.Context, key string, old int64) (int64, *server.KeyValue, bool,
+	error) {
 	at, last, err := b.last(ctx, key, false)
 	switch {
 	case err != nil:
@@ -138,8 +142,8 @@ func (b *backend) CurrentRevision(ctx context.Context) (int64, error) {
 	return b.committer.newest(ctx)
 }
 
-// Compact implements server.Backend and does nothing: revisions are compacted by their age, whatever
-// a client asks for.
+// Compact implements server.Backend and does nothing: revisions are compacted by their age,
+// whatever a client asks for.
 func (b *backend) Compact(ctx context.Context, _ int64) (int64, error) {
 	return b.CurrentRevision(ctx)
 }
@@ -217,9 +221,11 @@ type compactedError struct{ current, compact int64 }
 
 func (*compactedError) Error() string { return server.ErrCompacted.Error() }
 
-// past reads what was written to a range of keys from a revision on (0 and 1 are the beginning), and
-// returns the revision up to which nothing is missing. It returns a *compactedError if something is.
-func (b *backend) past(ctx context.Context, key, end string, from int64) (upTo int64, events server.Events, err error) {
+// past reads what was written to a range of keys from a revision on (0 and 1 are the beginning),
+// and returns the revision up to which nothing is missing. It returns a *compactedError if
+// something is.
+func (b *backend) past(ctx context.Context, key, end string, from int64) (upTo int64,
+	events server.Events, err error) {
 	after := from
 	if after > 1 {
 		after--

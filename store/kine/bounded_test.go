@@ -16,7 +16,9 @@ func churn(t *testing.T, s *Store, key string, writes int) {
 	value := make([]byte, 1<<10)
 	rev := create(t, s, key, "first")
 	for i := range writes {
-		resp, err := s.Client().OptimisticPut(t.Context(), key, fmt.Appendf(value[:0:0], "%d%s", i, value), rev, kubernetes.PutOptions{GetOnFailure: true})
+		resp, err := s.Client().OptimisticPut(t.Context(), key,
+			fmt.Appendf(value[:0:0], "%d%s", i,
+				value), rev, kubernetes.PutOptions{GetOnFailure: true})
 		if err != nil || !resp.Succeeded {
 			t.Fatalf("write %d: %v", i, err)
 		}

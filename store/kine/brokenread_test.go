@@ -47,11 +47,13 @@ type breakingStmt struct {
 	after *atomic.Int64
 }
 
-func (s *breakingStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+func (s *breakingStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result,
+	error) {
 	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-func (s *breakingStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+func (s *breakingStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows,
+	error) {
 	rows, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 	return &breakingRows{rows, s.after.Load()}, err
 }
@@ -70,7 +72,8 @@ func (r *breakingRows) Next(values []driver.Value) error {
 	return r.Rows.Next(values)
 }
 
-// A read that the disk breaks off is an error, and not a list that ends there, or a watch to which the rest did not happen.
+// A read that the disk breaks off is an error, and not a list that ends there, or a watch to which
+// the rest did not happen.
 func TestAReadThatBreaksOffIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -87,20 +90,24 @@ func TestAReadThatBreaksOffIsAnError(t *testing.T) {
 	s.file.table.DB = sql.OpenDB(keepingConnector{breaking{connector, &after}})
 	defer whole.Close()
 	after.Store(10)
-	if list, err := s.Client().List(t.Context(), "/registry/t/", kubernetes.ListOptions{}); err == nil {
+	if list, err := s.Client().List(t.Context(), "/registry/t/",
+		kubernetes.ListOptions{}); err == nil {
 		t.Errorf("a list has %d of 20 and no error", len(list.Kvs))
 	}
-	if list, err := s.Client().List(t.Context(), "/registry/t/", kubernetes.ListOptions{Limit: 15}); err == nil {
+	if list, err := s.Client().List(t.Context(), "/registry/t/",
+		kubernetes.ListOptions{Limit: 15}); err == nil {
 		t.Errorf("a page has %d of 15 and no error", len(list.Kvs))
 	}
-	for told := range s.Client().Watch(t.Context(), "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(1)) {
+	for told := range s.Client().Watch(t.Context(), "/registry/t/", clientv3.WithPrefix(),
+		clientv3.WithRev(1)) {
 		if len(told.Events) > 0 {
 			t.Errorf("a watch is told of %d of 20", len(told.Events))
 			break
 		}
 	}
 	after.Store(0)
-	if list, err := s.Client().List(t.Context(), "/registry/t/", kubernetes.ListOptions{}); err != nil || len(list.Kvs) != 20 {
+	if list, err := s.Client().List(t.Context(), "/registry/t/",
+		kubernetes.ListOptions{}); err != nil || len(list.Kvs) != 20 {
 		t.Errorf("afterwards a list has %v", err)
 	}
 }
@@ -118,7 +125,9 @@ func TestABrokenConnectionIsAnErrorOnPostgres(t *testing.T) {
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			_, _ = s.shared.db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND pid != pg_backend_pid()`)
+			_, _ = s.shared.db.ExecContext(ctx,
+				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'
+					AND pid != pg_backend_pid()`)
 			time.Sleep(3 * time.Millisecond)
 		}
 	}()

@@ -10,22 +10,27 @@ import (
 )
 
 const (
-	// checkpointPages is how many pages of 4 KiB the log has when it is checkpointed. Each checkpoint is a sync of the whole file beside which
-	// commits are slower, so they are rare; this is some 600 lone creates.
+	// checkpointPages is how many pages of 4 KiB the log has when it is checkpointed. Each
+	// checkpoint is a sync of the whole file beside which commits are slower, so they are rare;
+	// this is some 600 lone creates.
 	checkpointPages = 3000
-	// remainingPages is how much of the log may be left to checkpoint while writers wait: no more than what one of them writes.
+	// remainingPages is how much of the log may be left to checkpoint while writers wait: no more
+	// than what one of them writes.
 	remainingPages = 256
-	// rounds is how often the log is checkpointed beside those who write, each time what was written meanwhile, before they wait.
+	// rounds is how often the log is checkpointed beside those who write, each time what was
+	// written meanwhile, before they wait.
 	rounds = 4
-	// askAfter and askAfterBytes are how many commits, or bytes in them, are made before the size of the log is asked for again.
+	// askAfter and askAfterBytes are how many commits, or bytes in them, are made before the size
+	// of the log is asked for again.
 	askAfter, askAfterBytes = 32, 1 << 20
 )
 
-// checkpointer copies the write-ahead log into the file. SQLite would do so inside the commit of whichever writer fills the log, who then waits for
-// the file to be synced as well. Here it is done beside the writers, who wait only for the last few pages, after which the log begins anew.
+// checkpointer copies the write-ahead log into the file. SQLite would do so inside the commit of
+// whichever writer fills the log, who then waits for the file to be synced as well. Here it is done
+// beside the writers, who wait only for the last few pages, after which the log begins anew.
 //
-// A log that somebody reads cannot begin anew, and grows until he is done. Who is about to be done is waited for, as long as readTimeout; that was in vain
-// until the log has grown by as much again.
+// A log that somebody reads cannot begin anew, and grows until he is done. Who is about to be done
+// is waited for, as long as readTimeout; that was in vain until the log has grown by as much again.
 type checkpointer struct {
 	db   *sql.DB
 	turn chan struct{} // groupLog's
@@ -43,11 +48,13 @@ type checkpointer struct {
 	failing bool
 }
 
-// readTimeout is how long writers wait, in milliseconds, for those who read the log when it is to begin anew.
+// readTimeout is how long writers wait, in milliseconds, for those who read the log when it is to
+// begin anew.
 const readTimeout = 50
 
 func newCheckpointer(db *sql.DB, turn chan struct{}, log *slog.Logger) *checkpointer {
-	return &checkpointer{db: db, turn: turn, log: log, wake: make(chan struct{}, 1), next: checkpointPages}
+	return &checkpointer{db: db, turn: turn, log: log, wake: make(chan struct{}, 1),
+		next: checkpointPages}
 }
 
 // committed is told of each commit by who has the turn.
@@ -82,7 +89,8 @@ func (c *checkpointer) run(ctx context.Context) {
 		if failing := err != nil; failing != c.failing {
 			c.failing = failing
 			if failing {
-				c.log.Warn("the database's log is not checkpointed and grows; it is tried again", "err", err)
+				c.log.Warn("the database's log is not checkpointed and grows; it is tried again",
+					"err", err)
 			} else {
 				c.log.Info("the database's log is checkpointed again")
 			}
@@ -114,7 +122,8 @@ func (c *checkpointer) look(ctx context.Context) error {
 	return c.restart(ctx)
 }
 
-// restart has the log begin anew with the next write, and gives back what it grew beyond its size while that was not possible.
+// restart has the log begin anew with the next write, and gives back what it grew beyond its size
+// while that was not possible.
 func (c *checkpointer) restart(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -151,7 +160,8 @@ func (c *checkpointer) checkpoint(ctx context.Context, mode string) (l logState,
 	if err := c.open(ctx); err != nil {
 		return l, err
 	}
-	if err := c.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`).Scan(&l.busy, &l.pages, &l.copied); err != nil {
+	if err := c.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`).Scan(&l.busy, &l.pages,
+		&l.copied); err != nil {
 		return l, fmt.Errorf("checkpoint: %w", err)
 	}
 	return l, nil
@@ -172,6 +182,7 @@ func (c *checkpointer) close() {
 	if c.conn == nil {
 		return
 	}
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it: it waits less than others do
+	// closes it: it waits less than others do
+	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
 	c.conn = nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/k3s-io/kine/pkg/server"
 )
 
-// logged is a database that groups are committed to, and a log that nobody checkpoints unless the test does.
+// logged is a database that groups are committed to, and a log that nobody checkpoints unless the
+// test does.
 type logged struct {
 	*testing.T
 	file    *transactions
@@ -47,10 +48,12 @@ func openLogged(t *testing.T) *logged {
 func (l *logged) write(pages int) {
 	l.Helper()
 	before := l.state()
-	for last, now := before, before; now.pages >= last.pages && now.pages < before.pages+pages; last, now = now, l.state() {
+	for last, now := before, before; now.pages >= last.pages &&
+		now.pages < before.pages+pages; last, now = now, l.state() {
 		l.written++
 		w := &write{ctx: l.Context(), event: &server.Event{Create: true, PrevKV: &server.KeyValue{},
-			KV: &server.KeyValue{Key: fmt.Sprintf("/registry/%d", l.written), Value: make([]byte, 16<<10)}}}
+			KV: &server.KeyValue{Key: fmt.Sprintf("/registry/%d", l.written),
+				Value: make([]byte, 16<<10)}}}
 		l.file.commit([]*write{w}, l.file.beginTransaction())
 		if w.err != nil {
 			l.Fatal(w.err)
@@ -97,18 +100,21 @@ func (l *logged) reader() (done func()) {
 	return done
 }
 
-// No commit checkpoints, however large the log is. The checkpointer does, and with the next commit the log begins anew.
+// No commit checkpoints, however large the log is. The checkpointer does, and with the next commit
+// the log begins anew.
 func TestNoCommitCheckpoints(t *testing.T) {
 	l := openLogged(t)
 	l.write(checkpointPages / 2)
 	l.look()
 	l.write(checkpointPages)
 	if s := l.state(); s.copied != 0 {
-		t.Fatalf("%d of %d pages were copied into the file by commits, or too early", s.copied, s.pages)
+		t.Fatalf("%d of %d pages were copied into the file by commits, or too early", s.copied,
+			s.pages)
 	}
 	l.look()
 	if s := l.state(); s.left() != 0 || l.file.checkpoints.restarts.Load() != 1 {
-		t.Errorf("%d pages are not copied, the log began anew %d times", s.left(), l.file.checkpoints.restarts.Load())
+		t.Errorf("%d pages are not copied, the log began anew %d times", s.left(),
+			l.file.checkpoints.restarts.Load())
 	}
 	l.write(1)
 	if s := l.state(); s.pages > remainingPages {
@@ -116,7 +122,8 @@ func TestNoCommitCheckpoints(t *testing.T) {
 	}
 }
 
-// Who reads for long is not waited for again and again, and the log is as small as before when he is done.
+// Who reads for long is not waited for again and again, and the log is as small as before when he
+// is done.
 func TestLogThatIsRead(t *testing.T) {
 	l := openLogged(t)
 	c := l.file.checkpoints
@@ -139,11 +146,13 @@ func TestLogThatIsRead(t *testing.T) {
 	l.look()
 	l.write(1)
 	if size := sizeOf(l.dir, FileName+"-wal"); c.restarts.Load() != 1 || size > 2<<20 {
-		t.Errorf("nobody reads any more: the log began anew %d times and has %d bytes", c.restarts.Load(), size)
+		t.Errorf("nobody reads any more: the log began anew %d times and has %d bytes",
+			c.restarts.Load(), size)
 	}
 }
 
-// Readers of whom there is always one do not keep the log from beginning anew, as long as each of them ends.
+// Readers of whom there is always one do not keep the log from beginning anew, as long as each of
+// them ends.
 func TestLogThatManyRead(t *testing.T) {
 	l := openLogged(t)
 	c := l.file.checkpoints

@@ -14,10 +14,10 @@ import (
 	"github.com/k3s-io/kine/pkg/server"
 )
 
-// insertSQL appends a row if the key is what it was when its writer looked: the key has no newer row,
-// and, unless the write creates, the row that it replaces was not compacted. A write that is refused
-// so is no error of its transaction, and takes no revision. What fails otherwise ends the transaction,
-// so SQLite need not be able to undo this statement alone.
+// insertSQL appends a row if the key is what it was when its writer looked: the key has no newer
+// row, and, unless the write creates, the row that it replaces was not compacted. A write that is
+// refused so is no error of its transaction, and takes no revision. What fails otherwise ends the
+// transaction, so SQLite need not be able to undo this statement alone.
 const insertSQL = `
 	INSERT OR ROLLBACK INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT value FROM kine WHERE id = ?5)
@@ -25,8 +25,8 @@ const insertSQL = `
 		AND (?2 OR EXISTS (SELECT 1 FROM kine WHERE id = ?5))
 	RETURNING id, old_value`
 
-// transactions commits groups of writes on a connection of its own, which has its statements and its
-// pages at hand. It is used by who has the turn of groupCommit.
+// transactions commits groups of writes on a connection of its own, which has its statements and
+// its pages at hand. It is used by who has the turn of groupCommit.
 type transactions struct {
 	db                           *sql.DB
 	checkpoints                  *checkpointer
@@ -50,8 +50,8 @@ func (t *transactions) beginTransaction() error {
 }
 
 // commit commits a group in the transaction that has begun with began, and gives each write its
-// outcome. A group that fails as a whole is written one by one: what one write cannot do is not held
-// against the others.
+// outcome. A group that fails as a whole is written one by one: what one write cannot do is not
+// held against the others.
 func (t *transactions) commit(group []*write, began error) {
 	if began != nil {
 		refuse(group, began)
@@ -77,8 +77,8 @@ func (t *transactions) oneByOne(writes []*write) {
 	}
 }
 
-// finish ends a transaction that has begun: all writes are durable or refused, or it returns why none
-// of them is done.
+// finish ends a transaction that has begun: all writes are durable or refused, or it returns why
+// none of them is done.
 func (t *transactions) finish(writes []*write) error {
 	for _, w := range writes {
 		if err := t.append(w); err != nil {
@@ -104,7 +104,8 @@ func (t *transactions) finish(writes []*write) error {
 	return nil
 }
 
-// append writes one into the transaction. An error is one of the transaction; that the write is refused stands in it.
+// append writes one into the transaction. An error is one of the transaction; that the write is
+// refused stands in it.
 func (t *transactions) append(w *write) error {
 	w.revision = 0
 	if w.err = w.ctx.Err(); w.err != nil {
@@ -140,7 +141,8 @@ func (t *transactions) open() (err error) {
 		return err
 	}
 	// The checkpointer does it, beside the writers.
-	if _, err := t.conn.ExecContext(context.Background(), `PRAGMA wal_autocheckpoint = 0`); err != nil {
+	if _, err := t.conn.ExecContext(context.Background(),
+		`PRAGMA wal_autocheckpoint = 0`); err != nil {
 		return errors.Join(err, t.close())
 	}
 	for text, s := range map[string]**sql.Stmt{
@@ -164,7 +166,8 @@ func (t *transactions) close() error {
 			*s = nil
 		}
 	}
-	_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, with whatever transaction there is
+	// closes it, with whatever transaction there is
+	_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	t.conn = nil
 	return errors.Join(errs...)
 }

@@ -17,8 +17,8 @@ const (
 	minRetain = 1000
 )
 
-// compact compacts, after each interval, what was superseded before it began: first up to target. It
-// ends with ctx.
+// compact compacts, after each interval, what was superseded before it began: first up to target.
+// It ends with ctx.
 func (b *backend) compact(ctx context.Context, interval time.Duration, target int64) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -47,7 +47,8 @@ func (t *table) compact(ctx context.Context, target int64) (newest int64, err er
 }
 
 // compactStep does a part of a compaction in one transaction. A reader sees all of it or nothing.
-func (t *table) compactStep(ctx context.Context, target int64) (newest int64, more bool, err error) {
+func (t *table) compactStep(ctx context.Context, target int64) (newest int64, more bool,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
 	tx, err := t.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})

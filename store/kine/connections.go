@@ -7,7 +7,8 @@ import (
 	"github.com/k3s-io/kine/pkg/drivers/generic"
 )
 
-// What one replica takes of the connections that a shared database allows: a quarter, so that four find room, of which one may be the next version of another.
+// What one replica takes of the connections that a shared database allows: a quarter, so that four
+// find room, of which one may be the next version of another.
 const (
 	replicas         = 4
 	leastConnections = 8
@@ -21,7 +22,8 @@ type connections struct {
 	writers int // of kine's at most: as writes take turns, more would only keep readers from theirs
 }
 
-// share asks a database how many connections it allows: altogether, to this role, and to this database.
+// share asks a database how many connections it allows: altogether, to this role, and to this
+// database.
 func share(ctx context.Context, db *sql.DB) (connections, error) {
 	var allowed int
 	err := db.QueryRowContext(ctx, `
@@ -38,7 +40,8 @@ func divide(allowed int) connections {
 	return c
 }
 
-// bound says how many connections a pool has at most, and how many of a burst stay at hand for a while.
+// bound says how many connections a pool has at most, and how many of a burst stay at hand for a
+// while.
 func bound(db *sql.DB, most, idle int) {
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(idle)
@@ -47,5 +50,6 @@ func bound(db *sql.DB, most, idle int) {
 
 // poolConfig is bound for kine's connections.
 func (c connections) poolConfig() generic.ConnectionPoolConfig {
-	return generic.ConnectionPoolConfig{MaxOpen: c.kines, MaxIdle: c.kines, MaxIdleTime: connectionIdleTime}
+	return generic.ConnectionPoolConfig{MaxOpen: c.kines, MaxIdle: c.kines,
+		MaxIdleTime: connectionIdleTime}
 }

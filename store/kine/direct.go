@@ -13,8 +13,9 @@ import (
 // maxRequest is how large a request may be, as for a client of etcd.
 const maxRequest = 2 << 20
 
-// direct has a client's reads and writes be calls of the server in place of messages to it: packing, passing and unpacking these would take as long as
-// what they ask for. Watches go through the connection.
+// direct has a client's reads and writes be calls of the server in place of messages to it:
+// packing, passing and unpacking these would take as long as what they ask for. Watches go through
+// the connection.
 type direct struct {
 	server etcdserverpb.KVServer
 	run    context.Context // no call outlives it
@@ -50,9 +51,11 @@ func (d *direct) begin() error {
 }
 
 // call does a request. Its errors are those that a connection would carry.
-func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q, do func(context.Context, Q) (*A, error)) (*A, error) {
+func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q,
+	do func(context.Context, Q) (*A, error)) (*A, error) {
 	if n := q.Size(); n > maxRequest {
-		return nil, status.Errorf(codes.ResourceExhausted, "a request of %d bytes is larger than %d", n, maxRequest)
+		return nil, status.Errorf(codes.ResourceExhausted,
+			"a request of %d bytes is larger than %d", n, maxRequest)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, status.FromContextError(err).Err()
@@ -74,22 +77,27 @@ func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q,
 	return a, nil
 }
 
-func (d *direct) Range(ctx context.Context, q *etcdserverpb.RangeRequest, _ ...grpc.CallOption) (*etcdserverpb.RangeResponse, error) {
+func (d *direct) Range(ctx context.Context, q *etcdserverpb.RangeRequest,
+	_ ...grpc.CallOption) (*etcdserverpb.RangeResponse, error) {
 	return call(ctx, d, q, d.server.Range)
 }
 
-func (d *direct) Put(ctx context.Context, q *etcdserverpb.PutRequest, _ ...grpc.CallOption) (*etcdserverpb.PutResponse, error) {
+func (d *direct) Put(ctx context.Context, q *etcdserverpb.PutRequest,
+	_ ...grpc.CallOption) (*etcdserverpb.PutResponse, error) {
 	return call(ctx, d, q, d.server.Put)
 }
 
-func (d *direct) DeleteRange(ctx context.Context, q *etcdserverpb.DeleteRangeRequest, _ ...grpc.CallOption) (*etcdserverpb.DeleteRangeResponse, error) {
+func (d *direct) DeleteRange(ctx context.Context, q *etcdserverpb.DeleteRangeRequest,
+	_ ...grpc.CallOption) (*etcdserverpb.DeleteRangeResponse, error) {
 	return call(ctx, d, q, d.server.DeleteRange)
 }
 
-func (d *direct) Txn(ctx context.Context, q *etcdserverpb.TxnRequest, _ ...grpc.CallOption) (*etcdserverpb.TxnResponse, error) {
+func (d *direct) Txn(ctx context.Context, q *etcdserverpb.TxnRequest,
+	_ ...grpc.CallOption) (*etcdserverpb.TxnResponse, error) {
 	return call(ctx, d, q, d.server.Txn)
 }
 
-func (d *direct) Compact(ctx context.Context, q *etcdserverpb.CompactionRequest, _ ...grpc.CallOption) (*etcdserverpb.CompactionResponse, error) {
+func (d *direct) Compact(ctx context.Context, q *etcdserverpb.CompactionRequest,
+	_ ...grpc.CallOption) (*etcdserverpb.CompactionResponse, error) {
 	return call(ctx, d, q, d.server.Compact)
 }

@@ -15,7 +15,8 @@ func TestCloseEndsCalls(t *testing.T) {
 	release := holdWrites(s)
 	defer release()
 	put := func(key string) error {
-		_, err := s.Client().OptimisticPut(t.Context(), key, []byte("x"), 0, kubernetes.PutOptions{})
+		_, err := s.Client().OptimisticPut(t.Context(), key, []byte("x"), 0,
+			kubernetes.PutOptions{})
 		return err
 	}
 	waits, closed := make(chan error, 1), make(chan error, 1)
@@ -32,7 +33,8 @@ func TestCloseEndsCalls(t *testing.T) {
 	if err := put("/registry/b"); status.Code(err) != codes.Canceled {
 		t.Errorf("a write to a closed store is told %v", err)
 	}
-	if _, err := s.Client().Get(t.Context(), "/registry/a", kubernetes.GetOptions{}); status.Code(err) != codes.Canceled {
+	if _, err := s.Client().Get(t.Context(), "/registry/a",
+		kubernetes.GetOptions{}); status.Code(err) != codes.Canceled {
 		t.Errorf("a read from a closed store is told %v", err)
 	}
 }
@@ -42,7 +44,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	create(t, s, "/registry/most", strings.Repeat("x", maxRequest-1<<10))
-	if _, err := s.Client().OptimisticPut(t.Context(), "/registry/more", make([]byte, maxRequest), 0, kubernetes.PutOptions{}); status.Code(err) != codes.ResourceExhausted {
+	if _, err := s.Client().OptimisticPut(t.Context(), "/registry/more", make([]byte, maxRequest),
+		0, kubernetes.PutOptions{}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a request that is too large is told %v", err)
 	}
 }

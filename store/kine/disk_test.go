@@ -19,8 +19,9 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// A full disk: each write of a group says so and none is acknowledged or taken for a conflict, what is there is read, a neighbour for which there is room
-// is written, and all goes on when there is space again.
+// A full disk: each write of a group says so and none is acknowledged or taken for a conflict, what
+// is there is read, a neighbour for which there is room is written, and all goes on when there is
+// space again.
 func TestFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "4m")
 	s := open(t, dir)
@@ -28,7 +29,8 @@ func TestFullDisk(t *testing.T) {
 	w := s.Watermark("/registry")
 	first := create(t, s, "/registry/first", "one")
 	put := func(key, value string, revision int64) error {
-		resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), revision, kubernetes.PutOptions{GetOnFailure: true})
+		resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), revision,
+			kubernetes.PutOptions{GetOnFailure: true})
 		if err == nil && !resp.Succeeded {
 			return errors.New("a conflict")
 		}
@@ -48,7 +50,8 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "most"), make([]byte, int64(disk.Bfree)*disk.Bsize-1<<20), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "most"),
+		make([]byte, int64(disk.Bfree)*disk.Bsize-1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	release()
@@ -56,7 +59,8 @@ func TestFullDisk(t *testing.T) {
 	if refused == nil || !strings.Contains(refused.Error(), "full") {
 		t.Errorf("what there was no room for is told %v", refused)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "ballast"), bytes.Repeat([]byte{1}, 4<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), bytes.Repeat([]byte{1}, 4<<20),
+		0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}
 	var acknowledged sync.Map
@@ -77,20 +81,23 @@ func TestFullDisk(t *testing.T) {
 	if told.Load() == 0 {
 		t.Fatal("the disk is not full")
 	}
-	if err := put("/registry/first", strings.Repeat("x", 64<<10), first); err == nil || !strings.Contains(err.Error(), "full") {
+	if err := put("/registry/first", strings.Repeat("x", 64<<10), first); err == nil ||
+		!strings.Contains(err.Error(), "full") {
 		t.Errorf("an update on a full disk: %v", err)
 	}
 	if _, ok := w.Revision(); ok {
 		t.Error("the watermark is known while a write may be in the log by halves")
 	}
 	var trouble *Trouble
-	if err := put("/registry/first", strings.Repeat("x", 64<<10), first); !errors.As(err, &trouble) || trouble.Kind != Full || !strings.Contains(err.Error(), dir) {
+	if err := put("/registry/first", strings.Repeat("x", 64<<10), first); !errors.As(err,
+		&trouble) || trouble.Kind != Full || !strings.Contains(err.Error(), dir) {
 		t.Errorf("an update on a full disk is told: %v", err)
 	}
 	if err := s.Health(); err == nil || s.Troubles()[Full] == 0 {
 		t.Errorf("health on a full disk: %v, counted %v", err, s.Troubles())
 	}
-	if got, err := s.Client().Get(t.Context(), "/registry/first", kubernetes.GetOptions{}); err != nil || got.KV == nil || string(got.KV.Value) != "one" {
+	if got, err := s.Client().Get(t.Context(), "/registry/first",
+		kubernetes.GetOptions{}); err != nil || got.KV == nil || string(got.KV.Value) != "one" {
 		t.Errorf("read on a full disk: %+v, %v", got, err)
 	}
 	for _, name := range []string{"ballast", "most"} {
@@ -121,7 +128,8 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%s was acknowledged: %v, is there: %v, %v", key, want, got.KV != nil, err)
 		}
 	}
-	if got, err := s.Client().Get(t.Context(), "/registry/small", kubernetes.GetOptions{}); err != nil || got.KV == nil {
+	if got, err := s.Client().Get(t.Context(), "/registry/small",
+		kubernetes.GetOptions{}); err != nil || got.KV == nil {
 		t.Errorf("the neighbour of what there was no room for: %+v, %v", got, err)
 	}
 }

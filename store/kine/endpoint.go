@@ -21,9 +21,11 @@ import (
 )
 
 // ErrEndpoint is returned by Open for an endpoint that cannot be meant so.
-var ErrEndpoint = errors.New("the datastore's endpoint must be postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+var ErrEndpoint = errors.New("the datastore's endpoint must be " +
+	"postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 
-// postgres is a database that several replicas of a center share. It is used beside kine's own connections, for what is ours in it.
+// postgres is a database that several replicas of a center share. It is used beside kine's own
+// connections, for what is ours in it.
 type postgres struct {
 	db     *sql.DB
 	config pgx.ConnConfig
@@ -40,14 +42,17 @@ var sharedSQL = []string{
 		number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL)`,
 }
 
-// Advisory locks: preparing is of what only one replica does at a time, and writing of a write until it is committed.
+// Advisory locks: preparing is of what only one replica does at a time, and writing of a write
+// until it is committed.
 const (
 	preparing = 0x736b65727279
 	writing   = preparing + 1
 )
 
-// orderedSQL lets revisions become visible in their order. PostgreSQL gives a row its number when it is written and shows it when it is committed, so that a later
-// number may be seen first: who lists then, and watches from there, would never be told of the earlier one. A trigger of the statement runs before the number is given.
+// orderedSQL lets revisions become visible in their order. PostgreSQL gives a row its number when
+// it is written and shows it when it is committed, so that a later number may be seen first: who
+// lists then, and watches from there, would never be told of the earlier one. A trigger of the
+// statement runs before the number is given.
 const orderedSQL = `
 	CREATE OR REPLACE FUNCTION skerry_in_order() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN PERFORM pg_advisory_xact_lock(%d); RETURN NULL; END $$;
@@ -71,10 +76,12 @@ func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
 		err = makeDatabase(ctx, *config)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("reach the datastore at %s: %w", u.Host, err), p.db.Close())
+		return nil, errors.Join(fmt.Errorf("reach the datastore at %s: %w", u.Host, err),
+			p.db.Close())
 	}
 	if p.connections, err = share(ctx, p.db); err != nil {
-		return nil, errors.Join(fmt.Errorf("ask the datastore at %s how many connections it allows: %w", u.Host, err), p.db.Close())
+		return nil, errors.Join(fmt.Errorf("ask the datastore at %s how many connections it "+
+			"allows: %w", u.Host, err), p.db.Close())
 	}
 	bound(p.db, p.ours, p.ours)
 	return p, nil
@@ -87,7 +94,8 @@ func makeDatabase(ctx context.Context, config pgx.ConnConfig) error {
 	defer db.Close()
 	_, err := db.ExecContext(ctx, `CREATE DATABASE `+name)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && (refused.Code == pgerrcode.DuplicateDatabase || refused.Code == pgerrcode.UniqueViolation) {
+	if errors.As(err, &refused) && (refused.Code == pgerrcode.DuplicateDatabase ||
+		refused.Code == pgerrcode.UniqueViolation) {
 		return nil // another replica was quicker
 	}
 	return err
@@ -100,7 +108,8 @@ func (p *postgres) first(ctx context.Context, do func() error) error {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(preparing)); err != nil {
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`,
+		int64(preparing)); err != nil {
 		return err
 	}
 	err = do()
@@ -115,7 +124,8 @@ func (p *postgres) alone(ctx context.Context, do func(tx *sql.Tx) error) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(preparing)); err != nil {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`,
+		int64(preparing)); err != nil {
 		return err
 	}
 	if err := do(tx); err != nil {
@@ -127,10 +137,12 @@ func (p *postgres) alone(ctx context.Context, do func(tx *sql.Tx) error) error {
 // keep stores a value under a name unless there is one, and returns the one that is there.
 func (p *postgres) keep(ctx context.Context, name string, value []byte) (there []byte, err error) {
 	err = p.alone(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO skerry (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, value); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO skerry (name, value) VALUES ($1, $2)
+			ON CONFLICT DO NOTHING`, name, value); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`, name).Scan(&there)
+		return tx.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`,
+			name).Scan(&there)
 	})
 	return there, err
 }
@@ -182,13 +194,17 @@ func (p *postgres) close() error {
 
 func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 	u, err := url.Parse(c.Endpoint)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" ||
+		strings.Trim(u.Path, "/") == "" {
 		return ErrEndpoint // without the text, which has a password
 	}
 	if s.shared, err = openPostgres(ctx, u); err != nil {
 		return err
 	}
-	if err := s.shared.first(ctx, func() error { return s.openShared(ctx, run, u.Host, c) }); err != nil {
+	if err := s.shared.first(ctx, func() error {
+		return s.openShared(ctx, run, u.Host,
+			c)
+	}); err != nil {
 		return err
 	}
 	s.incarnation, err = s.shared.incarnation(ctx)
@@ -197,7 +213,8 @@ func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
 
 // openShared makes the tables of a shared database, and serves it. No other replica does meanwhile.
 func (s *Store) openShared(ctx, run context.Context, host string, c Config) error {
-	for _, q := range slices.Concat(sharedSQL, indexSQL, []string{fmt.Sprintf(orderedSQL, int64(writing))}) {
+	for _, q := range slices.Concat(sharedSQL, indexSQL,
+		[]string{fmt.Sprintf(orderedSQL, int64(writing))}) {
 		if _, err := s.shared.db.ExecContext(ctx, q); err != nil {
 			return fmt.Errorf("prepare the datastore at %s: %w", host, err)
 		}
@@ -225,7 +242,8 @@ func (s *Store) openShared(ctx, run context.Context, host string, c Config) erro
 
 // openTable opens the connections of the table kine. They are closed with run.
 func (p *postgres) openTable(run context.Context, running *sync.WaitGroup) (*table, error) {
-	d, err := generic.OpenDB(run, running, "pgx", stdlib.GetConnector(p.config), p.poolConfig(), "$", true, nil)
+	d, err := generic.OpenDB(run, running, "pgx", stdlib.GetConnector(p.config), p.poolConfig(),
+		"$", true, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +267,8 @@ func (p *postgres) openTable(run context.Context, running *sync.WaitGroup) (*tab
 // Shared tells whether other replicas may use the database.
 func (s *Store) Shared() bool { return s.shared != nil }
 
-// BeginEra notes in a shared database, durably and before anybody can have seen a revision of it, that this replica leads from now on.
+// BeginEra notes in a shared database, durably and before anybody can have seen a revision of it,
+// that this replica leads from now on.
 func (s *Store) BeginEra(ctx context.Context) (store.Eras, error) {
 	eras, err := s.shared.beginEra(ctx)
 	if err != nil {
@@ -259,7 +278,8 @@ func (s *Store) BeginEra(ctx context.Context) (store.Eras, error) {
 	return eras, nil
 }
 
-// Keep stores a value in a shared database under a name unless there is one, and returns the one that is there.
+// Keep stores a value in a shared database under a name unless there is one, and returns the one
+// that is there.
 func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, error) {
 	return s.shared.keep(ctx, "shared/"+name, value)
 }
@@ -267,9 +287,11 @@ func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, er
 // ErrReplaced is returned by Replace when another replica has written the value meanwhile.
 var ErrReplaced = errors.New("another replica has changed this in the datastore meanwhile")
 
-// Replace stores a value in a shared database in place of old. ErrReplaced means that old is not there any more, and nothing is stored.
+// Replace stores a value in a shared database in place of old. ErrReplaced means that old is not
+// there any more, and nothing is stored.
 func (s *Store) Replace(ctx context.Context, name string, old, value []byte) error {
-	done, err := s.shared.db.ExecContext(ctx, `UPDATE skerry SET value = $3 WHERE name = $1 AND value = $2`, "shared/"+name, old, value)
+	done, err := s.shared.db.ExecContext(ctx,
+		`UPDATE skerry SET value = $3 WHERE name = $1 AND value = $2`, "shared/"+name, old, value)
 	if err != nil {
 		return err
 	}
@@ -281,7 +303,8 @@ func (s *Store) Replace(ctx context.Context, name string, old, value []byte) err
 
 // Kept is the value under a name in a shared database; nil when there is none.
 func (s *Store) Kept(ctx context.Context, name string) (value []byte, err error) {
-	err = s.shared.db.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`, "shared/"+name).Scan(&value)
+	err = s.shared.db.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`,
+		"shared/"+name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -23,7 +23,8 @@ func openShared(t *testing.T, p *storetest.Postgres) *Store {
 	return s
 }
 
-// Two replicas on one database: each sees the other's writes, in one order; what was acknowledged survives the death of the database.
+// Two replicas on one database: each sees the other's writes, in one order; what was acknowledged
+// survives the death of the database.
 func TestTwoReplicasOnPostgres(t *testing.T) {
 	p := storetest.StartPostgres(t)
 	stores := make([]*Store, 2)
@@ -31,7 +32,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	for i := range stores { // at once, on an empty database
 		opening.Go(func() {
 			var err error
-			if stores[i], err = Open(context.Background(), Config{Endpoint: p.Endpoint, Progress: time.Second}); err != nil {
+			if stores[i], err = Open(context.Background(),
+				Config{Endpoint: p.Endpoint, Progress: time.Second}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -43,12 +45,14 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 		}
 	}
 	a, b := stores[0], stores[1]
-	if a.Incarnation() != b.Incarnation() || a.Incarnation().IsZero() || !a.Shared() || a.Eras() != nil {
+	if a.Incarnation() != b.Incarnation() || a.Incarnation().IsZero() || !a.Shared() ||
+		a.Eras() != nil {
 		t.Fatalf("incarnations %s and %s, eras %v", a.Incarnation(), b.Incarnation(), a.Eras())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	events := b.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	events := b.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(),
+		clientv3.WithCreatedNotify())
 	<-events
 	const each = 100
 	var writers sync.WaitGroup
@@ -59,7 +63,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 			writers.Go(func() {
 				for i := range each {
 					key := fmt.Sprintf("/registry/t/%d-%d-%d", w, k, i)
-					resp, err := s.Client().OptimisticPut(ctx, key, []byte("x"), 0, kubernetes.PutOptions{})
+					resp, err := s.Client().OptimisticPut(ctx, key, []byte("x"), 0,
+						kubernetes.PutOptions{})
 					if err != nil || !resp.Succeeded {
 						t.Errorf("write %s: %v", key, err)
 						return
@@ -95,7 +100,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	// One key, both replicas: exactly one creates it.
 	won := 0
 	for _, s := range stores {
-		resp, err := s.Client().OptimisticPut(ctx, "/registry/once", []byte("x"), 0, kubernetes.PutOptions{})
+		resp, err := s.Client().OptimisticPut(ctx, "/registry/once", []byte("x"), 0,
+			kubernetes.PutOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +123,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	p.Run()
 	c := openShared(t, p)
 	defer c.Close()
-	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(),
+		clientv3.WithKeysOnly())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +133,8 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 	}
 }
 
-// eras checks that each term of leading is an era of its own, and that what replicas share is kept once.
+// eras checks that each term of leading is an era of its own, and that what replicas share is kept
+// once.
 func eras(t *testing.T, a, b *Store) {
 	first, err := a.BeginEra(t.Context())
 	if err != nil || len(first) != 1 || len(a.Eras()) != 1 {
@@ -140,14 +148,16 @@ func eras(t *testing.T, a, b *Store) {
 		t.Errorf("of the first era %d is shared, want %d", shared, second[1].From)
 	}
 	for i, s := range []*Store{a, b} {
-		if got, err := s.Keep(t.Context(), "keys", []byte{byte('1' + i)}); err != nil || string(got) != "1" {
+		if got, err := s.Keep(t.Context(), "keys", []byte{byte('1' + i)}); err != nil ||
+			string(got) != "1" {
 			t.Errorf("kept %q, %v", got, err)
 		}
 	}
 	if err := b.Replace(t.Context(), "keys", []byte("1"), []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Replace(t.Context(), "keys", []byte("1"), []byte("newer")); !errors.Is(err, ErrReplaced) {
+	if err := a.Replace(t.Context(), "keys", []byte("1"), []byte("newer")); !errors.Is(err,
+		ErrReplaced) {
 		t.Errorf("replaced what is not there any more: %v", err)
 	}
 	if got, err := a.Kept(t.Context(), "keys"); err != nil || string(got) != "new" {
@@ -159,7 +169,8 @@ func eras(t *testing.T, a, b *Store) {
 }
 
 func TestEndpointsThatCannotBeMeant(t *testing.T) {
-	for _, endpoint := range []string{"mysql://u:secret@h/db", "postgres://", "postgres://u:secret@h", "sqlite:///x", "http://h/db", "://"} {
+	for _, endpoint := range []string{"mysql://u:secret@h/db", "postgres://",
+		"postgres://u:secret@h", "sqlite:///x", "http://h/db", "://"} {
 		s, err := Open(t.Context(), Config{Endpoint: endpoint})
 		if !errors.Is(err, ErrEndpoint) {
 			t.Errorf("%s: %v", endpoint, err)
@@ -170,7 +181,8 @@ func TestEndpointsThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// A write waits for one that has its revision and is not committed: nobody sees a revision before all earlier ones.
+// A write waits for one that has its revision and is not committed: nobody sees a revision before
+// all earlier ones.
 func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 	p := storetest.StartPostgres(t)
 	s := openShared(t, p)
@@ -189,7 +201,8 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 	}
 	late := make(chan int64, 1)
 	go func() {
-		put, err := s.Client().OptimisticPut(ctx, "/registry/t/late", []byte("v"), 0, kubernetes.PutOptions{})
+		put, err := s.Client().OptimisticPut(ctx, "/registry/t/late", []byte("v"), 0,
+			kubernetes.PutOptions{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -201,7 +214,8 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 			t.Fatal("a write does not wait for one that has an earlier revision")
 		default:
 		}
-		if err := s.shared.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&waits); err != nil {
+		if err := s.shared.db.QueryRowContext(ctx,
+			`SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,7 +227,8 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 	}
 }
 
-// However many clients there are, two replicas open no more connections than their share, and nothing is refused for the want of one.
+// However many clients there are, two replicas open no more connections than their share, and
+// nothing is refused for the want of one.
 func TestConnectionsAreBounded(t *testing.T) {
 	p := storetest.StartPostgres(t)
 	a, b := openShared(t, p), openShared(t, p)
@@ -228,7 +243,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		s := []*Store{a, b}[i%2]
 		all.Go(func() {
 			key := fmt.Sprintf("/registry/t/%d", i)
-			if put, err := s.Client().OptimisticPut(t.Context(), key, []byte("v"), 0, kubernetes.PutOptions{}); err != nil || !put.Succeeded {
+			if put, err := s.Client().OptimisticPut(t.Context(), key, []byte("v"), 0,
+				kubernetes.PutOptions{}); err != nil || !put.Succeeded {
 				t.Errorf("write %s: %v", key, err)
 			}
 			if _, err := s.Client().Client.Get(t.Context(), key); err != nil {
@@ -240,7 +256,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	go func() { all.Wait(); close(done) }()
 	most, open := 0, 0
 	for busy := true; busy; most = max(most, open) {
-		if err := a.shared.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'skerry'`).Scan(&open); err != nil {
+		if err := a.shared.db.QueryRowContext(t.Context(),
+			`SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'skerry'`).Scan(&open); err != nil {
 			t.Fatal(err)
 		}
 		select {

@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Each start begins an era where the one before ended, and a copy of the data that is taken in between knows nothing of the later ones.
+// Each start begins an era where the one before ended, and a copy of the data that is taken in
+// between knows nothing of the later ones.
 func TestErasSurviveAndBranch(t *testing.T) {
 	dir, backup := t.TempDir(), t.TempDir()
 	run := func(dir string, writes int) (store.Eras, int64) {
@@ -31,7 +32,8 @@ func TestErasSurviveAndBranch(t *testing.T) {
 	if len(first) != 1 || first[0].From != 0 || first[0].Era == 0 {
 		t.Fatalf("eras of a new store: %+v", first)
 	}
-	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil { // the database and, where closing left one, its log
+	// the database and, where closing left one, its log
+	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
 	second, later := run(dir, 5)
@@ -39,7 +41,8 @@ func TestErasSurviveAndBranch(t *testing.T) {
 		t.Fatalf("eras after a restart at %d: %+v", end, second)
 	}
 	restored, _ := run(backup, 50)
-	if len(restored) != 2 || restored[0] != first[0] || restored[1].From != end || restored[1].Era == second[1].Era {
+	if len(restored) != 2 || restored[0] != first[0] || restored[1].From != end ||
+		restored[1].Era == second[1].Era {
 		t.Fatalf("eras of a restored copy: %+v", restored)
 	}
 	if got := restored.Shared(second[1].Era, later+40); got != store.NotShared {
@@ -63,7 +66,8 @@ func TestOldErasAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?) INSERT INTO skerry_era (era, revision) SELECT i, i FROM n`, maxEras); err != nil {
+	if _, err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n
+		WHERE i < ?) INSERT INTO skerry_era (era, revision) SELECT i, i FROM n`, maxEras); err != nil {
 		t.Fatal(err)
 	}
 	if _, eras, err = prepare(t.Context(), path); err != nil {

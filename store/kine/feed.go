@@ -10,16 +10,19 @@ import (
 )
 
 const (
-	// maxBehind is how many bytes of events wait for a watch that does not take them. Its client begins again then, from what it has seen.
+	// maxBehind is how many bytes of events wait for a watch that does not take them. Its client
+	// begins again then, from what it has seen.
 	maxBehind = 32 << 20
 	// eventBytes is about what an event takes besides its values.
 	eventBytes = 512
-	// progressPeriod is how long after a write those are told of it at the latest, as of progress, who have no event of it and do not ask: the caches of all
-	// kinds, and watches that have a bookmark once a minute.
+	// progressPeriod is how long after a write those are told of it at the latest, as of progress,
+	// who have no event of it and do not ask: the caches of all kinds, and watches that have a
+	// bookmark once a minute.
 	progressPeriod = 30 * time.Second
 )
 
-// feed hands what is committed to watches, in the order of revisions and before it is acknowledged. kine would read it from the database again.
+// feed hands what is committed to watches, in the order of revisions and before it is acknowledged.
+// kine would read it from the database again.
 type feed struct {
 	period time.Duration // of progress
 
@@ -47,9 +50,11 @@ type watch struct {
 	ended   bool
 }
 
-// watch begins one. What is published from now on waits for it, and if it wants to be told of progress it is told at first how far it is.
+// watch begins one. What is published from now on waits for it, and if it wants to be told of
+// progress it is told at first how far it is.
 func (f *feed) watch(key, end string, notify bool) *watch {
-	w := &watch{feed: f, key: key, end: end, notify: notify, asked: notify, wake: make(chan struct{}, 1)}
+	w := &watch{feed: f, key: key, end: end, notify: notify, asked: notify,
+		wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watches[w] = struct{}{}
@@ -76,7 +81,8 @@ func (f *feed) publish(events server.Events) {
 	}
 }
 
-// tell lets all be told of progress who want it and do not know of it. It runs once for all, some time after a write, and not while nothing is written.
+// tell lets all be told of progress who want it and do not know of it. It runs once for all, some
+// time after a write, and not while nothing is written.
 func (f *feed) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +109,8 @@ func (f *feed) position() int64 {
 	return f.newest
 }
 
-// restart says that what is published next comes after a revision. All watches end: what lies between is not published to them.
+// restart says that what is published next comes after a revision. All watches end: what lies
+// between is not published to them.
 func (f *feed) restart(after int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +167,8 @@ func (w *watch) ask() {
 // news is what a watch has for its reader.
 type news struct {
 	events server.Events
-	// progress is the revision up to which he has all events with these, when that is to be told; otherwise 0.
+	// progress is the revision up to which he has all events with these, when that is to be told;
+	// otherwise 0.
 	progress int64
 }
 

@@ -21,7 +21,8 @@ func revisionsOf(events server.Events) (all []int64) {
 	return all
 }
 
-// A watch gets what is published in its range, from when it began, in order and however late it asks.
+// A watch gets what is published in its range, from when it began, in order and however late it
+// asks.
 func TestFeedHandsOverByRange(t *testing.T) {
 	f := newFeed(0)
 	f.publish(server.Events{eventAt("/a/0", 1)})
@@ -32,7 +33,8 @@ func TestFeedHandsOverByRange(t *testing.T) {
 		name string
 		w    *watch
 		want []int64
-	}{{"a range", a, []int64{2, 5}}, {"one key", one, []int64{3}}, {"everything", all, []int64{2, 3, 4, 5}}} {
+	}{{"a range", a, []int64{2, 5}}, {"one key", one, []int64{3}}, {"everything", all,
+		[]int64{2, 3, 4, 5}}} {
 		if n, ok := x.w.next(t.Context()); !ok || !slices.Equal(revisionsOf(n.events), x.want) {
 			t.Errorf("%s: %v %v, want %v", x.name, revisionsOf(n.events), ok, x.want)
 		}
@@ -49,7 +51,8 @@ func TestFeedHandsOverByRange(t *testing.T) {
 	}
 }
 
-// Progress is told once for all that is written within a while, after the events, and only to who wants it and has no event that says so.
+// Progress is told once for all that is written within a while, after the events, and only to who
+// wants it and has no event that says so.
 func TestFeedTellsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(0)
@@ -67,27 +70,32 @@ func TestFeedTellsProgress(t *testing.T) {
 			t.Errorf("nothing is written, and it is told %+v", n)
 		}
 		f.publish(server.Events{eventAt("/b", 8), eventAt("/a", 9), eventAt("/b", 10)})
-		if n, ok := told(w); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events), []int64{9}) {
+		if n, ok := told(w); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events),
+			[]int64{9}) {
 			t.Fatalf("after a write it is told %+v %v, want 9 alone", n, ok)
 		}
 		f.publish(server.Events{eventAt("/b", 11)})
 		began := time.Now()
-		if n, ok := told(w); !ok || n.progress != 11 || len(n.events) > 0 || time.Since(began) != progressPeriod {
-			t.Errorf("after %s it is told %+v %v, want 11 after %s", time.Since(began), n, ok, progressPeriod)
+		if n, ok := told(w); !ok || n.progress != 11 || len(n.events) > 0 ||
+			time.Since(began) != progressPeriod {
+			t.Errorf("after %s it is told %+v %v, want 11 after %s", time.Since(began), n, ok,
+				progressPeriod)
 		}
 		if n, ok := told(w); ok {
 			t.Errorf("nothing new is written, and it is told %+v", n)
 		}
 		f.publish(server.Events{eventAt("/a", 12)})
 		w.ask()
-		if n, ok := told(w); !ok || n.progress != 12 || !slices.Equal(revisionsOf(n.events), []int64{12}) {
+		if n, ok := told(w); !ok || n.progress != 12 || !slices.Equal(revisionsOf(n.events),
+			[]int64{12}) {
 			t.Errorf("when it is asked for it is told %+v %v, want 12 with its event", n, ok)
 		}
 		if n, ok := told(w); ok {
 			t.Errorf("it knows of 12, and is told %+v", n)
 		}
 		plain.ask()
-		if n, ok := told(plain); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events), []int64{9, 12}) {
+		if n, ok := told(plain); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events),
+			[]int64{9, 12}) {
 			t.Errorf("who does not want progress is told %+v %v", n, ok)
 		}
 		if n, ok := told(plain); ok {
@@ -107,12 +115,14 @@ func TestFeedRestarts(t *testing.T) {
 	}
 	after := f.watch("", "", true)
 	f.publish(server.Events{eventAt("/a", 10)})
-	if n, ok := after.next(t.Context()); !ok || n.progress != 10 || !slices.Equal(revisionsOf(n.events), []int64{10}) {
+	if n, ok := after.next(t.Context()); !ok || n.progress != 10 ||
+		!slices.Equal(revisionsOf(n.events), []int64{10}) {
 		t.Errorf("after the gap: %+v %v", n, ok)
 	}
 }
 
-// A watch that takes nothing is ended before what waits for it takes much memory, and holds up nobody.
+// A watch that takes nothing is ended before what waits for it takes much memory, and holds up
+// nobody.
 func TestFeedEndsSlowWatches(t *testing.T) {
 	f := newFeed(0)
 	slow, quick := f.watch("", "", false), f.watch("", "", false)

@@ -16,8 +16,8 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// TestFigures measures the store and prints one JSON line a figure; `make bench FIGURE=store` runs it. SKERRY_STORE is how many writes the
-// sizes are taken after.
+// TestFigures measures the store and prints one JSON line a figure; `make bench FIGURE=store` runs
+// it. SKERRY_STORE is how many writes the sizes are taken after.
 func TestFigures(t *testing.T) {
 	writes, _ := strconv.Atoi(os.Getenv("SKERRY_STORE"))
 	if writes == 0 {
@@ -29,14 +29,18 @@ func TestFigures(t *testing.T) {
 		s := open(t, t.TempDir())
 		ours := perSecond(n, clients, storeWriter(t, s))
 		s.Close()
-		tell(t, fmt.Sprintf("store-writes-%d-clients", clients), ours, "writes/s", floor, n, "acknowledged durable; floor: one INSERT of 1 KiB a transaction, plain SQLite, WAL, synchronous=FULL")
+		tell(t, fmt.Sprintf("store-writes-%d-clients", clients), ours, "writes/s", floor, n,
+			"acknowledged durable; floor: one INSERT of 1 KiB a transaction, plain SQLite, WAL, "+
+				"synchronous=FULL")
 	}
 	sizes(t, writes)
 	startUp(t, 20_000)
 }
 
-func tell(t *testing.T, figure string, value float64, unit string, floor float64, n int, note string) {
-	line := map[string]any{"figure": figure, "value": int64(value), "unit": unit, "n": n, "note": note}
+func tell(t *testing.T, figure string, value float64, unit string, floor float64, n int,
+	note string) {
+	line := map[string]any{"figure": figure, "value": int64(value), "unit": unit, "n": n,
+		"note": note}
 	if floor > 0 {
 		line["floor"], line["ratio"] = int64(floor), float64(int64(value/floor*100))/100
 	}
@@ -69,14 +73,16 @@ func plainWriter(t *testing.T) func(int) {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
-	for _, q := range []string{`PRAGMA journal_mode=WAL`, `CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, value BLOB)`} {
+	for _, q := range []string{`PRAGMA journal_mode=WAL`,
+		`CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, value BLOB)`} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
 		}
 	}
 	value := make([]byte, 1<<10)
 	return func(i int) {
-		if _, err := db.Exec(`INSERT INTO t (name, value) VALUES (?, ?)`, strconv.Itoa(i), value); err != nil {
+		if _, err := db.Exec(`INSERT INTO t (name, value) VALUES (?, ?)`, strconv.Itoa(i),
+			value); err != nil {
 			t.Error(err)
 		}
 	}
@@ -85,7 +91,8 @@ func plainWriter(t *testing.T) func(int) {
 func storeWriter(t *testing.T, s *Store) func(int) {
 	value := make([]byte, 1<<10)
 	return func(i int) {
-		resp, err := s.Client().OptimisticPut(t.Context(), fmt.Sprintf("/registry/figures/%d", i), value, 0, kubernetes.PutOptions{})
+		resp, err := s.Client().OptimisticPut(t.Context(), fmt.Sprintf("/registry/figures/%d", i),
+			value, 0, kubernetes.PutOptions{})
 		if err != nil || !resp.Succeeded {
 			t.Errorf("write: %v", err)
 		}
@@ -127,7 +134,9 @@ func sizes(t *testing.T, writes int) {
 			if m.revision == nil {
 				m.revision = map[int]int64{}
 			}
-			resp, err := s.Client().OptimisticPut(t.Context(), fmt.Sprintf("/registry/figures/%d", key), value, m.revision[key], kubernetes.PutOptions{GetOnFailure: true})
+			resp, err := s.Client().OptimisticPut(t.Context(),
+				fmt.Sprintf("/registry/figures/%d",
+					key), value, m.revision[key], kubernetes.PutOptions{GetOnFailure: true})
 			if err != nil || !resp.Succeeded {
 				t.Errorf("write %d: %v", i, err)
 				return
@@ -139,7 +148,8 @@ func sizes(t *testing.T, writes int) {
 		})
 		look()
 		at := first + writes/4
-		note := fmt.Sprintf("%d objects of 1 KiB written %d times, the last quarter at %.0f a second, compaction every %s (a center: 5m)", objects, at, rate, interval)
+		note := fmt.Sprintf("%d objects of 1 KiB written %d times, the last quarter at %.0f a "+
+			"second, compaction every %s (a center: 5m)", objects, at, rate, interval)
 		tell(t, "store-file", float64(file)/1024, "KiB", 0, at, note)
 		tell(t, "store-log-largest", float64(log)/1024, "KiB", 0, at, note)
 		tell(t, "store-rows", float64(count(t, db)), "rows", 0, at, note)
@@ -196,5 +206,6 @@ func startUp(t *testing.T, objects int) {
 	if err != nil || len(got.Kvs) != objects {
 		t.Fatalf("%d of %d objects: %v", len(got.Kvs), objects, err)
 	}
-	tell(t, "store-start", float64(took.Milliseconds()), "ms", float64(floor.Milliseconds()), objects, "open, and list all; floor: one SELECT of all rows")
+	tell(t, "store-start", float64(took.Milliseconds()), "ms", float64(floor.Milliseconds()),
+		objects, "open, and list all; floor: one SELECT of all rows")
 }

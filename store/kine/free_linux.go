@@ -2,7 +2,8 @@ package kine
 
 import "syscall"
 
-// Free returns how many bytes may still be written to the disk that a directory is on; it is false where that is not known.
+// Free returns how many bytes may still be written to the disk that a directory is on; it is false
+// where that is not known.
 func Free(dir string) (bytes int64, ok bool) {
 	var disk syscall.Statfs_t
 	if dir == "" || syscall.Statfs(dir, &disk) != nil {

@@ -15,10 +15,10 @@ const (
 	maxGroupBytes = 4 << 20
 )
 
-// groupCommit is the committer of a file. It buys writes per second: a sync costs more than a write,
-// so those that come while one transaction is synced wait, stand together in the next, and share its
-// sync. It also hands what it has committed to watches and watermarks from memory. Without it a file
-// is written and watched like a shared database, by inserter and poller.
+// groupCommit is the committer of a file. It buys writes per second: a sync costs more than a
+// write, so those that come while one transaction is synced wait, stand together in the next, and
+// share its sync. It also hands what it has committed to watches and watermarks from memory.
+// Without it a file is written and watched like a shared database, by inserter and poller.
 //
 // Each write has its own revision or its own error, and a write that is alone waits for nobody.
 //
@@ -49,8 +49,8 @@ type write struct {
 
 func (w *write) size() int { return len(w.event.KV.Value) }
 
-// commit implements committer. A write whose context ends while it waits is not done. Once it stands
-// in a group its outcome is waited for, which takes as long as a sync.
+// commit implements committer. A write whose context ends while it waits is not done. Once it
+// stands in a group its outcome is waited for, which takes as long as a sync.
 func (g *groupCommit) commit(ctx context.Context, event *server.Event) (int64, error) {
 	w := &write{ctx: ctx, event: event, done: make(chan struct{})}
 	g.mu.Lock()
@@ -130,7 +130,8 @@ func (g *groupCommit) commitGroup() {
 func (g *groupCommit) publish(group []*write) {
 	var done server.Events
 	for _, w := range group {
-		g.marks.note(w.event.KV.Key, outcome{revision: w.revision, written: w.err == nil, unsure: w.err != nil && w.unsure})
+		g.marks.note(w.event.KV.Key, outcome{revision: w.revision, written: w.err == nil,
+			unsure: w.err != nil && w.unsure})
 		if w.err == nil {
 			done = append(done, w.committed())
 		}

@@ -35,8 +35,9 @@ func holdWrites(s *Store) (release func()) {
 	return sync.OnceFunc(func() { <-s.file.group.turn })
 }
 
-// commitsInLog counts the transactions in a write-ahead log that was never begun anew: each ends with a frame that has the size of the database,
-// and with synchronous=FULL each such frame is synced to disk.
+// commitsInLog counts the transactions in a write-ahead log that was never begun anew: each ends
+// with a frame that has the size of the database, and with synchronous=FULL each such frame is
+// synced to disk.
 func commitsInLog(t *testing.T, dir string) (n int) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, FileName+"-wal"))
@@ -45,7 +46,8 @@ func commitsInLog(t *testing.T, dir string) (n int) {
 	}
 	page := int(binary.BigEndian.Uint32(data[8:]))
 	salt := string(data[16:24])
-	for data = data[32:]; len(data) >= 24+page && string(data[8:16]) == salt; data = data[24+page:] {
+	for data = data[32:]; len(data) >= 24+page &&
+		string(data[8:16]) == salt; data = data[24+page:] {
 		if binary.BigEndian.Uint32(data[4:]) != 0 {
 			n++
 		}
@@ -53,7 +55,8 @@ func commitsInLog(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// Writes that wait at one moment share one sync, and each has a revision of its own. Later ones that wait for nobody have their own.
+// Writes that wait at one moment share one sync, and each has a revision of its own. Later ones
+// that wait for nobody have their own.
 func TestGroupSharesOneSync(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -80,12 +83,14 @@ func TestGroupSharesOneSync(t *testing.T) {
 			t.Errorf("revision %d is that of %d and %d", r, other, i)
 		}
 		seen[r] = i
-		got, err := s.Client().Get(t.Context(), fmt.Sprintf("/registry/t/%d", i), kubernetes.GetOptions{})
+		got, err := s.Client().Get(t.Context(), fmt.Sprintf("/registry/t/%d", i),
+			kubernetes.GetOptions{})
 		if err != nil || got.KV == nil || got.KV.ModRevision != r {
 			t.Errorf("%d was written as %d: %+v, %v", i, r, got.KV, err)
 		}
 	}
-	if newest, err := s.Revision(t.Context()); err != nil || seen[newest] == 0 && revisions[0] != newest {
+	if newest, err := s.Revision(t.Context()); err != nil || seen[newest] == 0 &&
+		revisions[0] != newest {
 		t.Errorf("the newest revision is %d, %v", newest, err)
 	}
 	before = commitsInLog(t, dir)
@@ -120,7 +125,10 @@ func TestGroupsAreBounded(t *testing.T) {
 	release = holdWrites(s)
 	defer release()
 	for i := range large {
-		all.Go(func() { create(t, s, fmt.Sprintf("/registry/large/%d", i), string(make([]byte, maxGroupBytes/3))) })
+		all.Go(func() {
+			create(t, s, fmt.Sprintf("/registry/large/%d", i),
+				string(make([]byte, maxGroupBytes/3)))
+		})
 	}
 	until(t, "all wait", func() bool { return s.file.group.length() == large })
 	release()
@@ -130,16 +138,19 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// What is refused in a group leaves the others as they are: a key that is there, one that two create, a revision that is not the newest.
+// What is refused in a group leaves the others as they are: a key that is there, one that two
+// create, a revision that is not the newest.
 func TestGroupRefusals(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	old := create(t, s, "/registry/a", "one")
 	var removed atomic.Bool
-	var told sync.Map // what who was refused is told that there is: by value, the one that he wanted to write
+	// what who was refused is told that there is: by value, the one that he wanted to write
+	var told sync.Map
 	put := func(key, value string, revision int64) func() bool {
 		return func() bool {
-			resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), revision, kubernetes.PutOptions{GetOnFailure: true})
+			resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), revision,
+				kubernetes.PutOptions{GetOnFailure: true})
 			if err != nil {
 				t.Errorf("write %s: %v", key, err)
 			} else if !resp.Succeeded {
@@ -150,7 +161,8 @@ func TestGroupRefusals(t *testing.T) {
 	}
 	remove := func(key string, revision int64) func() bool {
 		return func() bool {
-			resp, err := s.Client().OptimisticDelete(t.Context(), key, revision, kubernetes.DeleteOptions{GetOnFailure: true})
+			resp, err := s.Client().OptimisticDelete(t.Context(), key, revision,
+				kubernetes.DeleteOptions{GetOnFailure: true})
 			if err != nil {
 				t.Errorf("delete %s: %v", key, err)
 			}
@@ -162,7 +174,9 @@ func TestGroupRefusals(t *testing.T) {
 	release := holdWrites(s)
 	defer release()
 	together := []func() bool{
-		put("/registry/a", "two", old), put("/registry/a", "three", old), remove("/registry/a", old), // one of these three
+		// one of these three
+		put("/registry/a", "two", old), put("/registry/a", "three", old), remove("/registry/a",
+			old),
 		put("/registry/b", "mine", 0), put("/registry/b", "theirs", 0), // one of these two
 		put("/registry/c", "x", 0), put("/registry/d", "x", 0),
 	}
@@ -201,7 +215,8 @@ func TestGroupRefusals(t *testing.T) {
 	}
 }
 
-// A write whose context ends while it waits is not done, is known not to be, and does not hold up the others.
+// A write whose context ends while it waits is not done, is known not to be, and does not hold up
+// the others.
 func TestGroupWithoutWhoLeft(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -223,7 +238,8 @@ func TestGroupWithoutWhoLeft(t *testing.T) {
 	}
 	release()
 	rev := <-stayed
-	if got, err := s.Client().Get(t.Context(), "/registry/left", kubernetes.GetOptions{}); err != nil || got.KV != nil {
+	if got, err := s.Client().Get(t.Context(), "/registry/left",
+		kubernetes.GetOptions{}); err != nil || got.KV != nil {
 		t.Errorf("what was given up is there: %+v, %v", got, err)
 	}
 	if got, ok := w.Revision(); got != rev || !ok {
@@ -248,19 +264,22 @@ func TestGroupWithoutWhoLeft(t *testing.T) {
 	defer release()
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Client().OptimisticPut(ctx, "/registry/late", nil, 0, kubernetes.PutOptions{}); status.Code(err) != codes.Canceled && !errors.Is(err, context.Canceled) {
+	if _, err := s.Client().OptimisticPut(ctx, "/registry/late", nil, 0,
+		kubernetes.PutOptions{}); status.Code(err) != codes.Canceled &&
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("a client that left is told %v", err)
 	}
 }
 
-// Many write at once, to keys of their own and to one that all count up: every acknowledged write has one event, in the order of revisions, and no
-// count is lost.
+// Many write at once, to keys of their own and to one that all count up: every acknowledged write
+// has one event, in the order of revisions, and no count is lost.
 func TestConcurrentWriters(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(),
+		clientv3.WithCreatedNotify())
 	<-events
 	const writers, each, counter = 12, 12, "/registry/t/counter"
 	create(t, s, counter, "0")
@@ -285,7 +304,8 @@ func TestConcurrentWriters(t *testing.T) {
 					t.Errorf("writer %d got %d after %d", w, rev, last)
 				}
 				if newest, err := s.Revision(ctx); err != nil || newest < rev {
-					t.Errorf("the newest revision is %d after %d was acknowledged: %v", newest, rev, err)
+					t.Errorf("the newest revision is %d after %d was acknowledged: %v", newest, rev,
+						err)
 				}
 				last = countUp(t, s, counter)
 				note(last, counter)
@@ -300,8 +320,10 @@ func TestConcurrentWriters(t *testing.T) {
 			t.Fatalf("the watch ended after %d: %v", seen, resp.Err())
 		}
 		for _, e := range resp.Events {
-			if seen >= 0 && (wrote[e.Kv.ModRevision] != string(e.Kv.Key) || e.Kv.ModRevision <= last) {
-				t.Fatalf("event %s@%d after %d, acknowledged was %q", e.Kv.Key, e.Kv.ModRevision, last, wrote[e.Kv.ModRevision])
+			if seen >= 0 && (wrote[e.Kv.ModRevision] != string(e.Kv.Key) ||
+				e.Kv.ModRevision <= last) {
+				t.Fatalf("event %s@%d after %d, acknowledged was %q", e.Kv.Key, e.Kv.ModRevision,
+					last, wrote[e.Kv.ModRevision])
 			}
 			seen, last = seen+1, e.Kv.ModRevision
 		}
@@ -322,7 +344,8 @@ func countUp(t *testing.T, s *Store, key string) int64 {
 		}
 		var n int
 		fmt.Sscan(string(got.KV.Value), &n)
-		put, err := s.Client().OptimisticPut(t.Context(), key, fmt.Append(nil, n+1), got.KV.ModRevision, kubernetes.PutOptions{GetOnFailure: true})
+		put, err := s.Client().OptimisticPut(t.Context(), key, fmt.Append(nil, n+1),
+			got.KV.ModRevision, kubernetes.PutOptions{GetOnFailure: true})
 		if err != nil {
 			t.Error(err)
 			return 0

@@ -12,7 +12,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	d := s.file.table
-	for _, q := range []string{insertSQL, d.GetSingleSQL.Query, d.GetSingleValSQL.Query, d.ListCurrentSQL.Query, d.ListCurrentValSQL.Query, d.ListRevisionStartSQL.Query,
+	for _, q := range []string{insertSQL, d.GetSingleSQL.Query, d.GetSingleValSQL.Query,
+		d.ListCurrentSQL.Query, d.ListCurrentValSQL.Query, d.ListRevisionStartSQL.Query,
 		d.ListRevisionStartValSQL.Query, d.GetRevisionAfterSQL.Query, d.GetRevisionAfterValSQL.Query, d.CountCurrentSQL.Query, d.CountRevisionSQL.Query,
 		d.AfterOldValSQL.Query, d.AfterAllOldValSQL.Query, d.AfterSingleOldValSQL.Query, d.CurrentRevSQL.Query, d.CompactRevSQL.Query, d.CompactSQL.Query,
 		d.UpdateCompactSQL.Query, d.DeleteSQL.Query} {
@@ -26,7 +27,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 		}
 	}
 	// What is deleted is found without the rows of everything else.
-	if plan := strings.Join(planOf(t, d.DB, d.CompactSQL.Query), "; "); !strings.Contains(plan, "SEARCH kd USING COVERING INDEX kine_deleted_index") {
+	if plan := strings.Join(planOf(t, d.DB, d.CompactSQL.Query), "; "); !strings.Contains(plan,
+		"SEARCH kd USING COVERING INDEX kine_deleted_index") {
 		t.Errorf("compaction is done by %s", plan)
 	}
 }

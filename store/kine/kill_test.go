@@ -11,7 +11,8 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// writerEnv makes the test binary a process that writes to the store in the directory that it names until it is killed.
+// writerEnv makes the test binary a process that writes to the store in the directory that it names
+// until it is killed.
 const writerEnv = "SKERRY_KINE_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,8 @@ func writeForever(dir string) {
 		go func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("/registry/%d/%d-%d", os.Getpid(), w, i)
-				resp, err := s.Client().OptimisticPut(context.Background(), key, []byte(key), 0, kubernetes.PutOptions{})
+				resp, err := s.Client().OptimisticPut(context.Background(), key, []byte(key), 0,
+					kubernetes.PutOptions{})
 				if err != nil || !resp.Succeeded {
 					panic(err)
 				}
@@ -45,7 +47,8 @@ func writeForever(dir string) {
 	}
 }
 
-// What was acknowledged before a kill -9 is there, with its revision, and nothing takes a revision twice after it.
+// What was acknowledged before a kill -9 is there, with its revision, and nothing takes a revision
+// twice after it.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	wrote := map[string]int64{}
@@ -60,8 +63,10 @@ func TestKill(t *testing.T) {
 		s := open(t, dir)
 		for key, revision := range wrote {
 			got, err := s.Client().Get(t.Context(), key, kubernetes.GetOptions{})
-			if err != nil || got.KV == nil || got.KV.ModRevision != revision || string(got.KV.Value) != key {
-				t.Fatalf("round %d: %s was acknowledged as %d: %+v, %v", round, key, revision, got.KV, err)
+			if err != nil || got.KV == nil || got.KV.ModRevision != revision ||
+				string(got.KV.Value) != key {
+				t.Fatalf("round %d: %s was acknowledged as %d: %+v, %v", round, key, revision,
+					got.KV, err)
 			}
 		}
 		var err error

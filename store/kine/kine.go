@@ -24,20 +24,24 @@ import (
 // FileName is the database's file below Config.Dir. SQLite puts "-wal" and "-shm" files beside it.
 const FileName = "state.db"
 
-// etcdVersion is what the store claims to be: the first one of which an API server takes it that progress of a watch can be asked for.
+// etcdVersion is what the store claims to be: the first one of which an API server takes it that
+// progress of a watch can be asked for.
 const etcdVersion = "3.5.13"
 
 // Config of Open.
 type Config struct {
 	// Dir holds the database. It must exist.
 	Dir string
-	// Endpoint is a database that several replicas of a center share, postgres://USER:PASSWORD@HOST:PORT/DATABASE, in place of Dir.
+	// Endpoint is a database that several replicas of a center share,
+	// postgres://USER:PASSWORD@HOST:PORT/DATABASE, in place of Dir.
 	Endpoint string
 	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
 	CompactInterval time.Duration
-	// Progress is how long after a write a watch is told at the latest that there was one elsewhere; 0 means 30 s.
+	// Progress is how long after a write a watch is told at the latest that there was one
+	// elsewhere; 0 means 30 s.
 	Progress time.Duration
-	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the program.
+	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the
+	// program.
 	Log *slog.Logger
 }
 
@@ -58,7 +62,8 @@ type Store struct {
 	log         *slog.Logger
 }
 
-// Open opens or creates the database in c.Dir. The context covers the opening only; end the Store with Close.
+// Open opens or creates the database in c.Dir. The context covers the opening only; end the Store
+// with Close.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -67,7 +72,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		c.CompactInterval = 5 * time.Minute
 	}
 	run, cancel := context.WithCancel(context.Background())
-	s := &Store{cancel: cancel, served: make(chan struct{}), log: c.Log, troubles: &troubles{dir: c.Dir, log: c.Log}}
+	s := &Store{cancel: cancel, served: make(chan struct{}), log: c.Log,
+		troubles: &troubles{dir: c.Dir, log: c.Log}}
 	var err error
 	if c.Endpoint != "" {
 		s.troubles.dir = ""
@@ -123,11 +129,14 @@ func (s *Store) listen() *bufconn.Listener {
 
 func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
 	c, err := kubernetes.New(clientv3.Config{
-		Endpoints:   []string{"http://store.invalid:2379"}, // never resolved: the dialer below ignores it
+		// never resolved: the dialer below ignores it
+		Endpoints:   []string{"http://store.invalid:2379"},
 		DialTimeout: 10 * time.Second,
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				return l.DialContext(ctx)
+			}),
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<31 - 1)),
 		},
@@ -141,8 +150,8 @@ func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
 // Client is the one etcd client on the store; share it, never close it.
 func (s *Store) Client() *kubernetes.Client { return s.client }
 
-// Rest gives back the memory of what was needed while there was much to do: each connection to a file has a cache of up to 2 MB, and the next burst
-// opens those again that it needs.
+// Rest gives back the memory of what was needed while there was much to do: each connection to a
+// file has a cache of up to 2 MB, and the next burst opens those again that it needs.
 func (s *Store) Rest() {
 	if s.file != nil {
 		s.file.rest()
@@ -152,8 +161,9 @@ func (s *Store) Rest() {
 // Incarnation identifies this life of the data. It is made with the database and stands in it.
 func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
 
-// Eras are the runs on this data, this one last. They stand in the database, so that a restored backup does not know the later ones. Of a shared
-// database they are nil until this replica has called BeginEra.
+// Eras are the runs on this data, this one last. They stand in the database, so that a restored
+// backup does not know the later ones. Of a shared database they are nil until this replica has
+// called BeginEra.
 func (s *Store) Eras() store.Eras { return s.eras }
 
 // Revision is the revision of the newest write.
@@ -165,7 +175,8 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// Close ends all reads and watches, and closes the database. Nothing of the store runs any more when it returns.
+// Close ends all reads and watches, and closes the database. Nothing of the store runs any more
+// when it returns.
 func (s *Store) Close() error {
 	var err error
 	if s.client != nil {

@@ -24,17 +24,20 @@ func open(t *testing.T, dir string) *Store {
 
 func create(t *testing.T, s *Store, key, value string) int64 {
 	t.Helper()
-	resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), 0, kubernetes.PutOptions{})
+	resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(value), 0,
+		kubernetes.PutOptions{})
 	if err != nil || !resp.Succeeded {
 		t.Fatalf("create %s: %v", key, err)
 	}
 	return resp.Revision
 }
 
-// TestReopen checks that acknowledged writes, their revision and the incarnation survive, and that nothing runs after Close. (One goroutine of
-// kine's waits for ever when it is closed before its own watch for leases has begun: nothing can end that.)
+// TestReopen checks that acknowledged writes, their revision and the incarnation survive, and that
+// nothing runs after Close. (One goroutine of kine's waits for ever when it is closed before its
+// own watch for leases has begun: nothing can end that.)
 func TestReopen(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreTopFunction("github.com/k3s-io/kine/pkg/logstructured.(*LogStructured).Watch.func1"))
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(),
+		goleak.IgnoreTopFunction("github.com/k3s-io/kine/pkg/logstructured.(*LogStructured).Watch.func1"))
 	dir := t.TempDir()
 	s := open(t, dir)
 	incarnation := s.Incarnation()
@@ -64,7 +67,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestLogIsCheckpointed writes much more than the write-ahead log may hold. With a pinned read transaction it would keep all of it.
+// TestLogIsCheckpointed writes much more than the write-ahead log may hold. With a pinned read
+// transaction it would keep all of it.
 func TestLogIsCheckpointed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -73,7 +77,9 @@ func TestLogIsCheckpointed(t *testing.T) {
 	rev := create(t, s, "/registry/a", "first")
 	const writes = 5000
 	for i := range writes {
-		resp, err := s.Client().OptimisticPut(t.Context(), "/registry/a", fmt.Appendf(value[:0:0], "%d%s", i, value), rev, kubernetes.PutOptions{GetOnFailure: true})
+		resp, err := s.Client().OptimisticPut(t.Context(), "/registry/a",
+			fmt.Appendf(value[:0:0], "%d%s", i,
+				value), rev, kubernetes.PutOptions{GetOnFailure: true})
 		if err != nil || !resp.Succeeded {
 			t.Fatalf("write %d: %v", i, err)
 		}
@@ -83,9 +89,11 @@ func TestLogIsCheckpointed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// SQLite checkpoints at 1,000 pages of 4 KiB; 4 times that is what readers in between may delay.
+	// SQLite checkpoints at 1,000 pages of 4 KiB; 4 times that is what readers in between may
+	// delay.
 	if limit := int64(16 << 20); fi.Size() > limit {
-		t.Errorf("write-ahead log has %d bytes after %d writes, at most %d", fi.Size(), writes, limit)
+		t.Errorf("write-ahead log has %d bytes after %d writes, at most %d", fi.Size(), writes,
+			limit)
 	}
 }
 
@@ -95,12 +103,14 @@ func TestWatch(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(),
+		clientv3.WithCreatedNotify())
 	<-events
 	const n = 200
 	go func() {
 		for i := range n {
-			s.Client().OptimisticPut(ctx, fmt.Sprintf("/registry/t/%04d", i), []byte("x"), 0, kubernetes.PutOptions{})
+			s.Client().OptimisticPut(ctx, fmt.Sprintf("/registry/t/%04d", i), []byte("x"), 0,
+				kubernetes.PutOptions{})
 		}
 	}()
 	seen, last := 0, int64(0)
@@ -110,7 +120,8 @@ func TestWatch(t *testing.T) {
 			t.Fatalf("watch ended after %d: %v", seen, resp.Err())
 		}
 		for _, e := range resp.Events {
-			if want := fmt.Sprintf("/registry/t/%04d", seen); string(e.Kv.Key) != want || e.Kv.ModRevision <= last {
+			if want := fmt.Sprintf("/registry/t/%04d", seen); string(e.Kv.Key) != want ||
+				e.Kv.ModRevision <= last {
 				t.Fatalf("got %s@%d, want %s after %d", e.Kv.Key, e.Kv.ModRevision, want, last)
 			}
 			seen, last = seen+1, e.Kv.ModRevision

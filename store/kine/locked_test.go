@@ -10,9 +10,11 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// With cgo kine has another SQLite than this test, and two of them in one process do not see each other's locks.
+// With cgo kine has another SQLite than this test, and two of them in one process do not see each
+// other's locks.
 
-// Compaction that cannot have the database for longer than it waits goes on when it can, and writes that came meanwhile are acknowledged then.
+// Compaction that cannot have the database for longer than it waits goes on when it can, and writes
+// that came meanwhile are acknowledged then.
 func TestCompactionSurvivesALockedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(t.Context(), Config{Dir: dir, CompactInterval: 200 * time.Millisecond})
@@ -36,7 +38,8 @@ func TestCompactionSurvivesALockedDatabase(t *testing.T) {
 	}
 	written := make(chan error, 1)
 	go func() {
-		_, err := s.Client().OptimisticPut(ctx, "/registry/b", []byte("x"), 0, kubernetes.PutOptions{})
+		_, err := s.Client().OptimisticPut(ctx, "/registry/b", []byte("x"), 0,
+			kubernetes.PutOptions{})
 		written <- err
 	}()
 	select {
@@ -53,5 +56,8 @@ func TestCompactionSurvivesALockedDatabase(t *testing.T) {
 	}
 	churn(t, s, "/registry/c", 2500)
 	// kine keeps the last 1,000 revisions.
-	until(t, "what was superseded is compacted", func() bool { return count(t, db) <= minRetain+500 })
+	until(t, "what was superseded is compacted", func() bool {
+		return count(t,
+			db) <= minRetain+500
+	})
 }

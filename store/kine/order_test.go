@@ -46,8 +46,9 @@ func orderLoad(t *testing.T) {
 	}
 }
 
-// Sixteen write and eight watch. No event is lost, doubled or out of order, each has the value before; no read is older than a write that was
-// acknowledged; and what is listed at a revision is what the events up to it make.
+// Sixteen write and eight watch. No event is lost, doubled or out of order, each has the value
+// before; no read is older than a write that was acknowledged; and what is listed at a revision is
+// what the events up to it make.
 func TestOrder(t *testing.T) {
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), CompactInterval: time.Second})
 	if err != nil {
@@ -95,7 +96,8 @@ func tryOrder(t *testing.T, stores ...*Store) {
 	for end := time.Now().Add(orderTime(t)); time.Now().Before(end) && !t.Failed(); {
 		all.add(o.round(follower))
 	}
-	t.Logf("%d writes, %d events told, %d lists, %d watches begun, %d of them from what was compacted; %d requests failed",
+	t.Logf("%d writes, %d events told, %d lists, %d watches begun, %d of them from what was "+
+		"compacted; %d requests failed",
 		all.writes, all.events, all.lists, all.watches, all.skipped, o.losses)
 	if o.losses > 2+all.writes/1000 {
 		t.Errorf("%d requests failed", o.losses)
@@ -105,7 +107,8 @@ func tryOrder(t *testing.T, stores ...*Store) {
 	}
 }
 
-// round has all write, watch and list for a while, and compares what they saw when the last write was seen.
+// round has all write, watch and list for a while, and compares what they saw when the last write
+// was seen.
 func (o *ordering) round(always *watcher) trial {
 	ctx, cancel := context.WithTimeout(o.t.Context(), roundTime+5*time.Minute)
 	defer cancel()
@@ -117,14 +120,16 @@ func (o *ordering) round(always *watcher) trial {
 		writing.Go(func() { o.write(ctx, w, over) })
 	}
 	watchers := []*watcher{always}
-	for i, prefix := range []string{orderPrefix, orderPrefix + "a/", orderPrefix + "b/", orderPrefix + "none"} {
+	for i, prefix := range []string{orderPrefix, orderPrefix + "a/", orderPrefix + "b/",
+		orderPrefix + "none"} {
 		watchers = append(watchers, o.follow(ctx, i, prefix, begin+1, forever))
 	}
 	for i, prefix := range []string{orderPrefix, orderPrefix + "a/"} {
 		watchers = append(watchers, o.follow(ctx, i, prefix, begin+1, 200*time.Millisecond))
 	}
 	time.Sleep(rand.N(roundTime))
-	watchers = append(watchers, o.follow(ctx, 1, orderPrefix, begin+1+rand.Int64N(o.newest(ctx)-begin+1), forever))
+	watchers = append(watchers, o.follow(ctx, 1, orderPrefix,
+		begin+1+rand.Int64N(o.newest(ctx)-begin+1), forever))
 	for r := range 2 {
 		reading.Go(func() { o.list(ctx, r, over) })
 	}
@@ -171,7 +176,8 @@ func (o *ordering) change(ctx context.Context, s *Store, c *change) error {
 		case err == nil && done.succeeded:
 			c.revision = done.revision
 			return nil
-		case o.lost(s, err) || err == nil && done.there != nil && done.there.ModRevision == last && o.lost(s, errToldAsConflict):
+		case o.lost(s, err) || err == nil && done.there != nil && done.there.ModRevision == last &&
+			o.lost(s, errToldAsConflict):
 			continue
 		case err != nil:
 			return err
@@ -196,8 +202,10 @@ func (o *ordering) readBack(ctx context.Context, s *Store, c change) {
 	switch {
 	case o.lost(s, err):
 	case err != nil || got.Revision < c.revision:
-		o.t.Errorf("%s is read at %d, %v after its write at %d", c.key, got.Revision, err, c.revision)
-	case got.KV == nil != c.deleted || got.KV != nil && (got.KV.ModRevision != c.revision || string(got.KV.Value) != c.value):
+		o.t.Errorf("%s is read at %d, %v after its write at %d", c.key, got.Revision, err,
+			c.revision)
+	case got.KV == nil != c.deleted || got.KV != nil &&
+		(got.KV.ModRevision != c.revision || string(got.KV.Value) != c.value):
 		o.t.Errorf("%s is read as %v after its write at %d", c.key, got.KV, c.revision)
 	}
 	o.listOnce(ctx, s, c.key[:len(orderPrefix)+2], kubernetes.ListOptions{}, c.revision)
@@ -218,7 +226,8 @@ func (o *ordering) list(ctx context.Context, r int, until time.Time) {
 }
 
 // listOnce remembers a list for when all writes are known. It may not be older than a revision.
-func (o *ordering) listOnce(ctx context.Context, s *Store, prefix string, options kubernetes.ListOptions, least int64) {
+func (o *ordering) listOnce(ctx context.Context, s *Store, prefix string,
+	options kubernetes.ListOptions, least int64) {
 	got, err := s.Client().List(ctx, prefix, options)
 	if errors.Is(err, rpctypes.ErrCompacted) || o.lost(s, err) {
 		return
@@ -227,7 +236,8 @@ func (o *ordering) listOnce(ctx context.Context, s *Store, prefix string, option
 		o.t.Errorf("%s is listed at %d, %v after %d", prefix, got.Revision, err, least)
 		return
 	}
-	l := listed{prefix: prefix, limit: int(options.Limit), revision: got.Revision, count: int(got.Count)}
+	l := listed{prefix: prefix, limit: int(options.Limit), revision: got.Revision,
+		count: int(got.Count)}
 	if options.Revision > 0 {
 		l.revision = options.Revision
 	}

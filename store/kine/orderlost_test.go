@@ -9,8 +9,9 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// lost takes a failed request for one whose connection to a shared database was lost, which may happen: pgx v5.10.0 hands what a canceled request left of
-// its deadline to the next one (pgconn's background reader), and a write may be done nevertheless.
+// lost takes a failed request for one whose connection to a shared database was lost, which may
+// happen: pgx v5.10.0 hands what a canceled request left of its deadline to the next one (pgconn's
+// background reader), and a write may be done nevertheless.
 func (o *ordering) lost(s *Store, err error) bool {
 	if err == nil || !s.Shared() || o.t.Context().Err() != nil {
 		return false
@@ -47,10 +48,12 @@ type tried struct {
 
 func (c *change) try(ctx context.Context, s *Store, last int64) (tried, error) {
 	if c.deleted {
-		done, err := s.Client().OptimisticDelete(ctx, c.key, last, kubernetes.DeleteOptions{GetOnFailure: true})
+		done, err := s.Client().OptimisticDelete(ctx, c.key, last,
+			kubernetes.DeleteOptions{GetOnFailure: true})
 		return tried{done.Succeeded, done.Revision, done.KV}, err
 	}
-	done, err := s.Client().OptimisticPut(ctx, c.key, []byte(c.value), last, kubernetes.PutOptions{GetOnFailure: true})
+	done, err := s.Client().OptimisticPut(ctx, c.key, []byte(c.value), last,
+		kubernetes.PutOptions{GetOnFailure: true})
 	return tried{done.Succeeded, done.Revision, done.KV}, err
 }
 

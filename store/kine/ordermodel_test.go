@@ -44,7 +44,8 @@ func (a *trial) add(b trial) {
 	a.skipped += b.skipped
 }
 
-// compare waits until every watcher was told of the last write, and compares what they and the lists have with the writes.
+// compare waits until every watcher was told of the last write, and compares what they and the
+// lists have with the writes.
 func (o *ordering) compare(begin int64, watchers []*watcher) trial {
 	slices.SortFunc(o.writes, func(a, b change) int { return int(a.revision - b.revision) })
 	n := trial{writes: len(o.writes), lists: len(o.lists)}
@@ -65,7 +66,8 @@ func (o *ordering) compare(begin int64, watchers []*watcher) trial {
 	return n
 }
 
-// compareEvents compares what a watch told with what was written, and the values before with those that there were.
+// compareEvents compares what a watch told with what was written, and the values before with those
+// that there were.
 func (o *ordering) compareEvents(w *watcher) {
 	before := maps.Clone(o.state)
 	var want []change
@@ -80,10 +82,13 @@ func (o *ordering) compareEvents(w *watcher) {
 	for i := range max(len(want), len(w.told)) {
 		switch {
 		case i >= len(w.told):
-			o.t.Errorf("a watch of %s from %d lacks %d %s", w.prefix, w.from, want[i].revision, want[i].key)
+			o.t.Errorf("a watch of %s from %d lacks %d %s", w.prefix, w.from, want[i].revision,
+				want[i].key)
 			return
-		case i >= len(want) || w.told[i].Kv.ModRevision != want[i].revision || string(w.told[i].Kv.Key) != want[i].key:
-			o.t.Errorf("a watch of %s from %d has %v as its %dth event of %d", w.prefix, w.from, w.told[i], i, len(want))
+		case i >= len(want) || w.told[i].Kv.ModRevision != want[i].revision ||
+			string(w.told[i].Kv.Key) != want[i].key:
+			o.t.Errorf("a watch of %s from %d has %v as its %dth event of %d", w.prefix, w.from,
+				w.told[i], i, len(want))
 			return
 		}
 		c, e := want[i], w.told[i]
@@ -91,8 +96,10 @@ func (o *ordering) compareEvents(w *watcher) {
 			o.t.Errorf("a watch of %s has %v for %v", w.prefix, e, c)
 		}
 		was, there := before[c.key]
-		if e.PrevKv == nil == there || there && (string(e.PrevKv.Value) != was.value || e.PrevKv.ModRevision != was.revision) {
-			o.t.Errorf("a watch of %s has %v as what was before %d of %s, in place of %v", w.prefix, e.PrevKv, c.revision, c.key, was)
+		if e.PrevKv == nil == there || there && (string(e.PrevKv.Value) != was.value ||
+			e.PrevKv.ModRevision != was.revision) {
+			o.t.Errorf("a watch of %s has %v as what was before %d of %s, in place of %v", w.prefix,
+				e.PrevKv, c.revision, c.key, was)
 		}
 		apply(before, c)
 	}
@@ -106,7 +113,8 @@ func apply(state map[string]pair, c change) {
 	}
 }
 
-// replay makes the state of one revision after the other, and compares with the lists that were made of it.
+// replay makes the state of one revision after the other, and compares with the lists that were
+// made of it.
 func (o *ordering) replay() {
 	slices.SortFunc(o.lists, func(a, b listed) int { return int(a.revision - b.revision) })
 	writes := o.writes
@@ -123,13 +131,15 @@ func (o *ordering) replay() {
 		}
 		slices.SortFunc(want, func(a, b pair) int { return strings.Compare(a.key, b.key) })
 		if l.count != len(want) {
-			o.t.Errorf("a list of %s at %d counts %d of %d", l.prefix, l.revision, l.count, len(want))
+			o.t.Errorf("a list of %s at %d counts %d of %d", l.prefix, l.revision, l.count,
+				len(want))
 		}
 		if l.limit > 0 {
 			want = want[:min(l.limit, len(want))]
 		}
 		if !slices.Equal(l.found, want) {
-			o.t.Errorf("a list of %s at %d, at most %d, has\n%v\nand not\n%v", l.prefix, l.revision, l.limit, l.found, want)
+			o.t.Errorf("a list of %s at %d, at most %d, has\n%v\nand not\n%v", l.prefix, l.revision,
+				l.limit, l.found, want)
 		}
 	}
 	for _, c := range writes {

@@ -26,7 +26,8 @@ type watcher struct {
 	skipped int
 }
 
-// take reads what a watch tells, and checks its order. It returns true when what comes next was compacted.
+// take reads what a watch tells, and checks its order. It returns true when what comes next was
+// compacted.
 func (w *watcher) take(ctx context.Context, events clientv3.WatchChan) bool {
 	for told := range events {
 		w.mu.Lock()
@@ -42,7 +43,8 @@ func (w *watcher) take(ctx context.Context, events clientv3.WatchChan) bool {
 				w.t.Errorf("event %d of %s comes after %d", e.Kv.ModRevision, w.prefix, w.last)
 			}
 			if e.Kv.ModRevision <= w.claimed {
-				w.t.Errorf("event %d of %s comes after progress %d", e.Kv.ModRevision, w.prefix, w.claimed)
+				w.t.Errorf("event %d of %s comes after progress %d", e.Kv.ModRevision, w.prefix,
+					w.claimed)
 			}
 			w.last = e.Kv.ModRevision
 			w.told = append(w.told, (*mvccpb.Event)(e))
@@ -71,8 +73,10 @@ func (w *watcher) skip(newest int64) {
 	w.last, w.from, w.told = newest, newest+1, nil
 }
 
-// follow watches a prefix from a revision on, until ctx ends; for so long at most before it begins again from where it was.
-func (o *ordering) follow(ctx context.Context, store int, prefix string, from int64, atMost time.Duration) *watcher {
+// follow watches a prefix from a revision on, until ctx ends; for so long at most before it begins
+// again from where it was.
+func (o *ordering) follow(ctx context.Context, store int, prefix string, from int64,
+	atMost time.Duration) *watcher {
 	w := &watcher{t: o.t, prefix: prefix, mayEnd: o.stores[0].Shared(), last: from - 1, from: from}
 	go func() {
 		for n := store; ctx.Err() == nil; n++ {
@@ -90,7 +94,8 @@ func (o *ordering) follow(ctx context.Context, store int, prefix string, from in
 }
 
 func watchOptions(from int64) []clientv3.OpOption {
-	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithProgressNotify(), clientv3.WithRev(from)}
+	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithPrevKV(),
+		clientv3.WithProgressNotify(), clientv3.WithRev(from)}
 }
 
 func (w *watcher) until(revision int64) {

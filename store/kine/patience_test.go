@@ -34,7 +34,8 @@ func TestACanceledRequestHarmsNoOtherOnPostgres(t *testing.T) {
 		all.Go(func() {
 			for n := 0; time.Now().Before(end); n++ {
 				key := fmt.Sprintf("/registry/t/%d-%d", w, n)
-				done, err := s.Client().OptimisticPut(t.Context(), key, []byte("x"), 0, kubernetes.PutOptions{GetOnFailure: true})
+				done, err := s.Client().OptimisticPut(t.Context(), key, []byte("x"), 0,
+					kubernetes.PutOptions{GetOnFailure: true})
 				if err != nil || !done.Succeeded {
 					t.Errorf("write %s: %v", key, err)
 				}

@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// pollPeriod is how long after it was committed a write of another replica is seen at the latest.
+	// pollPeriod is how long after it was committed a write of another replica is seen at the
+	// latest.
 	pollPeriod = time.Second
 	// pollRows is how many rows are read at once.
 	pollRows = 500
 )
 
-// poller reads what all replicas write to a shared database and publishes it in a feed. A revision is
-// visible only after all earlier ones (orderedSQL): one that is missing was rolled back.
+// poller reads what all replicas write to a shared database and publishes it in a feed. A revision
+// is visible only after all earlier ones (orderedSQL): one that is missing was rolled back.
 type poller struct {
 	table *table
 	feed  *feed

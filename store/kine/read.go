@@ -7,7 +7,8 @@ import (
 )
 
 // Get implements server.Backend.
-func (b *backend) Get(ctx context.Context, key string, revision int64, keysOnly bool) (int64, *server.KeyValue, error) {
+func (b *backend) Get(ctx context.Context, key string, revision int64, keysOnly bool) (int64,
+	*server.KeyValue, error) {
 	at, found, err := b.List(ctx, key, "", 1, revision, keysOnly)
 	if err != nil || len(found) == 0 {
 		return at, nil, err
@@ -16,9 +17,10 @@ func (b *backend) Get(ctx context.Context, key string, revision int64, keysOnly 
 }
 
 // List implements server.Backend: what is there at a revision, or now if that is 0. An empty end
-// means the one key. What it returns is all there is at the revision that it returns, so that a watch
-// from there misses nothing; a read that breaks off is an error.
-func (b *backend) List(ctx context.Context, key, end string, limit, revision int64, keysOnly bool) (int64, []*server.KeyValue, error) {
+// means the one key. What it returns is all there is at the revision that it returns, so that a
+// watch from there misses nothing; a read that breaks off is an error.
+func (b *backend) List(ctx context.Context, key, end string, limit, revision int64,
+	keysOnly bool) (int64, []*server.KeyValue, error) {
 	r, err := b.table.list(ctx, key, end, limit, revision, false, keysOnly)
 	if err == nil && len(r.events) == 0 && revision == 0 {
 		// No row told the revision. Read again, as of one that is known.
@@ -38,13 +40,15 @@ func (b *backend) List(ctx context.Context, key, end string, limit, revision int
 }
 
 // Count implements server.Backend. It returns the revision that it was asked for, and no newer one.
-func (b *backend) Count(ctx context.Context, key, end string, revision int64) (int64, int64, error) {
+func (b *backend) Count(ctx context.Context, key, end string, revision int64) (int64, int64,
+	error) {
 	return b.table.count(ctx, key, end, revision)
 }
 
 // last returns the newest row of a key, also if that deletes it, and a revision at which it is the
 // newest. It is nil if the key has none.
-func (b *backend) last(ctx context.Context, key string, keysOnly bool) (at int64, last *server.Event, err error) {
+func (b *backend) last(ctx context.Context, key string, keysOnly bool) (at int64,
+	last *server.Event, err error) {
 	r, err := b.table.list(ctx, key, "", 1, 0, true, keysOnly)
 	if err != nil {
 		return 0, nil, err

@@ -9,8 +9,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// indexSQL makes the indexes that the statements on the table kine need, in a file and in PostgreSQL.
-// kine itself makes seven; each write of an object would add to all of them.
+// indexSQL makes the indexes that the statements on the table kine need, in a file and in
+// PostgreSQL. kine itself makes seven; each write of an object would add to all of them.
 var indexSQL = []string{
 	// Reads by name, and by range of names.
 	`CREATE INDEX IF NOT EXISTS kine_name_id_index ON kine (name, id)`,
@@ -22,8 +22,8 @@ var indexSQL = []string{
 		WHERE name != '` + compactionKey + `' AND prev_revision != 0`,
 }
 
-// compactionKey is the name of the row whose prev_revision is the revision that the table is compacted
-// to. kine's statements expect it.
+// compactionKey is the name of the row whose prev_revision is the revision that the table is
+// compacted to. kine's statements expect it.
 const compactionKey = "compact_rev_key"
 
 const compactionRowSQL = `

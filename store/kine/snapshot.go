@@ -22,14 +22,17 @@ type Facts struct {
 // ErrDamaged is returned by Inspect for a file that is no center's database, or not a sound one.
 var ErrDamaged = errors.New("not a sound center's database")
 
-// Snapshot writes a copy of the database in dir to a new file of mode 0600: all writes up to one moment and none after it. A center may run on
-// the directory meanwhile; it goes on reading and writing, and only its log grows by what is written until the copy is made.
+// Snapshot writes a copy of the database in dir to a new file of mode 0600: all writes up to one
+// moment and none after it. A center may run on the directory meanwhile; it goes on reading and
+// writing, and only its log grows by what is written until the copy is made.
 func Snapshot(ctx context.Context, dir, to string) error {
 	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("no center's database here (of one that stands in PostgreSQL take a backup with pg_dump; its keys are in there, sealed): %w", err)
+		return fmt.Errorf("no center's database here (of one that stands in PostgreSQL take a "+
+			"backup with pg_dump; its keys are in there, sealed): %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // VACUUM INTO takes an empty file, and its mode
+	// VACUUM INTO takes an empty file, and its mode
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,8 @@ func Inspect(ctx context.Context, path string) (f Facts, err error) {
 		return f, fmt.Errorf("%w: %s: %s", ErrDamaged, path, sound)
 	}
 	var incarnation []byte
-	err = db.QueryRowContext(ctx, `SELECT value, (SELECT COALESCE(MAX(id), 0) FROM kine) FROM skerry WHERE name = 'incarnation'`).Scan(&incarnation, &f.Revision)
+	err = db.QueryRowContext(ctx, `SELECT value, (SELECT COALESCE(MAX(id), 0) FROM kine)
+		FROM skerry WHERE name = 'incarnation'`).Scan(&incarnation, &f.Revision)
 	if err == nil && len(incarnation) != len(f.Incarnation) {
 		err = fmt.Errorf("an incarnation of %d bytes", len(incarnation))
 	}
@@ -75,7 +79,8 @@ func Inspect(ctx context.Context, path string) (f Facts, err error) {
 	return f, nil
 }
 
-// ValueIn reads the newest value of a key from a database file that nobody uses; nil is that it has none.
+// ValueIn reads the newest value of a key from a database file that nobody uses; nil is that it has
+// none.
 func ValueIn(ctx context.Context, path, key string) (value []byte, err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// A snapshot under load holds everything up to one revision and nothing after it, and the log of the running store is checkpointed again
-// when it is made.
+// A snapshot under load holds everything up to one revision and nothing after it, and the log of
+// the running store is checkpointed again when it is made.
 func TestSnapshotUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -30,7 +30,8 @@ func TestSnapshotUnderLoad(t *testing.T) {
 				default:
 				}
 				key := fmt.Sprintf("/registry/%d/%06d", w, i)
-				resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(key), 0, kubernetes.PutOptions{})
+				resp, err := s.Client().OptimisticPut(t.Context(), key, []byte(key), 0,
+					kubernetes.PutOptions{})
 				if err != nil {
 					t.Errorf("write beside a snapshot: %v", err)
 					return
@@ -64,7 +65,8 @@ func TestSnapshotUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		if there := got.KV != nil; there != (revision <= facts.Revision) {
-			t.Errorf("%s of revision %d: in the copy of %d: %v", key, revision, facts.Revision, there)
+			t.Errorf("%s of revision %d: in the copy of %d: %v", key, revision, facts.Revision,
+				there)
 		}
 	}
 	if err := Snapshot(t.Context(), dir, to); !errors.Is(err, os.ErrExist) {
@@ -90,10 +92,10 @@ func TestInspectFindsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"cut":     good[:len(good)/2],
-		"blanked": append(append(append([]byte{}, good[:8192]...), make([]byte, 16384)...), good[8192+16384:]...),
-		"other":   []byte("this is no database at all, but it is a file\n"),
-		"empty":   nil,
+		"cut": good[:len(good)/2],
+		"blanked": append(append(append([]byte{}, good[:8192]...), make([]byte, 16384)...),
+			good[8192+16384:]...),
+		"other": []byte("this is no database at all, but it is a file\n"), "empty": nil,
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -22,7 +22,8 @@ var prepareSQL = append([]string{
 		number INTEGER PRIMARY KEY AUTOINCREMENT, era INTEGER NOT NULL, revision INTEGER NOT NULL)`,
 }, indexSQL...)
 
-// prepare creates the file with mode 0600, begins an era and returns what the data says of its past.
+// prepare creates the file with mode 0600, begins an era and returns what the data says of its
+// past.
 func prepare(ctx context.Context, path string) (inc store.Incarnation, eras store.Eras, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -56,17 +57,19 @@ func openSQL(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// maxEras is how many eras are remembered. A receiver that was away for more starts of its center has to be accepted anew.
+// maxEras is how many eras are remembered. A receiver that was away for more starts of its center
+// has to be accepted anew.
 const maxEras = 10_000
 
-// beginEra notes, durably and before anybody can have seen a revision of it, that another run on the data begins: a backup that was taken
-// before does not know it.
+// beginEra notes, durably and before anybody can have seen a revision of it, that another run on
+// the data begins: a backup that was taken before does not know it.
 func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
 	if _, err := db.ExecContext(ctx, `
 		INSERT INTO skerry_era (era, revision) SELECT ?, COALESCE(MAX(id), 0) FROM kine`, int64(store.NewEra())); err != nil {
 		return nil, err
 	}
-	if _, err := db.ExecContext(ctx, `DELETE FROM skerry_era WHERE number <= (SELECT MAX(number) FROM skerry_era) - ?`, maxEras); err != nil {
+	if _, err := db.ExecContext(ctx, `DELETE FROM skerry_era
+		WHERE number <= (SELECT MAX(number) FROM skerry_era) - ?`, maxEras); err != nil {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, `SELECT era, revision FROM skerry_era ORDER BY number`)

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// maxKept is how many statements a connection keeps: kine has some thirty, and lists differ by their limits.
+// maxKept is how many statements a connection keeps: kine has some thirty, and lists differ by
+// their limits.
 const maxKept = 32
 
-// keepingConnector opens connections that keep the statements they have compiled. kine gives each as a text, and SQLite takes longer to compile the
-// most frequent ones than to run them.
+// keepingConnector opens connections that keep the statements they have compiled. kine gives each
+// as a text, and SQLite takes longer to compile the most frequent ones than to run them.
 type keepingConnector struct{ driver.Connector }
 
 func (c keepingConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -38,7 +39,8 @@ type keepingConn struct {
 	order []string               // the texts of kept, the one used last at the end
 }
 
-func (c *keepingConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *keepingConn) QueryContext(ctx context.Context, text string,
+	args []driver.NamedValue) (driver.Rows, error) {
 	s, err := c.take(ctx, text)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,8 @@ func (c *keepingConn) QueryContext(ctx context.Context, text string, args []driv
 	return &keptRows{Rows: rows, conn: c, text: text, s: s}, nil
 }
 
-func (c *keepingConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+func (c *keepingConn) ExecContext(ctx context.Context, text string,
+	args []driver.NamedValue) (driver.Result, error) {
 	s, err := c.take(ctx, text)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func TestStatementsAreKept(t *testing.T) {
 			t.Errorf("insert %d has the id %d", i, id)
 		}
 		var value string
-		if err := db.QueryRow(read, i+1).Scan(&value); err != nil || value != fmt.Sprint("value ", i) {
+		if err := db.QueryRow(read, i+1).Scan(&value); err != nil ||
+			value != fmt.Sprint("value ", i) {
 			t.Errorf("read %d: %q, %v", i, value, err)
 		}
 		if err := db.QueryRow(read, i+2).Scan(&value); err != sql.ErrNoRows {

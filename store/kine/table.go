@@ -37,7 +37,8 @@ func whole(rows *sql.Rows, err error, value, old bool) (r read, _ error) {
 
 // list reads the newest row of each key of a range, at a revision or, if that is 0, now. Rows that
 // delete their key are left out unless deleted is set. The revisions are 0 if nothing is found now.
-func (t *table) list(ctx context.Context, key, end string, limit, revision int64, deleted, keysOnly bool) (r read, err error) {
+func (t *table) list(ctx context.Context, key, end string, limit, revision int64, deleted,
+	keysOnly bool) (r read, err error) {
 	ctx, done := patient(ctx, t.patience)
 	defer done()
 	key = t.TranslateStartKey(key)
@@ -89,7 +90,8 @@ func (r *read) has(revision int64) error {
 }
 
 // count counts the keys of a range at a revision or, if that is 0, now.
-func (t *table) count(ctx context.Context, key, end string, revision int64) (at, n int64, err error) {
+func (t *table) count(ctx context.Context, key, end string, revision int64) (at, n int64,
+	err error) {
 	ctx, done := patient(ctx, t.patience)
 	defer done()
 	key = t.TranslateStartKey(key)

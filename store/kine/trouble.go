@@ -28,7 +28,8 @@ const (
 	Broken TroubleKind = "broken"
 )
 
-// Trouble is returned when the storage below a database does not do what is asked. Its text says what to do.
+// Trouble is returned when the storage below a database does not do what is asked. Its text says
+// what to do.
 type Trouble struct {
 	Kind TroubleKind
 	text string
@@ -49,8 +50,8 @@ func (t *Trouble) GRPCStatus() *status.Status {
 	return status.New(codes.Unavailable, t.text)
 }
 
-// scarce is how little free space makes an error of the disk one of its space: SQLite tells a full disk as an error of input or output where it
-// wants to make a file longer that it has mapped.
+// scarce is how little free space makes an error of the disk one of its space: SQLite tells a full
+// disk as an error of input or output where it wants to make a file longer that it has mapped.
 const scarce = 1 << 20
 
 // said are SQLite's words of each kind of trouble.
@@ -58,13 +59,16 @@ var said = []struct {
 	words string
 	kind  TroubleKind
 }{
-	{"database or disk is full", Full}, {"no space left on device", Full}, {"disk quota exceeded", Full},
+	{"database or disk is full", Full}, {"no space left on device", Full},
+	{"disk quota exceeded", Full},
 	{"disk image is malformed", Damaged}, {"file is not a database", Damaged},
-	{"readonly database", ReadOnly}, {"read-only file system", ReadOnly}, {"unable to open database file", ReadOnly},
+	{"readonly database", ReadOnly}, {"read-only file system", ReadOnly},
+	{"unable to open database file", ReadOnly},
 	{"disk I/O error", Broken},
 }
 
-// troubleOf says an error of the database in dir in words that tell what to do; nil where it is another error.
+// troubleOf says an error of the database in dir in words that tell what to do; nil where it is
+// another error.
 func troubleOf(dir string, err error) *Trouble {
 	var known *Trouble
 	if err == nil || errors.As(err, &known) {
@@ -84,10 +88,12 @@ func troubleOf(dir string, err error) *Trouble {
 }
 
 // brief are the kinds in words, where the directory is not known.
-var brief = map[TroubleKind]string{Full: "the disk is full", Damaged: "the database is damaged", ReadOnly: "the database cannot be written",
-	Broken: "the disk is full, or fails"}
+var brief = map[TroubleKind]string{Full: "the disk is full", Damaged: "the database is damaged",
+	ReadOnly: "the database cannot be written",
+	Broken:   "the disk is full, or fails"}
 
-// advice says what is wrong and what to do. A database that several replicas share has no directory.
+// advice says what is wrong and what to do. A database that several replicas share has no
+// directory.
 func advice(kind TroubleKind, dir string) string {
 	if dir == "" {
 		return "the center's datastore does not do what is asked: " + brief[kind]
@@ -95,14 +101,18 @@ func advice(kind TroubleKind, dir string) string {
 	path := filepath.Join(dir, FileName)
 	switch kind {
 	case Full:
-		return fmt.Sprintf("the center's disk is full: nothing can be written until there is space in %s; what is there is kept, and read", dir)
+		return fmt.Sprintf("the center's disk is full: nothing can be written until there is "+
+			"space in %s; what is there is kept, and read", dir)
 	case Damaged:
-		return fmt.Sprintf("the center's database %s is damaged: stop the center, keep the directory %s, and make a new one of a backup: "+
+		return fmt.Sprintf("the center's database %s is damaged: stop the center, keep the "+
+			"directory %s, and make a new one of a backup: "+
 			"skerry center restore FILE --data-dir DIR", path, dir)
 	case ReadOnly:
-		return fmt.Sprintf("the center's database %s cannot be written: see who owns the file and how its disk is mounted", path)
+		return fmt.Sprintf("the center's database %s cannot be written: see who owns the file "+
+			"and how its disk is mounted", path)
 	default:
-		return fmt.Sprintf("the disk below the center's database %s fails: see the kernel's log (dmesg) and the disk's health", path)
+		return fmt.Sprintf("the disk below the center's database %s fails: see the kernel's log "+
+			"(dmesg) and the disk's health", path)
 	}
 }
 
@@ -121,7 +131,8 @@ type troubles struct {
 	counts  map[TroubleKind]int
 }
 
-// note returns an error in words, and remembers it. commits is how many transactions were made durable so far.
+// note returns an error in words, and remembers it. commits is how many transactions were made
+// durable so far.
 func (t *troubles) note(err error, commits int64) error {
 	trouble := troubleOf(t.dir, err)
 	if trouble == nil {
@@ -133,7 +144,8 @@ func (t *troubles) note(err error, commits int64) error {
 		t.counts = map[TroubleKind]int{}
 	}
 	t.counts[trouble.Kind]++
-	if now := time.Now(); t.last == nil || t.last.Kind != trouble.Kind || now.Sub(t.logged) >= logPause {
+	if now := time.Now(); t.last == nil || t.last.Kind != trouble.Kind ||
+		now.Sub(t.logged) >= logPause {
 		t.log.Error("the storage of the center does not do what is asked", "err", trouble)
 		t.logged = now
 	}
@@ -141,7 +153,8 @@ func (t *troubles) note(err error, commits int64) error {
 	return trouble
 }
 
-// Health returns the trouble that the storage has: it is over when something is written. It is nil for a shared database.
+// Health returns the trouble that the storage has: it is over when something is written. It is nil
+// for a shared database.
 func (s *Store) Health() error {
 	if s.file == nil {
 		return nil

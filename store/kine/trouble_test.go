@@ -27,7 +27,8 @@ func TestTroubleInWords(t *testing.T) {
 		is := troubleOf(t.TempDir(), fmt.Errorf("in a transaction: %w", err))
 		switch {
 		case want == "" && is == nil:
-		case is == nil || is.Kind != want || !errors.Is(is, err) || !strings.Contains(is.Error(), words):
+		case is == nil || is.Kind != want || !errors.Is(is, err) ||
+			!strings.Contains(is.Error(), words):
 			t.Errorf("%s: %+v, want %s", words, is, want)
 		case len(strings.Fields(is.Error())) < 10:
 			t.Errorf("%s is told in too few words: %s", words, is)
@@ -44,7 +45,9 @@ func TestDamagedDatabase(t *testing.T) {
 	}
 	_, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	var trouble *Trouble
-	if !errors.As(err, &trouble) || trouble.Kind != Damaged || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "skerry center restore") {
+	if !errors.As(err, &trouble) || trouble.Kind != Damaged ||
+		!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(),
+		"skerry center restore") {
 		t.Errorf("opened with %v", err)
 	}
 }
@@ -52,7 +55,8 @@ func TestDamagedDatabase(t *testing.T) {
 // The lines that kine logs by itself have words, too.
 func TestTroubleInLogs(t *testing.T) {
 	e := &logrus.Entry{Message: "error in txn request: disk I/O error (4874)"}
-	if err := (withoutValues{}).Fire(e); err != nil || !strings.HasSuffix(e.Message, "(4874): the disk is full, or fails") {
+	if err := (withoutValues{}).Fire(e); err != nil || !strings.HasSuffix(e.Message,
+		"(4874): the disk is full, or fails") {
 		t.Errorf("%q, %v", e.Message, err)
 	}
 }

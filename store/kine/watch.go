@@ -11,8 +11,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watchServer is etcd's watch service. That of kine asks for the newest revision by itself and lets each watch of a stream claim the progress of every
-// other one; here a watch is told of progress by what hands it its events, after those, and of none that is not its own.
+// watchServer is etcd's watch service. That of kine asks for the newest revision by itself and lets
+// each watch of a stream claim the progress of every other one; here a watch is told of progress by
+// what hands it its events, after those, and of none that is not its own.
 type watchServer struct{ backend *backend }
 
 // watchStream is a stream of a client, with any number of watches.
@@ -57,12 +58,14 @@ func (s *watchServer) Watch(stream etcdserverpb.Watch_WatchServer) error {
 
 func (c *watchStream) create(ctx context.Context, r *etcdserverpb.WatchCreateRequest) {
 	if r.WatchId != clientv3.AutoWatchID || r.StartRevision < 0 {
-		c.send(&etcdserverpb.WatchResponse{WatchId: clientv3.InvalidWatchID, Created: true, Canceled: true, CancelReason: server.ErrInvalidWatch.Error()})
+		c.send(&etcdserverpb.WatchResponse{WatchId: clientv3.InvalidWatchID, Created: true,
+			Canceled: true, CancelReason: server.ErrInvalidWatch.Error()})
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	// Before the past is read: nothing falls in between.
-	w := &streamWatch{c.backend.feed.watch(string(r.Key), string(r.RangeEnd), r.ProgressNotify), cancel}
+	w := &streamWatch{c.backend.feed.watch(string(r.Key), string(r.RangeEnd), r.ProgressNotify),
+		cancel}
 	c.mu.Lock()
 	c.last++
 	id := c.last
@@ -98,9 +101,10 @@ func (c *watchStream) progress() {
 	}
 }
 
-// serve sends a watch what was written from a revision on, and then what is written, and returns why
-// it ends.
-func (c *watchStream) serve(ctx context.Context, id int64, w *streamWatch, from int64) *etcdserverpb.WatchResponse {
+// serve sends a watch what was written from a revision on, and then what is written, and returns
+// why it ends.
+func (c *watchStream) serve(ctx context.Context, id int64, w *streamWatch,
+	from int64) *etcdserverpb.WatchResponse {
 	err := c.backend.follow(ctx, w.watch, from, func(n news) {
 		c.sendEvents(id, n.events)
 		if n.progress > 0 {
@@ -126,10 +130,12 @@ func (c *watchStream) sendEvents(id int64, events server.Events) {
 	for i, e := range events {
 		told[i] = toEvent(e)
 	}
-	c.send(&etcdserverpb.WatchResponse{Header: header(events[len(events)-1].KV.ModRevision), WatchId: id, Events: told})
+	c.send(&etcdserverpb.WatchResponse{Header: header(events[len(events)-1].KV.ModRevision),
+		WatchId: id, Events: told})
 }
 
-// send gives the client an answer. If that fails the stream has ended, which who receives from it learns, too.
+// send gives the client an answer. If that fails the stream has ended, which who receives from it
+// learns, too.
 func (c *watchStream) send(told *etcdserverpb.WatchResponse) {
 	if told.Header == nil {
 		told.Header = header(0)
@@ -158,5 +164,6 @@ func toKeyValue(kv *server.KeyValue) *mvccpb.KeyValue {
 	if kv == nil {
 		return nil
 	}
-	return &mvccpb.KeyValue{Key: []byte(kv.Key), Value: kv.Value, Version: kv.Version, Lease: kv.Lease, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision}
+	return &mvccpb.KeyValue{Key: []byte(kv.Key), Value: kv.Value, Version: kv.Version,
+		Lease: kv.Lease, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision}
 }

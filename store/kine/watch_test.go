@@ -27,7 +27,8 @@ func collect(t *testing.T, events clientv3.WatchChan, n int) (all []*mvccpb.Even
 	return all
 }
 
-// What a watch is told when something is written is what another reads from the database later, with the values before.
+// What a watch is told when something is written is what another reads from the database later,
+// with the values before.
 func TestWatchTellsWhatIsStored(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -35,19 +36,22 @@ func TestWatchTellsWhatIsStored(t *testing.T) {
 	defer cancel()
 	from := create(t, s, "/registry/before", "x") + 1
 	watch := func() clientv3.WatchChan {
-		return s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
+		return s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(from),
+			clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
 	}
 	live := watch()
 	<-live
 	put := func(key, value string, revision int64, lease clientv3.LeaseID) int64 {
-		resp, err := s.Client().OptimisticPut(ctx, key, []byte(value), revision, kubernetes.PutOptions{LeaseID: lease, GetOnFailure: true})
+		resp, err := s.Client().OptimisticPut(ctx, key, []byte(value), revision,
+			kubernetes.PutOptions{LeaseID: lease, GetOnFailure: true})
 		if err != nil || !resp.Succeeded {
 			t.Fatalf("write %s: %v", key, err)
 		}
 		return resp.Revision
 	}
 	remove := func(key string, revision int64) {
-		if resp, err := s.Client().OptimisticDelete(ctx, key, revision, kubernetes.DeleteOptions{GetOnFailure: true}); err != nil || !resp.Succeeded {
+		if resp, err := s.Client().OptimisticDelete(ctx, key, revision,
+			kubernetes.DeleteOptions{GetOnFailure: true}); err != nil || !resp.Succeeded {
 			t.Fatalf("delete %s: %v", key, err)
 		}
 	}
@@ -62,16 +66,19 @@ func TestWatchTellsWhatIsStored(t *testing.T) {
 			t.Errorf("event %d:\ntold   %s\nstored %s", i, got, want)
 		}
 	}
-	if update, removal := told[1], told[2]; string(update.PrevKv.Value) != "one" || string(removal.PrevKv.Value) != "two" || removal.Type != mvccpb.DELETE {
+	if update, removal := told[1], told[2]; string(update.PrevKv.Value) != "one" ||
+		string(removal.PrevKv.Value) != "two" || removal.Type != mvccpb.DELETE {
 		t.Errorf("an update and a removal: %s, %s", update, removal)
 	}
 }
 
-// follower collects what a watch says until it has everything up to a revision, by an event or because it was told so, and checks that it had when it was told.
+// follower collects what a watch says until it has everything up to a revision, by an event or
+// because it was told so, and checks that it had when it was told.
 type follower struct {
 	events clientv3.WatchChan
 	seen   map[int64]bool // the revisions of its events
-	claims map[int64]int  // a revision up to which it was told to have all events, and how many it had then
+	// a revision up to which it was told to have all events, and how many it had then
+	claims map[int64]int
 }
 
 func (f *follower) until(t *testing.T, revision int64) {
@@ -84,7 +91,8 @@ func (f *follower) until(t *testing.T, revision int64) {
 		for _, e := range resp.Events {
 			for claim := range f.claims {
 				if e.Kv.ModRevision <= claim {
-					t.Errorf("%s@%d comes after all up to %d was there", e.Kv.Key, e.Kv.ModRevision, claim)
+					t.Errorf("%s@%d comes after all up to %d was there", e.Kv.Key, e.Kv.ModRevision,
+						claim)
 				}
 			}
 			reached = e.Kv.ModRevision // who has seen this one need not be told
@@ -97,7 +105,8 @@ func (f *follower) until(t *testing.T, revision int64) {
 	}
 }
 
-// Who is told that he has seen everything up to a revision has, while others write and other watches of the same stream see more.
+// Who is told that he has seen everything up to a revision has, while others write and other
+// watches of the same stream see more.
 func TestProgressComesAfterEvents(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -110,12 +119,15 @@ func progressComesAfterEvents(t *testing.T, s *Store, rounds int, writers ...*St
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	of := func(prefix string) *follower {
-		events := s.Client().Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+		events := s.Client().Watch(ctx, prefix, clientv3.WithPrefix(),
+			clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
 		<-events
 		return &follower{events, map[int64]bool{}, map[int64]int{}}
 	}
-	watches := map[string]*follower{"/registry/p/": of("/registry/p/"), "/registry/q/": of("/registry/q/"), "/registry/": of("/registry/")}
-	plain := s.Client().Watch(ctx, "/registry/p/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	watches := map[string]*follower{"/registry/p/": of("/registry/p/"),
+		"/registry/q/": of("/registry/q/"), "/registry/": of("/registry/")}
+	plain := s.Client().Watch(ctx, "/registry/p/", clientv3.WithPrefix(),
+		clientv3.WithCreatedNotify())
 	<-plain
 	for round := range rounds {
 		var all sync.WaitGroup
@@ -124,7 +136,8 @@ func progressComesAfterEvents(t *testing.T, s *Store, rounds int, writers ...*St
 		for i := range 40 {
 			prefix := []string{"/registry/p/", "/registry/q/"}[i%2]
 			all.Go(func() {
-				rev := create(t, writers[i/2%len(writers)], fmt.Sprintf("%s%d-%d", prefix, round, i), "x")
+				rev := create(t, writers[i/2%len(writers)],
+					fmt.Sprintf("%s%d-%d", prefix, round, i), "x")
 				mu.Lock()
 				defer mu.Unlock()
 				wrote[prefix] = append(wrote[prefix], rev)
@@ -148,7 +161,8 @@ func progressComesAfterEvents(t *testing.T, s *Store, rounds int, writers ...*St
 			f.until(t, newest)
 			for _, rev := range wrote[prefix] {
 				if !f.seen[rev] {
-					t.Errorf("round %d: %d was not there when all below %s up to %d was", round, rev, prefix, newest)
+					t.Errorf("round %d: %d was not there when all below %s up to %d was", round,
+						rev, prefix, newest)
 				}
 			}
 		}
@@ -161,14 +175,16 @@ func progressComesAfterEvents(t *testing.T, s *Store, rounds int, writers ...*St
 	}
 }
 
-// Where progress was told a watch can begin after everything else that it could begin with has been compacted.
+// Where progress was told a watch can begin after everything else that it could begin with has been
+// compacted.
 func TestWatchAfterProgress(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	mine := create(t, s, "/registry/t/mine", "x")
-	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(mine+1), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+	events := s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(mine+1),
+		clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
 	<-events
 	var writers sync.WaitGroup
 	for w := range 64 {
@@ -194,7 +210,8 @@ func TestWatchAfterProgress(t *testing.T) {
 	begin := func(after int64) clientv3.WatchResponse {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		return <-s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify())
+		return <-s.Client().Watch(ctx, "/registry/t/", clientv3.WithPrefix(),
+			clientv3.WithRev(after+1), clientv3.WithProgressNotify())
 	}
 	if resp := begin(mine); resp.CompactRevision == 0 {
 		t.Errorf("after its last event a watch begins with %+v, want that this was compacted", resp)

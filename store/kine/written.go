@@ -5,25 +5,29 @@ import (
 	"sync"
 )
 
-// A Watermark is the revision of the newest write below one prefix of keys. Who has seen the changes up to it has seen every write below the prefix
-// that was acknowledged, and can answer as of now without asking the database. It works because this process is the only one that writes.
+// A Watermark is the revision of the newest write below one prefix of keys. Who has seen the
+// changes up to it has seen every write below the prefix that was acknowledged, and can answer as
+// of now without asking the database. It works because this process is the only one that writes.
 type Watermark struct {
 	prefix string
 
 	mu       sync.Mutex
 	revision int64
-	// unsure is set while it is not known whether a write took place: the disk refused to make it durable.
+	// unsure is set while it is not known whether a write took place: the disk refused to make it
+	// durable.
 	unsure bool
 }
 
-// Revision returns the watermark, 0 when nothing was written since it was asked for. It is not ok when it cannot be told.
+// Revision returns the watermark, 0 when nothing was written since it was asked for. It is not ok
+// when it cannot be told.
 func (w *Watermark) Revision() (revision int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.revision, !w.unsure
 }
 
-// note takes the outcome of a write. They come in the order of revisions, so a later one that took place settles what an earlier one left open.
+// note takes the outcome of a write. They come in the order of revisions, so a later one that took
+// place settles what an earlier one left open.
 func (w *Watermark) note(o outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +77,8 @@ func (m *watermarks) note(key string, o outcome) {
 	}
 }
 
-// Watermark follows the writes below a prefix of keys from now on. Of a shared database it can never tell: others write, too.
+// Watermark follows the writes below a prefix of keys from now on. Of a shared database it can
+// never tell: others write, too.
 func (s *Store) Watermark(prefix string) *Watermark {
 	if s.file == nil {
 		return &Watermark{prefix: prefix, unsure: true}

@@ -6,7 +6,8 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
-// TestWatermark checks that a watermark is the revision of the newest write below its prefix, and of nothing else.
+// TestWatermark checks that a watermark is the revision of the newest write below its prefix, and
+// of nothing else.
 func TestWatermark(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -22,27 +23,32 @@ func TestWatermark(t *testing.T) {
 	at("created", rev)
 	create(t, s, "/registry/secrets/team/default/a", "one")
 	at("something else created", rev)
-	if resp, err := s.Client().OptimisticPut(t.Context(), "/registry/configmaps/team/default/a", nil, 0, kubernetes.PutOptions{}); err != nil || resp.Succeeded {
+	if resp, err := s.Client().OptimisticPut(t.Context(), "/registry/configmaps/team/default/a",
+		nil, 0, kubernetes.PutOptions{}); err != nil || resp.Succeeded {
 		t.Fatal(resp, err)
 	}
 	at("created again in vain", rev)
 	key := "/registry/configmaps/team/default/a"
-	if resp, err := s.Client().OptimisticPut(t.Context(), key, []byte("two"), rev-1, kubernetes.PutOptions{GetOnFailure: true}); err != nil || resp.Succeeded {
+	if resp, err := s.Client().OptimisticPut(t.Context(), key, []byte("two"), rev-1,
+		kubernetes.PutOptions{GetOnFailure: true}); err != nil || resp.Succeeded {
 		t.Fatal(resp, err)
 	}
 	at("a conflict", rev)
-	put, err := s.Client().OptimisticPut(t.Context(), key, []byte("two"), rev, kubernetes.PutOptions{GetOnFailure: true})
+	put, err := s.Client().OptimisticPut(t.Context(), key, []byte("two"), rev,
+		kubernetes.PutOptions{GetOnFailure: true})
 	if err != nil || !put.Succeeded {
 		t.Fatal(put, err)
 	}
 	at("updated", put.Revision)
-	gone, err := s.Client().OptimisticDelete(t.Context(), key, put.Revision, kubernetes.DeleteOptions{GetOnFailure: true})
+	gone, err := s.Client().OptimisticDelete(t.Context(), key, put.Revision,
+		kubernetes.DeleteOptions{GetOnFailure: true})
 	if err != nil || !gone.Succeeded {
 		t.Fatal(gone, err)
 	}
 	at("deleted", gone.Revision)
 	create(t, s, "/registry/secrets/team/default/b", "one")
-	if _, _, _, err := s.backend.Delete(t.Context(), "/registry/configmaps/team/default/never", 0); err != nil {
+	if _, _, _, err := s.backend.Delete(t.Context(), "/registry/configmaps/team/default/never",
+		0); err != nil {
 		t.Fatal(err)
 	}
 	at("nothing deleted", gone.Revision)
@@ -51,7 +57,8 @@ func TestWatermark(t *testing.T) {
 	}
 }
 
-// TestWatermarkUnsure checks that a write of unknown outcome is not taken for one that did not take place, until a later one settles it.
+// TestWatermarkUnsure checks that a write of unknown outcome is not taken for one that did not take
+// place, until a later one settles it.
 func TestWatermarkUnsure(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome outcome

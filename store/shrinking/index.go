@@ -5,7 +5,8 @@ import (
 	"iter"
 )
 
-// Index finds values by a key that they hold themselves and that never changes: it keeps a hash and a pointer of each.
+// Index finds values by a key that they hold themselves and that never changes: it keeps a hash and
+// a pointer of each.
 type Index[K comparable, V any] struct {
 	key    func(*V) *K
 	hash   func(K) uint64

@@ -2,7 +2,8 @@ package shrinking
 
 import "iter"
 
-// fewest is how many entries must have gone, and as many as are left, when a map is made anew: each that is copied stands for one that was deleted.
+// fewest is how many entries must have gone, and as many as are left, when a map is made anew: each
+// that is copied stands for one that was deleted.
 const fewest = 64
 
 // Map is a map whose memory follows its length. The zero value is empty and ready.
@@ -70,8 +71,9 @@ func (m *Map[K, V]) Keys() iter.Seq[K] {
 	}
 }
 
-// All visits every entry. Entries may be deleted meanwhile, and are not visited then, and others may be put, which may be visited. It counts as a
-// change of the map: two goroutines must not do it at the same time.
+// All visits every entry. Entries may be deleted meanwhile, and are not visited then, and others
+// may be put, which may be visited. It counts as a change of the map: two goroutines must not do it
+// at the same time.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		m.walks++

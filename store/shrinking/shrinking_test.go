@@ -78,7 +78,8 @@ func TestDeletedWhileVisited(t *testing.T) {
 		}
 	}
 	if len(seen)+len(gone) != all || m.gone >= max(fewest, m.Len()) {
-		t.Errorf("%d visited and %d deleted of %d; %d went since the map was made", len(seen), len(gone), all, m.gone)
+		t.Errorf("%d visited and %d deleted of %d; %d went since the map was made", len(seen),
+			len(gone), all, m.gone)
 	}
 	for v := range x.All() {
 		x.Delete(v.name)
@@ -97,7 +98,8 @@ func live() float64 {
 	return float64(s.HeapAlloc)
 }
 
-// The memory is that of what is in it, whatever was before, and however often everything was another.
+// The memory is that of what is in it, whatever was before, and however often everything was
+// another.
 func TestMemoryFollowsTheLength(t *testing.T) {
 	type key [5]string
 	type value struct{ k key }
@@ -109,7 +111,10 @@ func TestMemoryFollowsTheLength(t *testing.T) {
 	for what, fill := range map[string]func() (put, drop func(name string), keep any){
 		"a map": func() (put, drop func(name string), keep any) {
 			m := &Map[key, *value]{}
-			return func(n string) { m.Put(key{4: n}, nil) }, func(n string) { m.Delete(key{4: n}) }, m
+			return func(n string) {
+				m.Put(key{4: n},
+					nil)
+			}, func(n string) { m.Delete(key{4: n}) }, m
 		},
 		"an index": func() (put, drop func(name string), keep any) {
 			x := NewIndex(func(v *value) *key { return &v.k })
@@ -137,7 +142,8 @@ func TestMemoryFollowsTheLength(t *testing.T) {
 				drop(names[i])
 			}
 			churned := size()
-			t.Logf("%.0f KB with %d, %.0f with ten times as many, %.0f without them, %.0f after 39 generations", first/1e3, few, most/1e3, shrunk/1e3, churned/1e3)
+			t.Logf("%.0f KB with %d, %.0f with ten times as many, %.0f without them, %.0f after "+
+				"39 generations", first/1e3, few, most/1e3, shrunk/1e3, churned/1e3)
 			if most < 5*first {
 				t.Error("the burst costs nothing: nothing is measured")
 			}

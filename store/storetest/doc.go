@@ -1,3 +1,3 @@
-// Package storetest holds the suite that every store.Sink passes, and Memory, a Sink without a disk for the tests of other
-// packages. It is imported by tests only.
+// Package storetest holds the suite that every store.Sink passes, and Memory, a Sink without a disk
+// for the tests of other packages. It is imported by tests only.
 package storetest

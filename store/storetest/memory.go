@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Memory is a Sink that keeps everything in a map: for tests, and as the plainest statement of what a Sink does.
+// Memory is a Sink that keeps everything in a map: for tests, and as the plainest statement of what
+// a Sink does.
 type Memory struct {
 	// AcceptNewIncarnation is as in bolt.SinkOptions. Set it before use.
 	AcceptNewIncarnation bool
@@ -51,7 +52,8 @@ func (m *Memory) admit(head store.Position) error {
 	if have.Incarnation.IsZero() {
 		return nil
 	}
-	if head.Incarnation != have.Incarnation && !m.AcceptNewIncarnation || head.Incarnation == have.Incarnation && head.Revision < have.Revision {
+	if head.Incarnation != have.Incarnation && !m.AcceptNewIncarnation ||
+		head.Incarnation == have.Incarnation && head.Revision < have.Revision {
 		return fmt.Errorf("%w: it is at %s, the copy at %s", store.ErrRegressed, head, have)
 	}
 	return nil
@@ -61,7 +63,8 @@ func (m *Memory) admit(head store.Position) error {
 func (m *Memory) Accept(head store.Position) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.position = store.Position{Incarnation: head.Incarnation, Era: head.Era, Revision: store.Comparing}
+	m.position = store.Position{Incarnation: head.Incarnation, Era: head.Era,
+		Revision: store.Comparing}
 	m.fresh = map[store.Key]bool{}
 	return nil
 }
@@ -93,7 +96,8 @@ func (m *Memory) commit(b store.Batch) error {
 	var gone []store.Key
 	for _, e := range b.Entries {
 		old, known := m.entries[e.Key]
-		same := known && old.Hash == e.Hash && old.Removal == e.Removal && old.Intended == e.Intended
+		same := known && old.Hash == e.Hash && old.Removal == e.Removal &&
+			old.Intended == e.Intended
 		if !known && e.Tombstone || same || known && m.fresh[e.Key] && e.Revision < old.Revision {
 			continue
 		}

@@ -25,7 +25,8 @@ type Postgres struct {
 	Endpoint string
 }
 
-// StartPostgres makes one that ends with the test, which is skipped where PostgreSQL is not installed.
+// StartPostgres makes one that ends with the test, which is skipped where PostgreSQL is not
+// installed.
 func StartPostgres(t *testing.T) *Postgres {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -53,7 +54,8 @@ func StartPostgres(t *testing.T) *Postgres {
 			t.Fatal(err)
 		}
 	}
-	if out, err := p.command("initdb", "--auth=trust", "--username=skerry", "--no-instructions", "--no-sync", p.data()).CombinedOutput(); err != nil {
+	if out, err := p.command("initdb", "--auth=trust", "--username=skerry", "--no-instructions",
+		"--no-sync", p.data()).CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +82,8 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 // Run starts it, as StartPostgres has done.
 func (p *Postgres) Run() {
 	p.t.Helper()
-	p.process = p.command("postgres", "-D", p.data(), "-c", "listen_addresses=127.0.0.1", "-p", p.port, "-c", "unix_socket_directories=")
+	p.process = p.command("postgres", "-D", p.data(), "-c", "listen_addresses=127.0.0.1", "-p",
+		p.port, "-c", "unix_socket_directories=")
 	if err := p.process.Start(); err != nil {
 		p.t.Fatal(err)
 	}

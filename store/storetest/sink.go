@@ -27,8 +27,8 @@ type Options struct {
 	DropRemoved bool
 }
 
-// Run checks that a Sink does what store.Sink promises. open makes an empty one; reopen returns it as it is after a restart, or the same one
-// where nothing is durable.
+// Run checks that a Sink does what store.Sink promises. open makes an empty one; reopen returns it
+// as it is after a restart, or the same one where nothing is durable.
 func Run(t *testing.T, open func(t *testing.T, o Options) (sink Sink, reopen func() Sink)) {
 	t.Run("empty", func(t *testing.T) { empty(t, open) })
 	t.Run("last value wins", func(t *testing.T) { lastValueWins(t, open) })
@@ -47,12 +47,14 @@ type opener func(t *testing.T, o Options) (Sink, func() Sink)
 
 // Key is the i-th key of the suites.
 func Key(i int) store.Key {
-	return store.Key{Space: fmt.Sprintf("space-%d", i%3), Group: "apps", Resource: "deployments", Namespace: "web", Name: fmt.Sprintf("web-%d", i)}
+	return store.Key{Space: fmt.Sprintf("space-%d", i%3), Group: "apps", Resource: "deployments",
+		Namespace: "web", Name: fmt.Sprintf("web-%d", i)}
 }
 
 // Value is a live entry.
 func Value(i int, revision int64, body string) store.Entry {
-	return store.Entry{Key: Key(i), Revision: revision, Generation: revision, Body: []byte(body), Hash: store.HashBody(revision, []byte(body))}
+	return store.Entry{Key: Key(i), Revision: revision, Generation: revision, Body: []byte(body),
+		Hash: store.HashBody(revision, []byte(body))}
 }
 
 // Tombstone is the order to delete a key.
@@ -62,7 +64,8 @@ func Tombstone(i int, revision int64) store.Entry {
 
 func commit(t *testing.T, s Sink, at store.Position, entries ...store.Entry) {
 	t.Helper()
-	if err := s.Commit(context.Background(), store.Batch{Entries: entries, Through: at}); err != nil {
+	if err := s.Commit(context.Background(), store.Batch{Entries: entries,
+		Through: at}); err != nil {
 		t.Fatalf("commit at %s: %v", at, err)
 	}
 	if s.Position() != at {
@@ -76,8 +79,10 @@ func want(t *testing.T, s Sink, e store.Entry) {
 	if err != nil || !ok {
 		t.Fatalf("get %s: known %t, %v", e.Key, ok, err)
 	}
-	if got.Hash != e.Hash || got.Revision != e.Revision || got.Generation != e.Generation || got.Tombstone != e.Tombstone ||
-		got.Removal != e.Removal || got.Intended != e.Intended || string(got.Body) != string(e.Body) {
+	if got.Hash != e.Hash || got.Revision != e.Revision || got.Generation != e.Generation ||
+		got.Tombstone != e.Tombstone ||
+		got.Removal != e.Removal || got.Intended != e.Intended ||
+		string(got.Body) != string(e.Body) {
 		t.Fatalf("get %s: %+v, want %+v", e.Key, got, e)
 	}
 }
@@ -90,7 +95,8 @@ func empty(t *testing.T, open opener) {
 	if _, ok, err := s.Get(Key(1)); ok || err != nil {
 		t.Errorf("get: known %t, %v", ok, err)
 	}
-	if err := s.Admit(store.Position{Incarnation: store.NewIncarnation(), Revision: 5}); err != nil {
+	if err := s.Admit(store.Position{Incarnation: store.NewIncarnation(),
+		Revision: 5}); err != nil {
 		t.Errorf("a new copy takes any sender, but: %v", err)
 	}
 }
@@ -197,7 +203,8 @@ func dropsRemoved(t *testing.T, open opener) {
 	}
 	// In one batch, too, it may go and come.
 	at.Revision = 4
-	commit(t, s, at, Value(1, 3, `{"a":3}`), Tombstone(2, 3), Value(2, 4, `{"a":4}`), Tombstone(1, 4))
+	commit(t, s, at, Value(1, 3, `{"a":3}`), Tombstone(2, 3), Value(2, 4, `{"a":4}`),
+		Tombstone(1, 4))
 	want(t, s, Value(2, 4, `{"a":4}`))
 	if e, ok, _ := s.Get(Key(1)); ok {
 		t.Errorf("key 1 is %+v", e)
@@ -227,7 +234,8 @@ func regressionIsRefused(t *testing.T, open opener) {
 	at := store.Position{Incarnation: store.NewIncarnation(), Revision: 5}
 	commit(t, s, at, Value(1, 5, `{}`))
 	s = reopen()
-	for _, bad := range []store.Position{{Incarnation: at.Incarnation, Revision: 4}, {Incarnation: store.NewIncarnation(), Revision: 9}} {
+	for _, bad := range []store.Position{{Incarnation: at.Incarnation, Revision: 4},
+		{Incarnation: store.NewIncarnation(), Revision: 9}} {
 		if err := s.Admit(bad); !errors.Is(err, store.ErrRegressed) {
 			t.Errorf("admit %s: %v", bad, err)
 		}
@@ -244,7 +252,8 @@ func regressionIsRefused(t *testing.T, open opener) {
 
 func newIncarnationAccepted(t *testing.T, open opener) {
 	s, reopen := open(t, Options{AcceptNewIncarnation: true})
-	commit(t, s, store.Position{Incarnation: store.NewIncarnation(), Revision: 500}, Value(1, 500, `{"a":1}`), Value(2, 400, `{"b":1}`))
+	commit(t, s, store.Position{Incarnation: store.NewIncarnation(), Revision: 500},
+		Value(1, 500, `{"a":1}`), Value(2, 400, `{"b":1}`))
 	next := store.Position{Incarnation: store.NewIncarnation(), Revision: store.Comparing}
 	commit(t, s, next, Value(1, 3, `{"a":2}`))
 	s = reopen()
@@ -255,16 +264,20 @@ func newIncarnationAccepted(t *testing.T, open opener) {
 	want(t, s, Value(1, 3, `{"a":2}`))
 }
 
-// accepted: what a person has accepted goes on from the next comparison, and older revisions count again.
+// accepted: what a person has accepted goes on from the next comparison, and older revisions count
+// again.
 func accepted(t *testing.T, open opener) {
 	s, reopen := open(t, Options{})
-	commit(t, s, store.Position{Incarnation: store.NewIncarnation(), Era: 1, Revision: 100}, Value(1, 100, `{"a":1}`), Value(2, 90, `{}`))
-	for _, next := range []store.Position{{Incarnation: store.NewIncarnation(), Era: 2, Revision: 40}, {Incarnation: s.Position().Incarnation, Era: 3, Revision: 5}} {
+	commit(t, s, store.Position{Incarnation: store.NewIncarnation(), Era: 1, Revision: 100},
+		Value(1, 100, `{"a":1}`), Value(2, 90, `{}`))
+	for _, next := range []store.Position{{Incarnation: store.NewIncarnation(), Era: 2,
+		Revision: 40}, {Incarnation: s.Position().Incarnation, Era: 3, Revision: 5}} {
 		if err := s.Accept(next); err != nil {
 			t.Fatal(err)
 		}
 		s = reopen()
-		if at := (store.Position{Incarnation: next.Incarnation, Era: next.Era, Revision: store.Comparing}); s.Position() != at {
+		if at := (store.Position{Incarnation: next.Incarnation, Era: next.Era,
+			Revision: store.Comparing}); s.Position() != at {
 			t.Fatalf("position %+v after an accept, want %+v", s.Position(), at)
 		}
 		if err := s.Admit(next); err != nil {
@@ -276,7 +289,8 @@ func accepted(t *testing.T, open opener) {
 	}
 }
 
-// random compares a Sink with a plain map over many commits: values, positions and digests at all three levels.
+// random compares a Sink with a plain map over many commits: values, positions and digests at all
+// three levels.
 func random(t *testing.T, open opener) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s, reopen := open(t, Options{})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// SmallDisk returns a directory that is a file system of its own of this size (such as 4m), until the test ends. Without root, and where such a file
-// system cannot be mounted, the test is skipped.
+// SmallDisk returns a directory that is a file system of its own of this size (such as 4m), until
+// the test ends. Without root, and where such a file system cannot be mounted, the test is skipped.
 func SmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -27,12 +27,14 @@ func TestAlong(t *testing.T) {
 		if text == "" {
 			value = nil
 		}
-		err := s.Commit(t.Context(), store.Batch{Entries: []store.Entry{storetest.Value(i, int64(i+1), "{}")},
-			Through: store.Position{Incarnation: incarnation, Revision: int64(i + 1)}})
+		err := s.Commit(t.Context(), store.Batch{Entries: []store.Entry{storetest.Value(i,
+			int64(i+1), "{}")}, Through: store.Position{Incarnation: incarnation,
+			Revision: int64(i + 1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := f.Meta("time"); err != nil || string(got) != []string{"", "one", "one", "two"}[i] {
+		if got, err := f.Meta("time"); err != nil || string(got) != []string{"", "one", "one",
+			"two"}[i] {
 			t.Errorf("commit %d: %q, %v", i, got, err)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Whatever is applied and settled: who has what the feed had at a step that it recalls has with what comes behind it what the feed has now; the last steps
-// are recalled as long as no tombstone is forgotten.
+// Whatever is applied and settled: who has what the feed had at a step that it recalls has with
+// what comes behind it what the feed has now; the last steps are recalled as long as no tombstone
+// is forgotten.
 func TestFeedRecalls(t *testing.T) {
 	type step struct {
 		root store.Digest
@@ -19,10 +20,12 @@ func TestFeedRecalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const few = 5
 		feed := store.NewFeed(store.NewIncarnation(), 0, nil).Recalling(few)
-		live, steps, settles := map[store.Key]store.Hash{}, []step(nil), rapid.Bool().Draw(t, "settles")
+		live, steps, settles := map[store.Key]store.Hash{}, []step(nil), rapid.Bool().Draw(t,
+			"settles")
 		for revision := range int64(rapid.IntRange(1, 30).Draw(t, "steps")) {
 			var changes []store.Change
-			from, n, value := rapid.IntRange(0, 120).Draw(t, "from"), rapid.IntRange(0, 60).Draw(t, "n"), rapid.IntRange(0, 3).Draw(t, "value")
+			from, n, value := rapid.IntRange(0, 120).Draw(t, "from"), rapid.IntRange(0, 60).Draw(t,
+				"n"), rapid.IntRange(0, 3).Draw(t, "value")
 			for i := range n {
 				c := change(from+i, value)
 				if changes = append(changes, c); c.Hash == (store.Hash{}) {
@@ -49,7 +52,8 @@ func TestFeedRecalls(t *testing.T) {
 			}
 			entries, _, _ := feed.Read(c, 0)
 			if apply(t, s.live, entries); !maps.Equal(s.live, live) {
-				t.Fatalf("from step %d of %d: %d keys, the feed has %d, or they differ", i, len(steps), len(s.live), len(live))
+				t.Fatalf("from step %d of %d: %d keys, the feed has %d, or they differ", i,
+					len(steps), len(s.live), len(live))
 			}
 		}
 		if _, known := feed.Recall(store.Digest{Hi: 1, Lo: 2}); known {

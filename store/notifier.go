@@ -5,13 +5,15 @@ import (
 	"sync"
 )
 
-// Bell calls those who want to know that something has changed. The zero value has nobody to call. All methods may be called concurrently.
+// Bell calls those who want to know that something has changed. The zero value has nobody to call.
+// All methods may be called concurrently.
 type Bell struct {
 	mu sync.Mutex
 	on []*func()
 }
 
-// On has f called at each ring, until off is called; when off has returned, f does not run. It must not block, and not use the bell.
+// On has f called at each ring, until off is called; when off has returned, f does not run. It must
+// not block, and not use the bell.
 func (b *Bell) On(f func()) (off func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,8 @@ func TestBellCallsWhoIsThere(t *testing.T) {
 	}
 }
 
-// Whoever watches a feed is called after a change, when it can be read, and not when nothing has changed.
+// Whoever watches a feed is called after a change, when it can be read, and not when nothing has
+// changed.
 func TestFeedTellsOfChanges(t *testing.T) {
 	feed := store.NewFeed(store.NewIncarnation(), 0, nil)
 	k := store.Key{Resource: "configmaps", Name: "a"}

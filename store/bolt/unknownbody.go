@@ -6,14 +6,15 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Found tells the copy of keys whose objects are on the target. Those that it does not know are taken in as entries without a value, whose
-// hash equals no sender's: at the next comparison the sender gives the value, or the order to remove. It returns how many there were; with
-// some the present exchange with the sender should begin anew.
+// Found tells the copy of keys whose objects are on the target. Those that it does not know are
+// taken in as entries without a value, whose hash equals no sender's: at the next comparison the
+// sender gives the value, or the order to remove. It returns how many there were; with some the
+// present exchange with the sender should begin anew.
 func (s *Sink) Found(keys ...store.Key) (int, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	n := 0
-	if known, err := s.knows(keys); err != nil || known {
+	if known, err := s.hasAll(keys); err != nil || known {
 		return 0, err
 	}
 	err := s.update(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
@@ -23,7 +24,7 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 			if bucket.Get(key) != nil {
 				continue
 			}
-			r := newFound(k, st.epoch)
+			r := newUnknownBody(k, st.epoch)
 			st.add(r)
 			if err := bucket.Put(key, r.encode()); err != nil {
 				return err
@@ -35,7 +36,8 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 	return n, err
 }
 
-// Want makes the copy differ from its sender wherever it has no value, so that the next comparison brings the values.
+// Want makes the copy differ from its sender wherever it has no value, so that the next comparison
+// brings the values.
 func (s *Sink) Want() error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -53,7 +55,7 @@ func (s *Sink) Want() error {
 				return err
 			}
 			st.remove(r)
-			r = newFound(r.Key, st.epoch)
+			r = newUnknownBody(r.Key, st.epoch)
 			st.add(r)
 			err = bucket.Put([]byte(k), r.encode())
 		}
@@ -61,8 +63,8 @@ func (s *Sink) Want() error {
 	})
 }
 
-// knows tells whether the copy has an entry for each key, so that nothing need be written.
-func (s *Sink) knows(keys []store.Key) (bool, error) {
+// hasAll reports whether the copy has an entry for each key, so that nothing need be written.
+func (s *Sink) hasAll(keys []store.Key) (bool, error) {
 	all := len(keys) == 0
 	err := s.view(func(bucket *bbolt.Bucket) error {
 		all = true
@@ -74,8 +76,9 @@ func (s *Sink) knows(keys []store.Key) (bool, error) {
 	return all, err
 }
 
-// lose marks entries whose value cannot be read as found. A tombstone only loses the value that it removes.
-func (f *File) lose(name string, keys []store.Key) error {
+// markUnknown marks entries whose value cannot be read as found. A tombstone only loses the value
+// that it removes.
+func (f *File) markUnknown(name string, keys []store.Key) error {
 	return f.update(func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket([]byte(name))
 		st := state{}
@@ -91,7 +94,7 @@ func (f *File) lose(name string, keys []store.Key) error {
 				r.stored, r.flags = nil, r.flags&^(flagSealed|flagCompressed)
 			} else {
 				st.remove(r)
-				r = newFound(k, st.epoch)
+				r = newUnknownBody(k, st.epoch)
 				st.add(r)
 			}
 			if err := bucket.Put(entryKey(k), r.encode()); err != nil {

@@ -1,0 +1,25 @@
+package bolt
+
+import "go.etcd.io/bbolt"
+
+// Along writes a small value, which Meta reads, together with every other change of the file: that
+// costs no write of its own. Value is called within the transaction; nil leaves what is there. It
+// must be called before the file is used.
+func (f *File) Along(name string, value func() []byte) {
+	f.piggybacked = append(f.piggybacked, func(tx *bbolt.Tx) error {
+		v, meta := value(), tx.Bucket(bucketMeta)
+		if v == nil || meta == nil {
+			return nil
+		}
+		return meta.Put([]byte("user/"+name), v)
+	})
+}
+
+func (f *File) writePiggybacked(tx *bbolt.Tx) error {
+	for _, write := range f.piggybacked {
+		if err := write(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
