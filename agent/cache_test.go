@@ -171,7 +171,8 @@ func TestLostCacheOffline(t *testing.T) {
 			c, api, dir, all := full(t, 40)
 			c.close()
 			damages[name](t, filepath.Join(dir, cacheFile))
-			changes := api.Changes()
+			const path = "/api/v1/configmaps"
+			changes, listed := api.Changes(), api.Listed(path)
 			w := c.agent(dir, api, "")
 			if saved {
 				restored := func() bool {
@@ -188,13 +189,16 @@ func TestLostCacheOffline(t *testing.T) {
 				}
 				eventually(t, "what was saved is enforced", restored)
 			} else {
-				time.Sleep(300 * time.Millisecond)
-				if n := api.Changes(); n != changes {
-					t.Errorf("%d changes of the target", n-changes)
-				}
+				eventually(t, "the target is swept for what is ours", func() bool { return api.Listed(path) > listed })
 			}
+			// What is placed now is applied after everything that the agent does by itself.
 			c.open()
-			c.eventuallyApplied(all)
+			last := configMap("app", "last", "placed after the loss")
+			c.place(last)
+			c.eventuallyApplied(append(all, last))
+			if n := api.Changes(); !saved && n != changes+1 {
+				t.Errorf("%d changes of the target, want 1: that which was placed", n-changes)
+			}
 			for _, e := range all {
 				eventually(t, e.Key.String()+" is there", func() bool { return objectOf(api, e) != nil })
 			}
