@@ -1,8 +1,12 @@
-// Package kin says what a ReplicaSet has from the Deployment that it belongs to, so that a report
-// of it need not repeat what the parent has sent itself: the labels, the selector and the template,
-// which are most of it. Both ends compute it from the Deployment's desired body. What a report was
-// taken against has a name that is made of just those parts, so that it is never completed from
-// another version. It is pure; agent/observe leaves out what server/summary fills in.
+// Package kin takes out of the report of a ReplicaSet what its parent knows already: labels,
+// selector and template, which are most of it and come from the Deployment that the parent has sent.
+//
+//	source, ok := kin.Of(deployment, uid, key)    // both ends, from the Deployment's desired body
+//	rest, ok := source.Rest(replicaSet)           // the child: what differs
+//	whole, err := source.Whole(rest)              // the parent
+//
+// A Source has a name made of just the parts that Rest leaves out. A report names its source, so that
+// it is never completed from another version of the Deployment. The package is pure.
 package kin
 
 import (

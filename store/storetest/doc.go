@@ -1,3 +1,4 @@
-// Package storetest holds the suite that every store.Sink passes, and Memory, a Sink without a disk
-// for the tests of other packages. It is imported by tests only.
+// Package storetest is for tests: Run is the suite that every store.Sink passes, Memory is a Sink
+// without a disk, SmallDisk a file system that fills up, and StartPostgres a PostgreSQL of the
+// test's own.
 package storetest
