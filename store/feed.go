@@ -128,7 +128,7 @@ func (f *Feed) Shared(p Position) int64 {
 	return f.eras.Shared(p.Era, head.Revision)
 }
 
-func (f *Feed) at(revision int64) Position {
+func (f *Feed) atLocked(revision int64) Position {
 	return Position{f.incarnation, f.eras.current(), revision}
 }
 
@@ -150,19 +150,19 @@ func (f *Feed) apply(revision int64, changes []Change) int {
 	revision = max(revision, f.head)
 	n := 0
 	for _, c := range changes {
-		if f.put(revision, again, c) {
+		if f.putLocked(revision, again, c) {
 			n++
 		}
 	}
 	f.head = revision
 	if n > 0 {
 		f.history.add(f.seq, f.whole)
-		f.compact()
+		f.compactLocked()
 	}
 	return n
 }
 
-func (f *Feed) put(revision int64, again bool, c Change) bool {
+func (f *Feed) putLocked(revision int64, again bool, c Change) bool {
 	old := f.items.Get(c.Key)
 	ok := old != nil
 	if !ok && c.Hash == (Hash{}) {
@@ -216,12 +216,12 @@ func (f *Feed) Settle(c Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.tombstones > retainedTombstones && f.tombstoneLog[0].seq <= int64(c) {
-		f.dropTombstone()
+		f.dropTombstoneLocked()
 	}
 }
 
-// dropTombstone forgets the oldest tombstone, unless its key has changed again since.
-func (f *Feed) dropTombstone() {
+// dropTombstoneLocked forgets the oldest tombstone, unless its key has changed again since.
+func (f *Feed) dropTombstoneLocked() {
 	l := f.tombstoneLog[0]
 	if f.tombstoneLog = f.tombstoneLog[1:]; len(f.tombstoneLog) == 0 {
 		f.tombstoneLog = nil
@@ -236,12 +236,12 @@ func (f *Feed) dropTombstone() {
 	f.floor = max(f.floor, l.at.revision())
 }
 
-// compact drops stale log elements once they are the majority, and the oldest tombstones beyond
+// compactLocked drops stale log elements once they are the majority, and the oldest tombstones beyond
 // MaxTombstones.
-func (f *Feed) compact() {
+func (f *Feed) compactLocked() {
 	if f.tombstones > MaxTombstones {
 		for f.tombstones > MaxTombstones*3/4 {
-			f.dropTombstone()
+			f.dropTombstoneLocked()
 		}
 	}
 	if len(f.tombstoneLog) > 64 && len(f.tombstoneLog) > 2*f.tombstones {

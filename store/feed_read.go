@@ -12,7 +12,7 @@ import (
 func (f *Feed) Since(after int64, limit int) []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out, _ := f.read(f.seek(after), limit)
+	out, _ := f.readLocked(f.seekLocked(after), limit)
 	return out
 }
 
@@ -39,34 +39,34 @@ func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	start := sort.Search(len(f.log), func(i int) bool { return f.log[i].seq > int64(c) })
-	out, next := f.read(start, limit)
+	out, next := f.readLocked(start, limit)
 	if next == len(f.log) {
-		return out, Cursor(f.seq), f.at(f.head)
+		return out, Cursor(f.seq), f.atLocked(f.head)
 	}
-	return out, Cursor(f.log[next].seq - 1), f.at(out[len(out)-1].Revision)
+	return out, Cursor(f.log[next].seq - 1), f.atLocked(out[len(out)-1].Revision)
 }
 
 // Snapshot returns the newest position, the digest at it and the cursor behind it, as one step.
 func (f *Feed) Snapshot() (Position, Digest, Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.at(f.head), f.whole, Cursor(f.seq)
+	return f.atLocked(f.head), f.whole, Cursor(f.seq)
 }
 
 // All returns every live entry, without bodies and in the order of their last change.
 func (f *Feed) All() []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out, _ := f.read(0, 0)
+	out, _ := f.readLocked(0, 0)
 	return slices.DeleteFunc(out, func(e Entry) bool { return e.Tombstone })
 }
 
-func (f *Feed) seek(after int64) int {
+func (f *Feed) seekLocked(after int64) int {
 	return sort.Search(len(f.log), func(i int) bool { return f.log[i].at > stepOf(after, true) })
 }
 
-// read returns entries from the log's index start on, and the index behind them.
-func (f *Feed) read(start, limit int) ([]Entry, int) {
+// readLocked returns entries from the log's index start on, and the index behind them.
+func (f *Feed) readLocked(start, limit int) ([]Entry, int) {
 	var out []Entry
 	for i, l := range f.log[start:] {
 		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.at.revision() {
@@ -110,7 +110,7 @@ func (f *Feed) Watch(changed func()) (stop func()) { return f.changes.On(changed
 func (f *Feed) Head() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.at(f.head)
+	return f.atLocked(f.head)
 }
 
 // Floor is the oldest revision from which Since is complete, deletions included.

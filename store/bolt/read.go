@@ -101,7 +101,7 @@ func (s *Sink) Each(fn func(store.Entry) error) error {
 func (s *Sink) Forget(tombstones ...store.Entry) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	return s.update(s.file.update, func(bucket *bbolt.Bucket, _ *state) error {
+	return s.updateLocked(s.file.update, func(bucket *bbolt.Bucket, _ *state) error {
 		for _, e := range tombstones {
 			r, known, err := get(bucket, entryKey(e.Key))
 			if err != nil {

@@ -104,7 +104,7 @@ func (s *Sink) Admit(head store.Position) error {
 func (s *Sink) Accept(head store.Position) error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	return s.update(s.file.update, func(_ *bbolt.Bucket, st *state) error {
+	return s.updateLocked(s.file.update, func(_ *bbolt.Bucket, st *state) error {
 		st.position = store.Position{Incarnation: head.Incarnation, Era: head.Era,
 			Revision: store.Comparing}
 		st.epoch++
@@ -125,7 +125,7 @@ func (s *Sink) Commit(ctx context.Context, b store.Batch) error {
 	defer s.endStart()
 	var changed change
 	durably := func(do func(*bbolt.Tx) error) error { return s.file.write(ctx, do) }
-	err := s.update(durably, func(bucket *bbolt.Bucket, st *state) error {
+	err := s.updateLocked(durably, func(bucket *bbolt.Bucket, st *state) error {
 		if b.Through.Incarnation != st.position.Incarnation {
 			st.epoch++
 		}
@@ -167,9 +167,9 @@ func (s *Sink) endStart() {
 	s.mu.Unlock()
 }
 
-// update writes what do changes, and the state, in one transaction; memory follows only after it is
-// durable. The caller holds commit.
-func (s *Sink) update(durably func(func(*bbolt.Tx) error) error,
+// updateLocked writes what do changes, and the state, in one transaction. The state in memory
+// follows once that is durable. s.commit must be held.
+func (s *Sink) updateLocked(durably func(func(*bbolt.Tx) error) error,
 	do func(*bbolt.Bucket, *state) error) error {
 	var after state
 	err := durably(func(tx *bbolt.Tx) error {

@@ -17,7 +17,7 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 	if known, err := s.hasAll(keys); err != nil || known {
 		return 0, err
 	}
-	err := s.update(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
+	err := s.updateLocked(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
 		n = 0
 		for _, k := range keys {
 			key := entryKey(k)
@@ -41,7 +41,7 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 func (s *Sink) Want() error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	return s.update(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
+	return s.updateLocked(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
 		puts := map[string]record{}
 		err := bucket.ForEach(func(k, v []byte) error {
 			r, err := decodeRecord(k, v)

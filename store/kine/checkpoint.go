@@ -25,19 +25,22 @@ const (
 	askAfter, askAfterBytes = 32, 1 << 20
 )
 
-// checkpointer copies the write-ahead log into the file. SQLite would do so inside the commit of
-// whichever writer fills the log, who then waits for the file to be synced as well. Here it is done
-// beside the writers, who wait only for the last few pages, after which the log begins anew.
+// checkpointer copies the write-ahead log into the file. It buys a log that stays small while
+// somebody reads at all times: SQLite itself checkpoints inside the commit that fills the log, never
+// waits for a reader, and so may never begin the log anew. It also spares that one writer the sync of
+// the whole file. Without it, commits checkpoint: remove this file, and the PRAGMA in
+// transactions.open.
 //
-// A log that somebody reads cannot begin anew, and grows until he is done. Who is about to be done
-// is waited for, as long as readTimeout; that was in vain until the log has grown by as much again.
+// The copying is done beside the writers, who wait only for the last few pages. A log that somebody
+// reads cannot begin anew, and grows until that read ends. A read that is about to end is waited for,
+// up to readTimeout. If that was in vain, the next try is when the log has grown by as much again.
 type checkpointer struct {
 	db   *sql.DB
-	turn chan struct{} // groupLog's
+	turn chan struct{} // groupCommit's
 	log  *slog.Logger
 	wake chan struct{}
 
-	// Of the writer who has the turn: what was committed since the checkpointer was woken.
+	// What was committed since the checkpointer was woken. turn must be held.
 	commits, bytes int
 
 	// restarts counts how often the log could begin anew.
@@ -57,7 +60,7 @@ func newCheckpointer(db *sql.DB, turn chan struct{}, log *slog.Logger) *checkpoi
 		next: checkpointPages}
 }
 
-// committed is told of each commit by who has the turn.
+// committed counts a commit of so many bytes. c.turn must be held.
 func (c *checkpointer) committed(bytes int) {
 	c.commits, c.bytes = c.commits+1, c.bytes+bytes
 	if c.commits < askAfter && c.bytes < askAfterBytes {

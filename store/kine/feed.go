@@ -21,8 +21,8 @@ const (
 	progressPeriod = 30 * time.Second
 )
 
-// feed hands what is committed to watches, in the order of revisions and before it is acknowledged.
-// kine would read it from the database again.
+// feed hands what is committed to watches, in the order of revisions. A file's writes come from
+// memory, before they are acknowledged; those of a shared database come from poller.
 type feed struct {
 	period time.Duration // of progress
 
@@ -71,7 +71,7 @@ func (f *feed) publish(events server.Events) {
 	for w := range f.watches {
 		for _, e := range events {
 			if e.InRange(w.key, w.end) {
-				w.add(e)
+				w.addLocked(e)
 			}
 		}
 		if w.notify && !f.telling && w.told < f.newest {
@@ -115,12 +115,12 @@ func (f *feed) restart(after int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for w := range f.watches {
-		w.finish()
+		w.finishLocked()
 	}
 	f.newest = max(f.newest, after)
 }
 
-func (w *watch) add(e *server.Event) {
+func (w *watch) addLocked(e *server.Event) {
 	if w.ended {
 		return
 	}
@@ -130,7 +130,7 @@ func (w *watch) add(e *server.Event) {
 		w.behind += len(e.PrevKV.Value)
 	}
 	if w.behind > maxBehind {
-		w.finish()
+		w.finishLocked()
 	}
 	w.ring()
 }
@@ -142,8 +142,8 @@ func (w *watch) ring() {
 	}
 }
 
-// finish ends a watch: nothing waits for it any more.
-func (w *watch) finish() {
+// finishLocked ends a watch: nothing waits for it any more.
+func (w *watch) finishLocked() {
 	w.waiting, w.ended = nil, true
 	delete(w.feed.watches, w)
 	w.ring()
@@ -153,7 +153,7 @@ func (w *watch) finish() {
 func (w *watch) stop() {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
-	w.finish()
+	w.finishLocked()
 }
 
 // ask lets the reader be told how far he is.

@@ -138,19 +138,28 @@ func (t *troubles) note(err error, commits int64) error {
 	if trouble == nil {
 		return err
 	}
+	if t.record(trouble, commits) {
+		t.log.Error("the storage of the center does not do what is asked", "err", trouble)
+	}
+	return trouble
+}
+
+// record stores a trouble as the last one, and reports whether it is to be logged: it is new, or was
+// logged long ago.
+func (t *troubles) record(trouble *Trouble, commits int64) (say bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts == nil {
 		t.counts = map[TroubleKind]int{}
 	}
 	t.counts[trouble.Kind]++
-	if now := time.Now(); t.last == nil || t.last.Kind != trouble.Kind ||
-		now.Sub(t.logged) >= logPause {
-		t.log.Error("the storage of the center does not do what is asked", "err", trouble)
+	now := time.Now()
+	say = t.last == nil || t.last.Kind != trouble.Kind || now.Sub(t.logged) >= logPause
+	if say {
 		t.logged = now
 	}
 	t.last, t.commits = trouble, commits
-	return trouble
+	return say
 }
 
 // Health returns the trouble that the storage has: it is over when something is written. It is nil
