@@ -17,6 +17,8 @@ type committer interface {
 	commit(ctx context.Context, e *server.Event) (revision int64, err error)
 	// newest returns the revision of the newest row that was acknowledged.
 	newest(ctx context.Context) (int64, error)
+	// alone runs do while it commits nothing, where two writers would only be in each other's way.
+	alone(ctx context.Context, do func() error) error
 }
 
 // backend is etcd's model of keys and revisions over the table kine: one row a revision, and the

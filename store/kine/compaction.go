@@ -28,7 +28,7 @@ func (b *backend) compact(ctx context.Context, interval time.Duration, target in
 			return
 		case <-tick.C:
 		}
-		newest, err := b.table.compact(ctx, target)
+		newest, err := b.compactTo(ctx, target)
 		switch {
 		case err == nil:
 			target = newest
@@ -38,10 +38,14 @@ func (b *backend) compact(ctx context.Context, interval time.Duration, target in
 	}
 }
 
-// compact deletes the rows that are superseded at a revision, and returns the newest revision.
-func (t *table) compact(ctx context.Context, target int64) (newest int64, err error) {
+// compactTo deletes the rows that are superseded at a revision, and returns the newest revision.
+// Writers go on between its steps.
+func (b *backend) compactTo(ctx context.Context, target int64) (newest int64, err error) {
 	for more := true; more && err == nil; {
-		newest, more, err = t.compactStep(ctx, target)
+		err = b.committer.alone(ctx, func() (err error) {
+			newest, more, err = b.table.compactStep(ctx, target)
+			return err
+		})
 	}
 	return newest, err
 }

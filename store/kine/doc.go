@@ -12,7 +12,8 @@
 //  3. groupCommit waits for the disk. All writes that wait stand together in the next transaction,
 //     which is synced (synchronous=FULL). Each has its own revision or its own error.
 //  4. Watches and watermarks are told, from memory. Then the write is acknowledged.
-//  5. Once it is superseded, a compaction removes it: after 5 minutes, but for the last 1,000.
+//  5. Once it is superseded, a compaction removes it: after 5 minutes, but for the last 1,000
+//     revisions.
 //
 // In PostgreSQL inserter writes each row by itself, and poller reads what all replicas write.
 //

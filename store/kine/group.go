@@ -27,7 +27,7 @@ type groupCommit struct {
 	file  *transactions
 	marks *watermarks
 	feed  *feed
-	// turn is held by the one writer that commits what waits, and by the checkpointer.
+	// turn is held by the one writer that commits what waits, by a compaction and by the checkpointer.
 	turn chan struct{}
 
 	mu      sync.Mutex
@@ -75,6 +75,18 @@ func (g *groupCommit) commit(ctx context.Context, event *server.Event) (int64, e
 
 // newest implements committer. What is acknowledged has been published.
 func (g *groupCommit) newest(context.Context) (int64, error) { return g.feed.position(), nil }
+
+// alone implements committer. A file has one writer at a time. One that comes by itself waits for the
+// others by trying again and again, and may not find the file free for long.
+func (g *groupCommit) alone(ctx context.Context, do func() error) error {
+	select {
+	case g.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g.turn }()
+	return do()
+}
 
 // withdraw takes back a write that waits. It reports false if the write stands in a group already.
 func (g *groupCommit) withdraw(w *write) bool {

@@ -32,4 +32,7 @@ func (i *inserter) commit(ctx context.Context, e *server.Event) (int64, error) {
 	return revision, err
 }
 
+// alone implements committer: PostgreSQL has room for a compaction beside writes.
+func (i *inserter) alone(_ context.Context, do func() error) error { return do() }
+
 func (i *inserter) newest(ctx context.Context) (int64, error) { return i.table.newest(ctx) }

@@ -204,7 +204,7 @@ func TestWatchAfterProgress(t *testing.T) {
 	}
 	f := follower{events, map[int64]bool{}, map[int64]int{}}
 	f.until(t, revision)
-	if _, err := s.file.table.compact(ctx, revision-minRetain); err != nil {
+	if _, err := s.backend.compactTo(ctx, revision-minRetain); err != nil {
 		t.Fatal(err)
 	}
 	begin := func(after int64) clientv3.WatchResponse {
