@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// digestHistory is what a feed had at its last steps, oldest first. The zero value remembers
-// nothing.
+// digestHistory has the digests of a feed after its last steps, oldest first. The zero value keeps
+// none.
 type digestHistory struct {
 	limit int
 	steps []digestAt
@@ -18,16 +18,16 @@ type digestAt struct {
 	whole Digest
 }
 
-// Recalling has the feed remember the digests of its last n steps at least, and of twice as many at
-// most, 24 bytes each, see Recall; it is called before anything else. It returns the feed.
+// Recalling has the feed keep the digests of its last n steps at least, and 2n at most, 24 bytes
+// each, for Recall. It returns the feed and must be called before anything else.
 func (f *Feed) Recalling(n int) *Feed {
 	f.history.limit = n
 	return f
 }
 
-// Recall finds the place at which the feed had exactly what a digest says: a receiver that has that
-// lacks what Read returns behind the cursor, and nothing else, whatever it says of its position. It
-// knows the steps that Recalling asks for, back to the last tombstone that was forgotten.
+// Recall returns the place at which the feed had exactly the entries of a digest. A receiver with
+// that digest lacks what Read returns from there and nothing else, whatever its position is. It
+// knows the steps that Recalling keeps, back to the last tombstone that was forgotten.
 func (f *Feed) Recall(whole Digest) (Cursor, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +39,7 @@ func (f *Feed) Recall(whole Digest) (Cursor, bool) {
 	return 0, false
 }
 
-// add notes what the feed has now. Twice the limit is kept before the older half is dropped.
+// add records the digest after a step. Twice the limit is kept before the older half is dropped.
 func (h *digestHistory) add(seq int64, whole Digest) {
 	if h.limit == 0 {
 		return
@@ -50,8 +50,7 @@ func (h *digestHistory) add(seq int64, whole Digest) {
 	h.steps = append(h.steps, digestAt{seq, whole})
 }
 
-// forget drops the steps from before a tombstone that nobody who reads on from there would be told
-// of any more.
+// forget drops the steps before a tombstone, which no reader from there would be sent any more.
 func (h *digestHistory) forget(tombstone int64) {
 	n, _ := slices.BinarySearchFunc(h.steps, tombstone, func(d digestAt, t int64) int {
 		return cmp.Compare(d.seq, t)

@@ -96,13 +96,12 @@ type Entry struct {
 	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a
 	// live entry.
 	Removal Removal
-	// Found is true for a key of a receiver's copy whose object was found on the target while its
-	// value is not known: it was lost. Hash is then like no other, so that a comparison asks the
-	// sender, and there is no Body.
+	// Found is true for a key whose object is on the target while its body is unknown: it was lost.
+	// Hash then equals no other, so that a comparison asks the sender, and Body is nil.
 	Found bool
-	// Intended is true in a tombstone that is no mistake: its object goes on on another target, a
-	// user asked for its deletion by its name, or its site is being emptied by its admin. How many
-	// of those come at once does not matter.
+	// Intended is true for a tombstone that is no mistake: the object moves to another target, a
+	// user deleted it by name, or an admin empties its site. Intended tombstones do not count
+	// against a limit of deletions.
 	Intended bool
 	// Body is the value as canonical JSON. It is nil in a feed's listing (bodies are rendered when
 	// sent) and in tombstones on their way; the tombstone in a receiver's copy may still have the
@@ -124,11 +123,11 @@ func NewIncarnation() Incarnation {
 // String returns the incarnation in hex.
 func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
 
-// IsZero tells whether no incarnation is known yet.
+// IsZero reports whether no incarnation is known yet.
 func (i Incarnation) IsZero() bool { return i == Incarnation{} }
 
-// Position is how far a receiver has durably got in a sender's feed, and in which era of the sender
-// it got there.
+// Position is how far a receiver has durably got in a sender's feed, and the era of the sender in
+// which it got there.
 type Position struct {
 	Incarnation Incarnation
 	Era         Era

@@ -8,9 +8,9 @@ import (
 	"skerry.dev/skerry/store/shrinking"
 )
 
-// BodyFunc renders the body of a live key when it is sent. It returns the generation that the body
-// belongs to. An error that is ErrGone means that the key vanished meanwhile: a tombstone will
-// follow, the entry is left out.
+// BodyFunc renders the body of a live key when it is sent, and returns the generation that the body
+// belongs to. ErrGone means that the key has no value any more: the entry is left out, and a
+// tombstone follows.
 type BodyFunc func(ctx context.Context, k Key) (body []byte, generation int64, err error)
 
 // Change is one step of a Feed: a live value, or a tombstone when Hash is zero.
@@ -26,8 +26,8 @@ type Change struct {
 	Priority Priority
 }
 
-// Feed is what a sender publishes: an ordered set of keys, the last value of a key wins. It holds
-// keys, hashes and revisions, never bodies. It is a compacted set, not a log: how much a receiver
+// Feed is what a sender publishes: the last value of each key, in the order of their changes. It
+// holds keys, hashes and revisions, never bodies. It is a compacted set and no log: what a receiver
 // that comes back must read grows with what changed, not with how long it was away. All methods may
 // be called concurrently.
 type Feed struct {
@@ -73,8 +73,8 @@ type logged struct {
 	item *item
 }
 
-// step is a revision, doubled, and 1 more for what was recorded when the revision could be read
-// already: a receiver that is at the revision may lack only that.
+// step is a revision, doubled. It is 1 more for a change that was recorded when the revision could
+// be read already: a receiver at that revision may lack it.
 type step int64
 
 func stepOf(revision int64, again bool) step {
@@ -86,40 +86,40 @@ func stepOf(revision int64, again bool) step {
 
 func (s step) revision() int64 { return int64(s) / 2 }
 
-// stale tells whether the element's key has changed again since, or was forgotten.
+// stale reports whether the key has changed again since, or was forgotten.
 func (l logged) stale() bool { return l.item.seq != l.seq }
 
-// MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet; older
-// ones raise its Floor, and a receiver below it compares digests. It bounds what a target that is
-// away for long costs to some megabytes.
+// MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet. Dropping
+// the oldest raises its Floor, and a receiver below the Floor compares digests. It bounds a target
+// that is away for long to some megabytes.
 const MaxTombstones = 10_000
 
-// NewFeed returns an empty feed whose history begins at revision floor: a receiver whose position
-// is older, or whose copy may hold keys from before, must compare digests.
+// NewFeed returns an empty feed whose history begins at revision floor. A receiver whose position
+// is older, or whose copy may hold keys from before, compares digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
 	return &Feed{incarnation: incarnation, body: body, items: shrinking.NewIndex((*item).keyPtr),
 		head: floor, floor: floor}
 }
 
-// In tells the feed the eras of its sender's data; it is called before anything else. It returns
-// the feed.
+// In sets the eras of the sender's data and returns the feed. It must be called before anything
+// else.
 func (f *Feed) In(eras Eras) *Feed {
 	f.eras = eras
 	return f
 }
 
-// Intends tells the feed how to find out, when a tombstone is sent, whether it is Intended; it is
-// called before anything else. It returns the feed.
+// Intends sets what decides, when a tombstone is sent, whether it is Intended, and returns the
+// feed. It must be called before anything else.
 func (f *Feed) Intends(intended func(Key) bool) *Feed {
 	f.intended = intended
 	return f
 }
 
-// Intended tells whether a tombstone of this key is, at this moment.
+// Intended reports whether a tombstone of this key is intended now, see Entry.
 func (f *Feed) Intended(k Key) bool { return f.intended != nil && f.intended(k) }
 
-// Shared tells up to which revision the history of a receiver at p is that of this feed, NotShared
-// when nothing of it is known.
+// Shared returns the revision up to which the history of a receiver at p is that of this feed, or
+// NotShared.
 func (f *Feed) Shared(p Position) int64 {
 	head := f.Head()
 	if p.Incarnation != head.Incarnation {
@@ -132,9 +132,9 @@ func (f *Feed) atLocked(revision int64) Position {
 	return Position{f.incarnation, f.eras.current(), revision}
 }
 
-// Apply records the changes of one revision as one step that no reader sees half of. A revision
-// below the head counts as the head. Values equal to what the feed has change nothing; it reports
-// how many changed.
+// Apply records the changes of one revision. No reader sees half of them. A revision below the head
+// counts as the head. A change to the value that the feed has already is none. It returns how many
+// keys changed, and calls those who Watch if there is one.
 func (f *Feed) Apply(revision int64, changes ...Change) int {
 	n := f.apply(revision, changes)
 	if n > 0 {
@@ -206,12 +206,12 @@ func (f *Feed) putLocked(revision int64, again bool, c Change) bool {
 }
 
 // retainedTombstones is how many tombstones a Feed keeps although its receiver has them: how they
-// remove may still be decided anew.
+// remove may still change.
 const retainedTombstones = 64
 
-// Settle forgets the tombstones up to a cursor, but for the last few: the feed's receiver has
-// durably stored them. One that comes back with an older copy is below the Floor then, or finds at
-// the head that its digest differs, and compares.
+// Settle forgets the tombstones up to a cursor, except the last few: the receiver has stored them
+// durably. A receiver that comes back with an older copy is below the Floor, or finds another
+// digest at the head, and compares.
 func (f *Feed) Settle(c Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,8 +236,8 @@ func (f *Feed) dropTombstoneLocked() {
 	f.floor = max(f.floor, l.at.revision())
 }
 
-// compactLocked drops stale log elements once they are the majority, and the oldest tombstones beyond
-// MaxTombstones.
+// compactLocked drops stale elements of the log once they are the majority, and the oldest
+// tombstones beyond MaxTombstones.
 func (f *Feed) compactLocked() {
 	if f.tombstones > MaxTombstones {
 		for f.tombstones > MaxTombstones*3/4 {

@@ -7,8 +7,8 @@ import (
 )
 
 // Since returns the entries with a revision greater than after, oldest first and without bodies, at
-// most limit of them (0 means all). Entries of one revision are never split over two answers, so an
-// answer may exceed limit.
+// most limit of them; 0 is all. It never splits the entries of one revision, so it may return more
+// than limit.
 func (f *Feed) Since(after int64, limit int) []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -20,9 +20,8 @@ func (f *Feed) Since(after int64, limit int) []Entry {
 // steps of one revision.
 type Cursor int64
 
-// CursorAt returns the place behind everything that a receiver has whose position is at revision
-// after, however large that revision was: before later revisions, and before what was recorded
-// under that very revision when it could be read already.
+// CursorAt returns the place behind everything that a receiver at revision after has. Changes that
+// were recorded under that revision when it could be read already are behind the place.
 func (f *Feed) CursorAt(after int64) Cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,8 +32,8 @@ func (f *Feed) CursorAt(after int64) Cursor {
 	return Cursor(f.seq)
 }
 
-// Read returns the entries behind a cursor like Since does, the cursor behind them, and the
-// position of a receiver that has them all.
+// Read returns the entries behind a cursor as Since does, the cursor behind them, and the position
+// of a receiver that has them all.
 func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,32 +101,32 @@ func (f *Feed) Get(k Key) (Entry, bool) {
 // Body renders the body of a live key.
 func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return f.body(ctx, k) }
 
-// Watch has a function called after each change, until stop is called; when stop has returned, it
-// does not run. It must not block.
+// Watch calls a function after each change, until stop is called. When stop has returned, the
+// function does not run. It must not block.
 func (f *Feed) Watch(changed func()) (stop func()) { return f.changes.On(changed) }
 
-// Head is the newest position.
+// Head returns the newest position.
 func (f *Feed) Head() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.atLocked(f.head)
 }
 
-// Floor is the oldest revision from which Since is complete, deletions included.
+// Floor returns the oldest revision from which Since is complete, deletions included.
 func (f *Feed) Floor() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.floor
 }
 
-// Len is the number of live entries.
+// Len returns the number of live entries.
 func (f *Feed) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live
 }
 
-// Tombstones is the number of orders to delete that the feed remembers.
+// Tombstones returns the number of tombstones that the feed keeps.
 func (f *Feed) Tombstones() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +147,7 @@ func (f *Feed) Outer() ([Fanout]Digest, error) {
 	return f.outer, nil
 }
 
-// Inner implements Digested. It reads the whole feed: it is called only for buckets that differ.
+// Inner implements Digested. It reads the whole feed, so it is for buckets that differ.
 func (f *Feed) Inner(outer int) ([Fanout]Digest, error) {
 	var out [Fanout]Digest
 	f.each(outer, func(inner int, k Key, h Hash) { out[inner].Add(k, h) })

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Bell calls those who want to know that something has changed. The zero value has nobody to call.
-// All methods may be called concurrently.
+// Bell calls functions when something has changed. The zero value is ready. All methods may be
+// called concurrently.
 type Bell struct {
 	mu sync.Mutex
 	on []*func()
 }
 
-// On has f called at each ring, until off is called; when off has returned, f does not run. It must
-// not block, and not use the bell.
+// On calls f at each change until off is called. When off has returned, f does not run. f must not
+// block, and must not call the Bell.
 func (b *Bell) On(f func()) (off func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -25,7 +25,7 @@ func (b *Bell) On(f func()) (off func()) {
 	}
 }
 
-// Ring calls everybody.
+// Ring calls every function.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

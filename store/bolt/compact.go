@@ -18,12 +18,12 @@ const (
 	copyTxBytes  = 1 << 20
 )
 
-// tendPeriod is how often Tend looks after a file that was written meanwhile.
+// tendPeriod is how often Tend looks at a file that was written meanwhile.
 const tendPeriod = time.Minute
 
-// Tend looks after the file until ctx ends: it is compacted when most of it is free, and the seal
-// key is replaced when it is old or when something that it sealed was removed. While nothing is
-// written, Tend writes nothing.
+// Tend maintains the file until ctx ends. It compacts the file when most of it is free, and
+// replaces the seal key when that is old or when something that it sealed was removed. While
+// nothing is written, it writes nothing.
 func (f *File) Tend(ctx context.Context) error {
 	ticker := time.NewTicker(tendPeriod)
 	defer ticker.Stop()

@@ -15,7 +15,7 @@ const (
 	reportedBy   = sinkReported + "/"
 )
 
-// ReportedBy is the name of the copy of what one of many senders reports, for File.Sink.
+// ReportedBy returns the name, for File.Sink, of the copy of what one of many senders reports.
 func ReportedBy(sender string) string { return reportedBy + sender }
 
 func isCopy(name []byte) bool {
@@ -23,7 +23,7 @@ func isCopy(name []byte) bool {
 		bytes.HasPrefix(name, []byte(reportedBy))
 }
 
-// copies are the names of those that hold something, or held something once.
+// copies returns the names of the copies that hold something, or held something once.
 func copies(tx *bbolt.Tx) (names []string, err error) {
 	err = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
 		if isCopy(name) {
@@ -34,7 +34,7 @@ func copies(tx *bbolt.Tx) (names []string, err error) {
 	return names, err
 }
 
-// Senders are those of which the file has a copy, in the order of their names.
+// Senders returns the senders of which the file has a copy, in the order of their names.
 func (f *File) Senders() (senders []string, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		names, err := copies(tx)

@@ -70,9 +70,9 @@ type File struct {
 }
 
 // Open opens or creates the file with mode 0600, migrates an older format and checks what it holds.
-// It returns ErrNewerFormat, ErrLocked or ErrCorrupt; a corrupt file is left as it is, see
-// SetAside. A file that is mostly free pages is compacted first. On a file system that is read-only
-// it is opened for reading, and every write is ErrReadOnly.
+// A file that is mostly free pages is compacted first. On a read-only file system it is opened for
+// reading, and every write returns ErrReadOnly. It returns ErrNewerFormat, ErrLocked or ErrCorrupt;
+// a corrupt file is left as it is, see SetAside.
 func Open(path string, o Options) (*File, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -113,18 +113,18 @@ func (f *File) Close() error {
 	return f.db.Close()
 }
 
-// Path is the file's name.
+// Path returns the file's name.
 func (f *File) Path() string { return f.path }
 
-// Unclean tells whether what was written to the target may be more than the file knows: it is new,
-// or who had it open before ended without Settled.
+// Unclean reports whether the target may have more than the file knows: the file is new, or whoever
+// had it open before ended without Settled.
 func (f *File) Unclean() bool { return f.unclean }
 
 // keyCleanShutdown is there while the file is closed and knows all that was done.
 var keyCleanShutdown = []byte("settled")
 
-// Settled notes, right before Close, that the file knows all that was done: the next Open is not
-// Unclean.
+// Settled records, right before Close, that the file knows all that was done, so that the next Open
+// is not Unclean.
 func (f *File) Settled() error {
 	return f.update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketMeta).Put(keyCleanShutdown,
@@ -207,7 +207,7 @@ func openBolt(path string, readOnly bool, maxBytes int) (db *bbolt.DB, err error
 		}})
 }
 
-// begin notes that the file is in use, so that an end without Settled is seen.
+// begin records that the file is in use, so that an end without Settled is seen.
 func (f *File) begin() error {
 	if err := f.wholeSize(); err != nil {
 		return err

@@ -9,9 +9,10 @@ import (
 // maxGroup is how many writes one transaction takes at most.
 const maxGroup = 256
 
-// group lets the writes that wait for the disk together share one transaction: a file of many
-// senders takes what all of them say with the syncs of one. A write that is alone waits for nobody.
-// Each has its own outcome: when one fails, all of its group are done again, each by itself.
+// group lets writes that wait for the disk share one transaction. It buys syncs: a file of many
+// senders takes what all of them report with the two syncs of one. A write that is alone waits for
+// nobody. Each write has its own outcome: if one fails, all of its group are done again, each by
+// itself. Without it, updateTogether is update.
 type group struct {
 	mu      sync.Mutex
 	waiting []*groupWrite

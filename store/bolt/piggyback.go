@@ -2,9 +2,9 @@ package bolt
 
 import "go.etcd.io/bbolt"
 
-// Along writes a small value, which Meta reads, together with every other change of the file: that
-// costs no write of its own. Value is called within the transaction; nil leaves what is there. It
-// must be called before the file is used.
+// Along writes a small value, for Meta, in the same transaction as every other change of the file.
+// It buys a sync: the value costs no transaction of its own. value is called within the transaction
+// and may return nil to leave what is there. It must be called before the file is used.
 func (f *File) Along(name string, value func() []byte) {
 	f.piggybacked = append(f.piggybacked, func(tx *bbolt.Tx) error {
 		v, meta := value(), tx.Bucket(bucketMeta)

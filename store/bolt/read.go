@@ -29,15 +29,15 @@ func (s *Sink) view(do func(*bbolt.Bucket) error) error {
 	})
 }
 
-// Size is how many bytes their values take as they are stored, Unkept how many of them have no
-// value here, for lack of room or because it cannot be read.
+// Size returns how many bytes the bodies of live entries take as they are stored.
 func (s *Sink) Size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.size
 }
 
-// Unkept is described at Size.
+// Unkept returns how many live entries have no body here, for lack of room or because it cannot be
+// read.
 func (s *Sink) Unkept() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

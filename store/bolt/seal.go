@@ -73,8 +73,8 @@ func (f *File) shredded(tx *bbolt.Tx, old record) error {
 // keyLife is how long a sealing key is used at most.
 const keyLife = 365 * 24 * time.Hour
 
-// RotationDue tells whether the sealing key should be replaced: it is old, or something that it
-// sealed was removed.
+// RotationDue reports whether the sealing key should be replaced: it is old, or something that it
+// sealed was removed or replaced.
 func (f *File) RotationDue() (bool, error) {
 	if f.keys == nil || f.readOnly {
 		return false, nil

@@ -14,27 +14,28 @@ import (
 
 // SinkOptions say how a Sink treats its sender.
 type SinkOptions struct {
-	// AcceptNewIncarnation takes a sender with another incarnation as normal (reports of a
-	// restarted agent): the copy is compared and goes on. Otherwise it is store.ErrRegressed.
+	// AcceptNewIncarnation lets a sender of another incarnation continue the copy after a
+	// comparison, as a restarted agent does with its reports. Without it that is
+	// store.ErrRegressed.
 	AcceptNewIncarnation bool
-	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten: who carries
-	// it out knows what it was.
+	// KeepRemoved lets a tombstone keep the body that it removes until it is forgotten, so that its
+	// consumer knows what it was.
 	KeepRemoved bool
-	// DropRemoved forgets a tombstone as soon as it has removed its key: for copies whose consumer
-	// has nothing to carry out, and in which keys come and go for ever.
+	// DropRemoved forgets a tombstone as soon as it has removed its key: for copies without a
+	// consumer of tombstones, in which keys come and go for ever.
 	DropRemoved bool
-	// OnStart is called while a Commit is being made durable, with the keys that it creates: Get
-	// answers for them from now on, though they may still be lost. Nil when nobody wants to know.
+	// OnStart is called while a Commit becomes durable, with the keys that it creates. From then on
+	// Get returns them, though a crash may still take them. Nil calls nobody.
 	OnStart func(keys []store.Key)
 	// OnCommit is called after a Commit that changed something, with the keys in the order of the
 	// batch, before Commit returns.
 	OnCommit func(keys []store.Key)
-	// Room is how many bytes the values of the copy may take as they are stored. What does not fit
-	// is not kept: it has an entry, which the sender need not send again, and Get returns it as
-	// Found, without a body. Nil: there is room for all.
+	// Room returns how many bytes the bodies of the copy may take as they are stored. A body that
+	// does not fit is not stored: Get returns its entry as Found, and the sender need not send it
+	// again. Nil is no limit.
 	Room func() int64
-	// Holds tells whether the consumer has something under a key that the copy does not know: then
-	// a tombstone of it is stored, so that it is carried out. Nil: it never has.
+	// Holds reports whether the consumer has something under a key that the copy does not know. A
+	// tombstone of such a key is stored, so that it is carried out. Nil is never.
 	Holds func(k store.Key) bool
 }
 
@@ -54,8 +55,8 @@ type Sink struct {
 
 var _ store.Sink = (*Sink)(nil)
 
-// Sink returns the copy with this name: "desired", "reported", or what ReportedBy says. A new one
-// is in the file from its first write on. Each name is opened once.
+// Sink opens the copy with this name: "desired", "reported", or what ReportedBy returns. A new copy
+// is in the file from its first write on. Each name must be opened once only.
 func (f *File) Sink(name string, o SinkOptions) (*Sink, error) {
 	if !isCopy([]byte(name)) {
 		return nil, fmt.Errorf("open sink: %q is neither desired nor reported", name)
@@ -75,7 +76,7 @@ func (s *Sink) open() error {
 // Position implements store.Sink.
 func (s *Sink) Position() store.Position { return s.snapshot().position }
 
-// Len is the number of live entries.
+// Len returns the number of live entries.
 func (s *Sink) Len() int { return int(s.snapshot().live) }
 
 func (s *Sink) snapshot() state {
@@ -264,7 +265,7 @@ func (s *Sink) write(bucket *bbolt.Bucket, st *state, entries []store.Entry) (ch
 	return changed, nil
 }
 
-// supersedes tells whether an entry changes what is stored under its key. Revisions of another
+// supersedes reports whether an entry changes what is stored under its key. Revisions of another
 // epoch do not compare.
 func supersedes(e store.Entry, old record, known bool, epoch uint64) bool {
 	switch {

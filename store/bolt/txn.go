@@ -56,8 +56,8 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	return f.recordDamage(err)
 }
 
-// write is updateTogether that waits while the disk does not take a write: it tries again until ctx
-// ends or the file is closed. Nothing of a try that failed is in the file.
+// write is updateTogether that waits while the disk refuses a write: it tries again until ctx ends
+// or the file is closed. A try that failed has written nothing.
 func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {
 	for wait := firstTry; ; wait = min(2*wait, longestTry) {
 		err := f.updateTogether(do)
@@ -113,7 +113,8 @@ func (d *diskError) Error() string {
 
 func (d *diskError) Unwrap() error { return d.err }
 
-// health tells the owner of the file when writing stops to work, why, and when it works again.
+// health calls the owner of the file when the disk stops taking writes, with the reason, and when
+// it takes them again.
 type health struct {
 	mu   sync.Mutex
 	told func(error)
@@ -153,7 +154,7 @@ func (c *cost) add(s bbolt.TxStats, pageSize int) {
 	c.bytes.Add(s.GetPageAlloc() + int64(pageSize)) // and the meta page
 }
 
-// Cost tells what writing has cost since the file was opened.
+// Cost returns what writing has cost since the file was opened.
 func (f *File) Cost() Cost { return Cost{Syncs: f.cost.syncs.Load(), Bytes: f.cost.bytes.Load()} }
 
 // recordDamage closes Damaged at the first sign of damage.

@@ -6,10 +6,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Found tells the copy of keys whose objects are on the target. Those that it does not know are
-// taken in as entries without a value, whose hash equals no sender's: at the next comparison the
-// sender gives the value, or the order to remove. It returns how many there were; with some the
-// present exchange with the sender should begin anew.
+// Found records that the objects of these keys are on the target. A key that the copy does not know
+// becomes an entry without a body, whose hash equals no other: at the next comparison the sender
+// sends the body, or a tombstone. It returns how many were new. If there are any, the present
+// exchange with the sender should begin anew.
 func (s *Sink) Found(keys ...store.Key) (int, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -36,8 +36,8 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 	return n, err
 }
 
-// Want makes the copy differ from its sender wherever it has no value, so that the next comparison
-// brings the values.
+// Want makes the copy differ from its sender wherever it has no body, so that the next comparison
+// brings the bodies.
 func (s *Sink) Want() error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -76,8 +76,8 @@ func (s *Sink) hasAll(keys []store.Key) (bool, error) {
 	return all, err
 }
 
-// markUnknown marks entries whose value cannot be read as found. A tombstone only loses the value
-// that it removes.
+// markUnknown makes entries whose body cannot be read entries without one. A tombstone only loses
+// the body that it removes.
 func (f *File) markUnknown(name string, keys []store.Key) error {
 	return f.update(func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket([]byte(name))

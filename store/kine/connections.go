@@ -15,7 +15,7 @@ const (
 	mostConnections  = 64
 )
 
-// connections is how a replica divides those that it may have.
+// connections is how a replica divides the connections that it may have.
 type connections struct {
 	ours    int // for what is beside kine
 	kines   int

@@ -20,12 +20,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ErrEndpoint is returned by Open for an endpoint that cannot be meant so.
+// ErrEndpoint is returned by Open for an invalid endpoint.
 var ErrEndpoint = errors.New("the datastore's endpoint must be " +
 	"postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 
-// postgres is a database that several replicas of a center share. It is used beside kine's own
-// connections, for what is ours in it.
+// postgres is a database that several replicas of a center share. Its connections are for our own
+// tables, beside those of the table kine.
 type postgres struct {
 	db     *sql.DB
 	config pgx.ConnConfig
@@ -49,10 +49,10 @@ const (
 	writing   = preparing + 1
 )
 
-// orderedSQL lets revisions become visible in their order. PostgreSQL gives a row its number when
-// it is written and shows it when it is committed, so that a later number may be seen first: who
-// lists then, and watches from there, would never be told of the earlier one. A trigger of the
-// statement runs before the number is given.
+// orderedSQL makes revisions visible in their order. PostgreSQL numbers a row when it is written
+// and shows it when it is committed, so a later number may be seen first: a client that lists then,
+// and watches from there, would never get the earlier one. The trigger of the statement runs before
+// the number is given, and holds a lock until the commit.
 const orderedSQL = `
 	CREATE OR REPLACE FUNCTION skerry_in_order() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN PERFORM pg_advisory_xact_lock(%d); RETURN NULL; END $$;
@@ -264,11 +264,11 @@ func (p *postgres) openTable(run context.Context, running *sync.WaitGroup) (*tab
 	return &table{complete(d, "$", true, `SELECT pg_total_relation_size('kine')`), patience}, nil
 }
 
-// Shared tells whether other replicas may use the database.
+// Shared reports whether other replicas may use the database.
 func (s *Store) Shared() bool { return s.shared != nil }
 
-// BeginEra notes in a shared database, durably and before anybody can have seen a revision of it,
-// that this replica leads from now on.
+// BeginEra records durably, in a shared database, that this replica leads from now on. It must be
+// called before anybody can have seen a revision of this term.
 func (s *Store) BeginEra(ctx context.Context) (store.Eras, error) {
 	eras, err := s.shared.beginEra(ctx)
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Store) BeginEra(ctx context.Context) (store.Eras, error) {
 	return eras, nil
 }
 
-// Keep stores a value in a shared database under a name unless there is one, and returns the one
+// Keep stores a value in a shared database under a name unless there is one. It returns the one
 // that is there.
 func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, error) {
 	return s.shared.keep(ctx, "shared/"+name, value)
@@ -287,8 +287,8 @@ func (s *Store) Keep(ctx context.Context, name string, value []byte) ([]byte, er
 // ErrReplaced is returned by Replace when another replica has written the value meanwhile.
 var ErrReplaced = errors.New("another replica has changed this in the datastore meanwhile")
 
-// Replace stores a value in a shared database in place of old. ErrReplaced means that old is not
-// there any more, and nothing is stored.
+// Replace stores a value in a shared database in place of old. It returns ErrReplaced, and stores
+// nothing, if old is not there any more.
 func (s *Store) Replace(ctx context.Context, name string, old, value []byte) error {
 	done, err := s.shared.db.ExecContext(ctx,
 		`UPDATE skerry SET value = $3 WHERE name = $1 AND value = $2`, "shared/"+name, old, value)
@@ -301,7 +301,7 @@ func (s *Store) Replace(ctx context.Context, name string, old, value []byte) err
 	return nil
 }
 
-// Kept is the value under a name in a shared database; nil when there is none.
+// Kept returns the value under a name in a shared database; nil if there is none.
 func (s *Store) Kept(ctx context.Context, name string) (value []byte, err error) {
 	err = s.shared.db.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = $1`,
 		"shared/"+name).Scan(&value)

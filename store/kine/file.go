@@ -13,9 +13,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// params are those of the connections that are used. Without the busy timeout the first contention
-// is an error. synchronous=FULL is what makes an acknowledged write survive a power cut. What is
-// written otherwise than by groups, by a compaction, checkpoints the log itself.
+// params are those of the connections to a file. Without the busy timeout the first contention is
+// an error. synchronous=FULL makes an acknowledged write survive a power cut. A compaction, which
+// is no group, checkpoints the log by itself.
 var params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate" +
 	fmt.Sprintf("&_pragma=wal_autocheckpoint(%d)", checkpointPages)
 

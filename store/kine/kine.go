@@ -24,24 +24,23 @@ import (
 // FileName is the database's file below Config.Dir. SQLite puts "-wal" and "-shm" files beside it.
 const FileName = "state.db"
 
-// etcdVersion is what the store claims to be: the first one of which an API server takes it that
-// progress of a watch can be asked for.
+// etcdVersion is the version that the store reports: the first of which an API server believes that
+// a client may ask for the progress of a watch.
 const etcdVersion = "3.5.13"
 
 // Config of Open.
 type Config struct {
 	// Dir holds the database. It must exist.
 	Dir string
-	// Endpoint is a database that several replicas of a center share,
-	// postgres://USER:PASSWORD@HOST:PORT/DATABASE, in place of Dir.
+	// Endpoint is a database that several replicas of a center share, in place of Dir:
+	// postgres://USER:PASSWORD@HOST:PORT/DATABASE.
 	Endpoint string
 	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
 	CompactInterval time.Duration
-	// Progress is how long after a write a watch is told at the latest that there was one
-	// elsewhere; 0 means 30 s.
+	// Progress is the longest time after a write until watches of other keys are sent its revision
+	// as progress; 0 means 30 s.
 	Progress time.Duration
-	// Log of the store itself; nil discards. kine logs through logrus, which is bridged by the
-	// program.
+	// Log of the store itself; nil discards. kine logs through logrus, which the program bridges.
 	Log *slog.Logger
 }
 
@@ -62,8 +61,8 @@ type Store struct {
 	log         *slog.Logger
 }
 
-// Open opens or creates the database in c.Dir. The context covers the opening only; end the Store
-// with Close.
+// Open opens or creates the database. The context covers the opening only; Close ends the Store. It
+// returns ErrEndpoint for an invalid Config.Endpoint and a *Trouble when the disk refuses.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -97,7 +96,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// inWords returns an error of a request as its client is told.
+// inWords returns an error of a request as its client is told it.
 func (s *Store) inWords(err error) error { return s.troubles.note(err, s.commits()) }
 
 // commits is how many transactions of a file were made durable.
@@ -147,26 +146,26 @@ func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
 	return c, nil
 }
 
-// Client is the one etcd client on the store; share it, never close it.
+// Client returns the one etcd client on the store. Share it, and never close it.
 func (s *Store) Client() *kubernetes.Client { return s.client }
 
-// Rest gives back the memory of what was needed while there was much to do: each connection to a
-// file has a cache of up to 2 MB, and the next burst opens those again that it needs.
+// Rest gives back memory after a burst: each idle connection to a file has a cache of up to 2 MB.
+// The next burst opens new connections.
 func (s *Store) Rest() {
 	if s.file != nil {
 		s.file.rest()
 	}
 }
 
-// Incarnation identifies this life of the data. It is made with the database and stands in it.
+// Incarnation returns the identity of this life of the data. It is made with the database and
+// stored in it.
 func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
 
-// Eras are the runs on this data, this one last. They stand in the database, so that a restored
-// backup does not know the later ones. Of a shared database they are nil until this replica has
-// called BeginEra.
+// Eras returns the runs on this data, this one last. They are stored in the database, so that a
+// restored backup does not know the later ones. In a shared database they are nil until BeginEra.
 func (s *Store) Eras() store.Eras { return s.eras }
 
-// Revision is the revision of the newest write.
+// Revision returns the revision of the newest write.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	rev, err := s.backend.CurrentRevision(ctx)
 	if err != nil {
@@ -175,8 +174,8 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// Close ends all reads and watches, and closes the database. Nothing of the store runs any more
-// when it returns.
+// Close ends all reads and watches, and closes the database. No goroutine of the store runs when it
+// returns.
 func (s *Store) Close() error {
 	var err error
 	if s.client != nil {

@@ -28,7 +28,7 @@ const (
 	Broken TroubleKind = "broken"
 )
 
-// Trouble is returned when the storage below a database does not do what is asked. Its text says
+// Trouble is returned when the storage below a database refuses a read or a write. Its text says
 // what to do.
 type Trouble struct {
 	Kind TroubleKind
@@ -50,8 +50,8 @@ func (t *Trouble) GRPCStatus() *status.Status {
 	return status.New(codes.Unavailable, t.text)
 }
 
-// scarce is how little free space makes an error of the disk one of its space: SQLite tells a full
-// disk as an error of input or output where it wants to make a file longer that it has mapped.
+// scarce is the free space below which an I/O error counts as a full disk: SQLite reports a full
+// disk so when it extends a file that it has mapped.
 const scarce = 1 << 20
 
 // said are SQLite's words of each kind of trouble.
@@ -67,8 +67,7 @@ var said = []struct {
 	{"disk I/O error", Broken},
 }
 
-// troubleOf says an error of the database in dir in words that tell what to do; nil where it is
-// another error.
+// troubleOf returns the Trouble that an error of the database in dir is, nil for another error.
 func troubleOf(dir string, err error) *Trouble {
 	var known *Trouble
 	if err == nil || errors.As(err, &known) {
@@ -92,8 +91,7 @@ var brief = map[TroubleKind]string{Full: "the disk is full", Damaged: "the datab
 	ReadOnly: "the database cannot be written",
 	Broken:   "the disk is full, or fails"}
 
-// advice says what is wrong and what to do. A database that several replicas share has no
-// directory.
+// advice returns the cause and the next step. A shared database has no directory.
 func advice(kind TroubleKind, dir string) string {
 	if dir == "" {
 		return "the center's datastore does not do what is asked: " + brief[kind]
@@ -116,10 +114,10 @@ func advice(kind TroubleKind, dir string) string {
 	}
 }
 
-// logPause is how long trouble that goes on is not said again.
+// logPause is how often trouble that goes on is logged.
 const logPause = time.Minute
 
-// troubles remember the last trouble of a database, and count all.
+// troubles has the last trouble of a database, and counts all.
 type troubles struct {
 	dir string // "" where several replicas share a datastore
 	log *slog.Logger
@@ -131,8 +129,8 @@ type troubles struct {
 	counts  map[TroubleKind]int
 }
 
-// note returns an error in words, and remembers it. commits is how many transactions were made
-// durable so far.
+// note returns the error as its client is told it, and records it. commits is how many transactions
+// were made durable so far.
 func (t *troubles) note(err error, commits int64) error {
 	trouble := troubleOf(t.dir, err)
 	if trouble == nil {
@@ -162,7 +160,7 @@ func (t *troubles) record(trouble *Trouble, commits int64) (say bool) {
 	return say
 }
 
-// Health returns the trouble that the storage has: it is over when something is written. It is nil
+// Health returns the trouble that the storage has. It is over when something is written. It is nil
 // for a shared database.
 func (s *Store) Health() error {
 	if s.file == nil {
@@ -177,7 +175,7 @@ func (s *Store) Health() error {
 	return t.last
 }
 
-// Troubles counts the errors of the storage by kind.
+// Troubles returns how many errors of the storage there were, by kind.
 func (s *Store) Troubles() map[TroubleKind]int {
 	out := map[TroubleKind]int{Full: 0, Damaged: 0, ReadOnly: 0, Broken: 0}
 	s.troubles.mu.Lock()

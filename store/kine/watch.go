@@ -11,9 +11,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watchServer is etcd's watch service. That of kine asks for the newest revision by itself and lets
-// each watch of a stream claim the progress of every other one; here a watch is told of progress by
-// what hands it its events, after those, and of none that is not its own.
+// watchServer is etcd's watch service. kine's own polls for the newest revision and tells each
+// watch of a stream the progress of every other. Here a watch is sent progress by the feed that
+// sends its events, after those.
 type watchServer struct{ backend *backend }
 
 // watchStream is a stream of a client, with any number of watches.
@@ -78,7 +78,7 @@ func (c *watchStream) create(ctx context.Context, r *etcdserverpb.WatchCreateReq
 	})
 }
 
-// finish ends a watch and tells its client, unless that has been done.
+// finish ends a watch and tells its client, unless that was done.
 func (c *watchStream) finish(id int64, told *etcdserverpb.WatchResponse) {
 	c.mu.Lock()
 	w := c.watches[id]
@@ -134,8 +134,7 @@ func (c *watchStream) sendEvents(id int64, events server.Events) {
 		WatchId: id, Events: told})
 }
 
-// send gives the client an answer. If that fails the stream has ended, which who receives from it
-// learns, too.
+// send sends a response. An error means that the stream has ended, which Recv returns, too.
 func (c *watchStream) send(told *etcdserverpb.WatchResponse) {
 	if told.Header == nil {
 		told.Header = header(0)

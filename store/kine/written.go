@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// A Watermark is the revision of the newest write below one prefix of keys. Who has seen the
-// changes up to it has seen every write below the prefix that was acknowledged, and can answer as
-// of now without asking the database. It works because this process is the only one that writes.
+// A Watermark is the revision of the newest write below one prefix of keys. A cache that has all
+// changes up to it has every acknowledged write below the prefix, and can answer as of now without
+// asking the database. It works because this process is the only writer of its file.
 type Watermark struct {
 	prefix string
 
@@ -18,8 +18,8 @@ type Watermark struct {
 	unsure bool
 }
 
-// Revision returns the watermark, 0 when nothing was written since it was asked for. It is not ok
-// when it cannot be told.
+// Revision returns the watermark, 0 if nothing was written since Store.Watermark. ok is false while
+// it is not known whether a write took place.
 func (w *Watermark) Revision() (revision int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +77,8 @@ func (m *watermarks) note(key string, o outcome) {
 	}
 }
 
-// Watermark follows the writes below a prefix of keys from now on. Of a shared database it can
-// never tell: others write, too.
+// Watermark returns the watermark of a prefix of keys, from now on. In a shared database it is
+// never ok, because others write, too.
 func (s *Store) Watermark(prefix string) *Watermark {
 	if s.file == nil {
 		return &Watermark{prefix: prefix, unsure: true}

@@ -25,7 +25,7 @@ func (m *Map[K, V]) Find(k K) (V, bool) {
 	return v, ok
 }
 
-// Has tells whether there is a key.
+// Has reports whether there is a key.
 func (m *Map[K, V]) Has(k K) bool {
 	_, ok := m.entries[k]
 	return ok
