@@ -17,7 +17,8 @@ func ExampleFeed() {
 	key := store.Key{Space: "shop", Resource: "configmaps", Namespace: "default", Name: "web"}
 
 	bodies[key] = `{"data":{"color":"blue"}}`
-	feed.Apply(7, store.Change{Key: key, Hash: store.HashBody(1, []byte(bodies[key])), Generation: 1})
+	feed.Apply(7, store.Change{Key: key, Hash: store.HashBody(1, []byte(bodies[key])),
+		Generation: 1})
 	entries, cursor, _ := feed.Read(0, 0)
 	for _, e := range entries {
 		body, _, _ := feed.Body(context.Background(), e.Key)

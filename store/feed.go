@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"skerry.dev/skerry/store/shrinking"
@@ -203,59 +202,4 @@ func (f *Feed) putLocked(revision int64, again bool, c Change) bool {
 		f.tombstoneLog = append(f.tombstoneLog, logged{f.seq, stepOf(revision, again), old})
 	}
 	return true
-}
-
-// retainedTombstones is how many tombstones a Feed keeps although its receiver has them: how they
-// remove may still change.
-const retainedTombstones = 64
-
-// Settle forgets the tombstones up to a cursor, except the last few: the receiver has stored them
-// durably. A receiver that comes back with an older copy is below the Floor, or finds another
-// digest at the head, and compares.
-func (f *Feed) Settle(c Cursor) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.tombstones > retainedTombstones && f.tombstoneLog[0].seq <= int64(c) {
-		f.dropTombstoneLocked()
-	}
-}
-
-// dropTombstoneLocked forgets the oldest tombstone, unless its key has changed again since.
-func (f *Feed) dropTombstoneLocked() {
-	l := f.tombstoneLog[0]
-	if f.tombstoneLog = f.tombstoneLog[1:]; len(f.tombstoneLog) == 0 {
-		f.tombstoneLog = nil
-	}
-	if l.stale() {
-		return
-	}
-	f.items.Delete(l.item.key)
-	f.history.forget(l.seq)
-	l.item.seq = 0
-	f.tombstones--
-	f.floor = max(f.floor, l.at.revision())
-}
-
-// compactLocked drops stale elements of the log once they are the majority, and the oldest
-// tombstones beyond MaxTombstones.
-func (f *Feed) compactLocked() {
-	if f.tombstones > MaxTombstones {
-		for f.tombstones > MaxTombstones*3/4 {
-			f.dropTombstoneLocked()
-		}
-	}
-	if len(f.tombstoneLog) > 64 && len(f.tombstoneLog) > 2*f.tombstones {
-		f.tombstoneLog = shrinking.List(slices.DeleteFunc(f.tombstoneLog, logged.stale))
-	}
-	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
-		return
-	}
-	kept := f.log[:0]
-	for _, l := range f.log {
-		if !l.stale() {
-			kept = append(kept, l)
-		}
-	}
-	clear(f.log[len(kept):])
-	f.log = shrinking.List(kept)
 }

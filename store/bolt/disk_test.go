@@ -58,7 +58,8 @@ func TestFullDisk(t *testing.T) {
 			Durable: func() { durable.Store(true) }}
 	})
 	started := make(chan []store.Key, 100)
-	s, i := sink(t, f, bolt.SinkOptions{OnStart: func(keys []store.Key) { started <- keys }}), store.NewIncarnation()
+	s, i := sink(t, f, bolt.SinkOptions{OnStart: func(keys []store.Key) { started <- keys }}),
+		store.NewIncarnation()
 	commit(t, s, i, 1, storetest.Value(1, 1, `{"a":1}`))
 	<-started
 	ballast := filepath.Join(dir, "ballast")

@@ -8,13 +8,14 @@
 //	e, ok, err := s.Get(key)
 //
 // A Commit is one transaction: after a kill at any moment the file has all of it or nothing. Bodies
-// are compressed; those of Secrets are sealed when Options.Keys is set, because bbolt keeps the bytes
-// of freed pages. A value that cannot be read becomes an entry with an unknown body, so that its
-// sender is asked; more damage is ErrCorrupt, and OpenOrRebuild saves what is whole. The package
-// deletes nothing by itself: a tombstone stays until its consumer calls Forget.
+// are compressed; those of Secrets are sealed when Options.Keys is set, because bbolt keeps the
+// bytes of freed pages. A value that cannot be read becomes an entry with an unknown body, so that
+// its sender is asked; more damage is ErrCorrupt, and OpenOrRebuild saves what is whole. The
+// package deletes nothing by itself: a tombstone stays until its consumer calls Forget.
 //
-// Layout: bucket meta {format, dictionary, sink/NAME, digest/NAME, user/NAME}, one bucket a copy with
-// keys of [outer bucket, inner bucket, encoded Key], bucket inventory with JSON by encoded Key.
+// Layout: bucket meta {format, dictionary, sink/NAME, digest/NAME, user/NAME}, one bucket a copy
+// with keys of [outer bucket, inner bucket, encoded Key], bucket inventory with JSON by encoded
+// Key.
 //
 // Lock order: File.rotating, Sink.commit, File.swap, bbolt's own, Sink.mu. The locks of group,
 // health and Keys are taken last, and no other inside them.

@@ -23,7 +23,8 @@ func TestRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reports.db")
 	f, room := open(t, path, bolt.Options{}), int64(9_500)
 	options := bolt.SinkOptions{DropRemoved: true, Room: func() int64 { return room }}
-	s, like, at := sink(t, f, options), storetest.NewMemory(), store.Position{Incarnation: store.NewIncarnation()}
+	s, like, at := sink(t, f, options), storetest.NewMemory(),
+		store.Position{Incarnation: store.NewIncarnation()}
 	commit := func(entries ...store.Entry) {
 		t.Helper()
 		at.Revision++

@@ -117,7 +117,8 @@ func (st *state) load(tx *bbolt.Tx, name []byte) error {
 	st.epoch = binary.BigEndian.Uint64(b[24:])
 	st.live = int64(binary.BigEndian.Uint64(b[32:]))
 	st.position.Era = store.Era(binary.BigEndian.Uint64(b[40:]))
-	st.size, st.unkept = int64(binary.BigEndian.Uint64(b[48:])), int64(binary.BigEndian.Uint64(b[56:]))
+	st.size, st.unkept = int64(binary.BigEndian.Uint64(b[48:])),
+		int64(binary.BigEndian.Uint64(b[56:]))
 	for i := range st.outer {
 		st.outer[i] = store.Digest{Hi: binary.BigEndian.Uint64(d[16*i:]),
 			Lo: binary.BigEndian.Uint64(d[16*i+8:])}

@@ -107,7 +107,8 @@ func asleep(level zstd.EncoderLevel) *Codec {
 
 func newTools(level zstd.EncoderLevel) (*tools, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(level),
-		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(encoderWindow),
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(encoderWindow),
 		zstd.WithSingleSegment(true)) // so that every frame says its size
 	if err != nil {
 		return nil, fmt.Errorf("make encoder: %w", err)

@@ -5,8 +5,8 @@
 //	frame := compress.Default().Encode(nil, object)
 //	object, err := compress.Default().Decode(nil, frame, compress.MaxDecoded)
 //
-// `go generate ./store/compress` makes the dictionary from synthetic objects. Its name is its hash. A
-// file or peer that names another one is refused, so a new dictionary is a new format version.
+// `go generate ./store/compress` makes the dictionary from synthetic objects. Its name is its hash.
+// A file or peer that names another one is refused, so a new dictionary is a new format version.
 package compress
 
 //go:generate go run ./train -o dictionary.bin

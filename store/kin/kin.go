@@ -1,12 +1,13 @@
 // Package kin takes out of the report of a ReplicaSet what its parent knows already: labels,
-// selector and template, which are most of it and come from the Deployment that the parent has sent.
+// selector and template, which are most of it and come from the Deployment that the parent has
+// sent.
 //
 //	source, ok := kin.Of(deployment, uid, key)    // both ends, from the Deployment's desired body
 //	rest, ok := source.Rest(replicaSet)           // the child: what differs
 //	whole, err := source.Whole(rest)              // the parent
 //
-// A Source has a name made of just the parts that Rest leaves out. A report names its source, so that
-// it is never completed from another version of the Deployment. The package is pure.
+// A Source has a name made of just the parts that Rest leaves out. A report names its source, so
+// that it is never completed from another version of the Deployment. The package is pure.
 package kin
 
 import (
@@ -71,7 +72,8 @@ func Of(body []byte, uid string, replicaSet store.Key) (Source, bool) {
 		return Source{}, false
 	}
 	s := Source{key: replicaSet, hash: replicaSet.Name[len(owner.Name)+1:], owner: map[string]any{
-		"apiVersion": is.APIVersion, "kind": is.Kind, "name": owner.Name, "uid": uid, "controller": true,
+		"apiVersion": is.APIVersion, "kind": is.Kind, "name": owner.Name, "uid": uid,
+		"controller": true,
 	}}
 	var errs [2]error
 	s.selector, errs[0] = decode(is.Spec.Selector)
@@ -151,7 +153,8 @@ func (s Source) predict(replicas json.Number) map[string]any {
 	return map[string]any{
 		"apiVersion": "apps/v1", "kind": "ReplicaSet",
 		"metadata": map[string]any{
-			"name": s.key.Name, "namespace": s.key.Namespace, "labels": clone(labels), "ownerReferences": []any{clone(s.owner)},
+			"name": s.key.Name, "namespace": s.key.Namespace, "labels": clone(labels),
+			"ownerReferences": []any{clone(s.owner)},
 			"annotations": map[string]any{annotationDesired: replaceable(replicas.String()),
 				// 25 % of surge
 				annotationMax:            replaceable(strconv.FormatInt(n+(n+3)/4, 10)),

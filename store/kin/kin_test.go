@@ -138,7 +138,8 @@ func TestWholeRefusesWhatIsNoRest(t *testing.T) {
 // Whole.
 func FuzzRest(f *testing.F) {
 	f.Add(replicaSet("", ""), `{"spec":{"replicas":1}}`)
-	f.Add(replicaSet(`web:1`, `web:2`), fmt.Sprintf(`{"spec":{"replicas":1,"template":[]},"metadata":%s}`, replicaSet("", "")))
+	f.Add(replicaSet(`web:1`, `web:2`),
+		fmt.Sprintf(`{"spec":{"replicas":1,"template":[]},"metadata":%s}`, replicaSet("", "")))
 	f.Fuzz(func(t *testing.T, object, rest string) {
 		s := source(t, deployment)
 		if out, err := s.Whole([]byte(rest)); err == nil && !json.Valid(out) {

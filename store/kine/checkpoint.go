@@ -26,14 +26,15 @@ const (
 )
 
 // checkpointer copies the write-ahead log into the file. It buys a log that stays small while
-// somebody reads at all times: SQLite itself checkpoints inside the commit that fills the log, never
-// waits for a reader, and so may never begin the log anew. It also spares that one writer the sync of
-// the whole file. Without it, commits checkpoint: remove this file, and the PRAGMA in
+// somebody reads at all times: SQLite itself checkpoints inside the commit that fills the log,
+// never waits for a reader, and so may never begin the log anew. It also spares that one writer the
+// sync of the whole file. Without it, commits checkpoint: remove this file, and the PRAGMA in
 // transactions.open.
 //
 // The copying is done beside the writers, who wait only for the last few pages. A log that somebody
-// reads cannot begin anew, and grows until that read ends. A read that is about to end is waited for,
-// up to readTimeout. If that was in vain, the next try is when the log has grown by as much again.
+// reads cannot begin anew, and grows until that read ends. A read that is about to end is waited
+// for, up to readTimeout. If that was in vain, the next try is when the log has grown by as much
+// again.
 type checkpointer struct {
 	db   *sql.DB
 	turn chan struct{} // groupCommit's

@@ -19,7 +19,8 @@ import (
 // refused so is no error of its transaction, and takes no revision. What fails otherwise ends the
 // transaction, so SQLite need not be able to undo this statement alone.
 const insertSQL = `
-	INSERT OR ROLLBACK INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+	INSERT OR ROLLBACK INTO kine
+		(name, created, deleted, create_revision, prev_revision, lease, value, old_value)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT value FROM kine WHERE id = ?5)
 	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = ?1 AND id > ?5)
 		AND (?2 OR EXISTS (SELECT 1 FROM kine WHERE id = ?5))
@@ -146,7 +147,8 @@ func (t *transactions) open() (err error) {
 		return errors.Join(err, t.close())
 	}
 	for text, s := range map[string]**sql.Stmt{
-		`BEGIN IMMEDIATE`: &t.begin, insertSQL: &t.insert, `COMMIT`: &t.end, `ROLLBACK`: &t.rollback} {
+		`BEGIN IMMEDIATE`: &t.begin, insertSQL: &t.insert, `COMMIT`: &t.end,
+		`ROLLBACK`: &t.rollback} {
 		if *s, err = t.conn.PrepareContext(context.Background(), text); err != nil {
 			return errors.Join(err, t.close())
 		}

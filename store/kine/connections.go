@@ -27,9 +27,11 @@ type connections struct {
 func share(ctx context.Context, db *sql.DB) (connections, error) {
 	var allowed int
 	err := db.QueryRowContext(ctx, `
-		SELECT LEAST(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+		SELECT LEAST(current_setting('max_connections')::int
+				- current_setting('superuser_reserved_connections')::int,
 			NULLIF(rolconnlimit, -1), NULLIF(datconnlimit, -1))
-		FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()`).Scan(&allowed)
+		FROM pg_roles, pg_database
+		WHERE rolname = current_user AND datname = current_database()`).Scan(&allowed)
 	return divide(allowed), err
 }
 

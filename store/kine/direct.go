@@ -13,10 +13,10 @@ import (
 // maxRequest is how large a request may be, as for a client of etcd.
 const maxRequest = 2 << 20
 
-// direct is the client's etcdserverpb.KVClient. It buys time and memory of each read and write: they
-// are calls of the server and no messages over a connection, whose packing and unpacking would double
-// what a read costs. Watches go through the connection. Without it (Store.client.KV is left as it
-// is) reads and writes go there, too.
+// direct is the client's etcdserverpb.KVClient. It buys time and memory of each read and write:
+// they are calls of the server and no messages over a connection, whose packing and unpacking would
+// double what a read costs. Watches go through the connection. Without it (Store.client.KV is left
+// as it is) reads and writes go there, too.
 type direct struct {
 	server etcdserverpb.KVServer
 	run    context.Context // no call outlives it

@@ -17,9 +17,10 @@
 //
 // In PostgreSQL inserter writes each row by itself, and poller reads what all replicas write.
 //
-// From kine come the etcd service, the SQL statements of reads and the end of leases. The rest is our
-// own: what a write returns must be true after a power cut, and no read may be less than it says.
-// The data carries the Incarnation and the Eras by which agents recognise a restored backup.
+// From kine come the etcd service, the SQL statements of reads and the end of leases. The rest is
+// our own: what a write returns must be true after a power cut, and no read may be less than it
+// says. The data carries the Incarnation and the Eras by which agents recognise a restored backup.
 //
-// Lock order: groupCommit.turn, groupCommit.mu, watchStream.mu, feed.mu. All others are taken alone.
+// Lock order: groupCommit.turn, groupCommit.mu, watchStream.mu, feed.mu. All others are taken
+// alone.
 package kine

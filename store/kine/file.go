@@ -16,7 +16,8 @@ import (
 // params are those of the connections to a file. Without the busy timeout the first contention is
 // an error. synchronous=FULL makes an acknowledged write survive a power cut. A compaction, which
 // is no group, checkpoints the log by itself.
-var params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_pragma=synchronous(FULL)&_txlock=immediate" +
+var params = "_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)" +
+	"&_pragma=synchronous(FULL)&_txlock=immediate" +
 	fmt.Sprintf("&_pragma=wal_autocheckpoint(%d)", checkpointPages)
 
 // A connection has files, statements and a cache of its own. Nobody who has one waits for another.

@@ -27,7 +27,8 @@ type groupCommit struct {
 	file  *transactions
 	marks *watermarks
 	feed  *feed
-	// turn is held by the one writer that commits what waits, by a compaction and by the checkpointer.
+	// turn is held by the one writer that commits what waits, by a compaction and by the
+	// checkpointer.
 	turn chan struct{}
 
 	mu      sync.Mutex
@@ -76,8 +77,8 @@ func (g *groupCommit) commit(ctx context.Context, event *server.Event) (int64, e
 // newest implements committer. What is acknowledged has been published.
 func (g *groupCommit) newest(context.Context) (int64, error) { return g.feed.position(), nil }
 
-// alone implements committer. A file has one writer at a time. One that comes by itself waits for the
-// others by trying again and again, and may not find the file free for long.
+// alone implements committer. A file has one writer at a time. One that comes by itself waits for
+// the others by trying again and again, and may not find the file free for long.
 func (g *groupCommit) alone(ctx context.Context, do func() error) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -160,5 +161,6 @@ func (w *write) committed() *server.Event {
 		return &server.Event{Create: true, KV: &kv}
 	}
 	return &server.Event{Delete: w.event.Delete, KV: &kv, PrevKV: &server.KeyValue{
-		Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: w.event.PrevKV.ModRevision, Lease: kv.Lease, Value: w.old}}
+		Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: w.event.PrevKV.ModRevision,
+		Lease: kv.Lease, Value: w.old}}
 }

@@ -14,8 +14,10 @@ func TestStatementsUseIndexes(t *testing.T) {
 	d := s.file.table
 	for _, q := range []string{insertSQL, d.GetSingleSQL.Query, d.GetSingleValSQL.Query,
 		d.ListCurrentSQL.Query, d.ListCurrentValSQL.Query, d.ListRevisionStartSQL.Query,
-		d.ListRevisionStartValSQL.Query, d.GetRevisionAfterSQL.Query, d.GetRevisionAfterValSQL.Query, d.CountCurrentSQL.Query, d.CountRevisionSQL.Query,
-		d.AfterOldValSQL.Query, d.AfterAllOldValSQL.Query, d.AfterSingleOldValSQL.Query, d.CurrentRevSQL.Query, d.CompactRevSQL.Query, d.CompactSQL.Query,
+		d.ListRevisionStartValSQL.Query, d.GetRevisionAfterSQL.Query,
+		d.GetRevisionAfterValSQL.Query, d.CountCurrentSQL.Query, d.CountRevisionSQL.Query,
+		d.AfterOldValSQL.Query, d.AfterAllOldValSQL.Query, d.AfterSingleOldValSQL.Query,
+		d.CurrentRevSQL.Query, d.CompactRevSQL.Query, d.CompactSQL.Query,
 		d.UpdateCompactSQL.Query, d.DeleteSQL.Query} {
 		plan := planOf(t, d.DB, q)
 		for _, line := range plan {

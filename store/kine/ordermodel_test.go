@@ -40,7 +40,8 @@ type listed struct {
 type trial struct{ writes, events, lists, watches, skipped int }
 
 func (a *trial) add(b trial) {
-	a.writes, a.events, a.lists, a.watches = a.writes+b.writes, a.events+b.events, a.lists+b.lists, a.watches+b.watches
+	a.writes, a.events, a.lists, a.watches = a.writes+b.writes, a.events+b.events, a.lists+b.lists,
+		a.watches+b.watches
 	a.skipped += b.skipped
 }
 
@@ -58,7 +59,8 @@ func (o *ordering) compare(begin int64, watchers []*watcher) trial {
 		}
 		w.mu.Lock()
 		o.compareEvents(w)
-		n.events, n.watches, n.skipped = n.events+len(w.told), n.watches+w.begun, n.skipped+w.skipped
+		n.events, n.watches, n.skipped = n.events+len(w.told), n.watches+w.begun,
+			n.skipped+w.skipped
 		w.told, w.begun, w.skipped = nil, 0, 0
 		w.mu.Unlock()
 	}

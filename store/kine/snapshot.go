@@ -87,7 +87,9 @@ func ValueIn(ctx context.Context, path, key string) (value []byte, err error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	defer db.Close()
-	err = db.QueryRowContext(ctx, `SELECT value FROM kine WHERE name = ? AND deleted = 0 ORDER BY id DESC LIMIT 1`, key).Scan(&value)
+	err = db.QueryRowContext(ctx,
+		`SELECT value FROM kine WHERE name = ? AND deleted = 0 ORDER BY id DESC LIMIT 1`,
+		key).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

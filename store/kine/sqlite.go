@@ -65,7 +65,8 @@ const maxEras = 10_000
 // the data begins: a backup that was taken before does not know it.
 func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
 	if _, err := db.ExecContext(ctx, `
-		INSERT INTO skerry_era (era, revision) SELECT ?, COALESCE(MAX(id), 0) FROM kine`, int64(store.NewEra())); err != nil {
+		INSERT INTO skerry_era (era, revision) SELECT ?, COALESCE(MAX(id), 0) FROM kine`,
+		int64(store.NewEra())); err != nil {
 		return nil, err
 	}
 	if _, err := db.ExecContext(ctx, `DELETE FROM skerry_era
@@ -90,11 +91,14 @@ func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
 
 func loadIncarnation(ctx context.Context, db *sql.DB) (store.Incarnation, error) {
 	fresh := store.NewIncarnation()
-	if _, err := db.ExecContext(ctx, `INSERT OR IGNORE INTO skerry (name, value) VALUES ('incarnation', ?)`, fresh[:]); err != nil {
+	if _, err := db.ExecContext(ctx,
+		`INSERT OR IGNORE INTO skerry (name, value) VALUES ('incarnation', ?)`,
+		fresh[:]); err != nil {
 		return store.Incarnation{}, err
 	}
 	var b []byte
-	if err := db.QueryRowContext(ctx, `SELECT value FROM skerry WHERE name = 'incarnation'`).Scan(&b); err != nil {
+	if err := db.QueryRowContext(ctx,
+		`SELECT value FROM skerry WHERE name = 'incarnation'`).Scan(&b); err != nil {
 		return store.Incarnation{}, err
 	}
 	if len(b) != len(fresh) {

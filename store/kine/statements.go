@@ -10,8 +10,8 @@ import (
 // their limits.
 const maxKept = 32
 
-// keepingConnector opens connections that keep the statements they have compiled. It buys a third of
-// the processor time of a write: kine gives each statement as a text, and SQLite takes longer to
+// keepingConnector opens connections that keep the statements they have compiled. It buys a third
+// of the processor time of a write: kine gives each statement as a text, and SQLite takes longer to
 // compile the most frequent ones than to run them. Without it, openTable uses the bare connector.
 type keepingConnector struct{ driver.Connector }
 

@@ -142,8 +142,8 @@ func (t *troubles) note(err error, commits int64) error {
 	return trouble
 }
 
-// record stores a trouble as the last one, and reports whether it is to be logged: it is new, or was
-// logged long ago.
+// record stores a trouble as the last one, and reports whether it is to be logged: it is new, or
+// was logged long ago.
 func (t *troubles) record(trouble *Trouble, commits int64) (say bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

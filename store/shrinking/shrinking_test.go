@@ -118,7 +118,8 @@ func TestMemoryFollowsTheLength(t *testing.T) {
 		},
 		"an index": func() (put, drop func(name string), keep any) {
 			x := NewIndex(func(v *value) *key { return &v.k })
-			return func(n string) { x.Put(&value{key{4: n}}) }, func(n string) { x.Delete(key{4: n}) }, x
+			return func(n string) { x.Put(&value{key{4: n}}) },
+				func(n string) { x.Delete(key{4: n}) }, x
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
