@@ -1,5 +1,3 @@
-//go:build !cgo
-
 package kine
 
 import (
@@ -9,9 +7,6 @@ import (
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
 )
-
-// With cgo kine has another SQLite than this test, and two of them in one process do not see each
-// other's locks.
 
 // Compaction that cannot have the database for longer than it waits goes on when it can, and writes
 // that came meanwhile are acknowledged then.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	_ "modernc.org/sqlite" // the driver "sqlite", the same that kine uses without cgo
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"skerry.dev/skerry/store"
 )
