@@ -297,6 +297,12 @@ func ownKinds(t *testing.T, c *center) {
 			t.Errorf("%v: %v", wrong.link, err)
 		}
 	}
+	root := object("skerry.dev/v1alpha1", "SyncTarget", "", "root")
+	root.Object["spec"] = map[string]any{}
+	_, err = dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, root, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "no site may have that name") {
+		t.Errorf("a site named root: %v", err)
+	}
 	all, err := dyn(t, c.api.Loopback("*")).Resource(placementsGVR).List(ctx, metav1.ListOptions{})
 	must(t, err)
 	if len(all.Items) != 2 || all.Items[0].GetSelfLink() == all.Items[1].GetSelfLink() {

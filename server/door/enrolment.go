@@ -48,6 +48,9 @@ func (d *Door) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll
 	if err != nil {
 		return nil, err
 	}
+	if r.Name == v1alpha1.RootSpace { // the API refuses it, too, but only after the token is used up
+		return nil, fmt.Errorf("%w: %s is the space of the center's admin", enroll.ErrName, r.Name)
+	}
 	key, err := keyOf(r.CSR)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)

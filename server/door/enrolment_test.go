@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -222,6 +223,23 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
 	if out := c.join(other, token); out.status != http.StatusOK {
 		t.Errorf("after it was let go: %+v", out)
+	}
+}
+
+// No site may be named as the admin's space is. Who tries is told why, and the token is still good for another name.
+func TestNoSiteIsNamedRoot(t *testing.T) {
+	c := newCenter(t)
+	token, s := c.token(nil, time.Hour), newSite(t, v1alpha1.RootSpace)
+	out := c.join(s, token)
+	if out.status != http.StatusUnprocessableEntity || out.Code != "name" || !strings.Contains(out.Message, "space of the center's admin") {
+		t.Errorf("a site named root: HTTP %d, %q: %s", out.status, out.Code, out.Message)
+	}
+	if c.signed.Load() != 0 || c.api.get(targetsPath+"/"+v1alpha1.RootSpace) != nil {
+		t.Error("a certificate was signed for it, or a SyncTarget made")
+	}
+	s.name = "paris"
+	if out := c.join(s, token); out.status != http.StatusOK {
+		t.Errorf("with another name and the same token: HTTP %d: %s", out.status, out.Message)
 	}
 }
 
