@@ -28,7 +28,7 @@ func (a *agent) openCache() error {
 	if err != nil {
 		return err
 	}
-	file, rebuilt, err := bolt.OpenOrRebuild(filepath.Join(a.DataDir, cacheFile), bolt.Options{Log: a.Log, Keys: keys, OnHealth: a.cache.health.disk})
+	file, rebuilt, err := bolt.OpenOrRebuild(filepath.Join(a.DataDir, cacheFile), bolt.Options{Log: a.Log, Keys: keys, OnHealth: a.diskTakes})
 	if err != nil {
 		return fmt.Errorf("open the agent's store: %w", err)
 	}

@@ -19,6 +19,16 @@ type cacheHealth struct {
 	refill string
 }
 
+// diskTakes tells the parent and the log that the disk takes no writes, or with nil that it does again.
+func (a *agent) diskTakes(err error) {
+	if err != nil {
+		a.Log.Error("the disk takes no writes; what is known goes on being enforced, nothing new is acknowledged", "err", err)
+	} else {
+		a.Log.Info("the disk takes writes again")
+	}
+	a.cache.health.disk(err)
+}
+
 // disk records that the disk accepts no writes, or with nil that it does again.
 func (h *cacheHealth) disk(err error) {
 	h.mu.Lock()

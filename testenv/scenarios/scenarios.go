@@ -15,6 +15,7 @@
 //	site NAME=CLUSTER [FLAGS]       start an agent beside a shared cluster, until it is connected;
 //	                                the cluster's kubeconfig is in $NAME, in capitals
 //	space NAME [FLAGS]              create a space; NAME.kubeconfig is of a cluster-admin of it
+//	smalldisk DIRECTORY SIZE        make a directory that is a file system of its own, such as of 4m
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -67,6 +68,7 @@ func Run(t *testing.T, dir string) {
 				"center":     r.startCenter,
 				"site":       r.joinSite,
 				"space":      createSpace,
+				"smalldisk":  smallDisk,
 				"bg":         background,
 				"bgstop":     endBackground(false),
 				"bgkill":     endBackground(true),
