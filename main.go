@@ -253,7 +253,7 @@ func agentCommand() *cli.Command {
 			cfg.Force = c.Bool("force")
 			return agent.Run(c.Context, cfg)
 		},
-		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand()},
+		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage)},
 	}
 }
 
@@ -278,8 +278,9 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 		err = admin.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
 	}
 	allow, wrong := agent.AllowOf(c, admin.Usage)
-	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
-		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong)
+	spaces, invalid := agent.SpacesNamespaceOf(c, admin.Usage)
+	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
+		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong, invalid)
 }
 
 // joinToken is the token of --token or --token-file, "" for none.

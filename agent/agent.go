@@ -66,7 +66,10 @@ type Config struct {
 	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the
 	// cluster's RBAC has the last word.
 	Impersonate bool
-	// Force joins a cluster that the parent knows as another site already, such as a copy.
+	// SpacesNamespace is the namespace of the cluster that holds those ServiceAccounts; empty means target.DefaultSpaces. Centers that share a cluster
+	// need one each.
+	SpacesNamespace string
+	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
 	Force bool
 	// Center is the incarnation of a relay's own data. Above is called with the centers above it.
 	// Both are zero for a site.
@@ -185,6 +188,7 @@ func open(cfg Config) (*agent, error) {
 		return nil, err
 	}
 	a := &agent{Config: cfg, self: known, clients: target.NewClients(cfg.Target)}
+	a.clients.SpacesNamespace = cfg.SpacesNamespace
 	a.known.at = known.target()
 	a.cache = newCacheState(&a.conditions)
 	if sites := known.sites(); len(sites) > 0 {
@@ -254,7 +258,7 @@ func (a *agent) wire() (err error) {
 		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
 	if a.permission != nil {
-		a.applier.Policy, a.applier.Impersonate = a.permission.now, a.Impersonate
+		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
 		if a.permission.changed {
 			a.applier.Recheck()
 		}

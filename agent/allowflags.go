@@ -61,8 +61,8 @@ func AllowFlags() (out []cli.Flag) {
 	for _, f := range allowStreams {
 		out = append(out, &cli.BoolFlag{Name: f.name, Value: true, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
 	}
-	return append(out, &cli.BoolFlag{Name: "impersonate", Value: true, EnvVars: env("impersonate"), Category: "What spaces may do here",
-		Usage: "write for each space as the ServiceAccount of its name in namespace skerry-spaces; false writes with the agent's own rights"})
+	return append(out, spacesNamespaceFlag(), &cli.BoolFlag{Name: "impersonate", Value: true, EnvVars: env("impersonate"), Category: "What spaces may do here",
+		Usage: "write for each space as the ServiceAccount of its name in --spaces-namespace; false writes with the agent's own rights"})
 }
 
 // AllowOf reads the flags. A value that cannot be read is an error that usage makes.

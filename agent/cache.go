@@ -144,6 +144,7 @@ func (m marked) Commit(ctx context.Context, b store.Batch) error {
 func (a *agent) welcomed(w tunnel.Welcome) {
 	if w.Site != "" {
 		a.self.welcomed(w.Site, w.Reports)
+		a.self.meets(w.Incarnation)
 		a.clients.SetSite(w.Site)
 	}
 	if a.Above != nil {

@@ -37,8 +37,10 @@ type selfSaid struct {
 	// Sites are the UIDs that the parent has given this site, the present one first. They are the
 	// label values of this site's objects on the target.
 	Sites []string `json:"sites"`
-	// Follows is where the copy of the parent's data was when its incarnation or its era changed
-	// last.
+	// Centers are the incarnations of the center's data that this site has followed, the present one first: they mark the namespace of the
+	// spaces' accounts. The center's may change, when an admin has accepted it with other data.
+	Centers []store.Incarnation `json:"centers,omitempty"`
+	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
 	Follows store.Position `json:"follows"`
 	// Removed is when the parent said that it has removed this site, Unix time; 0 as long as it is
 	// wanted.
@@ -178,12 +180,34 @@ func (s *self) follows(at store.Position) {
 			return false
 		}
 		now.Follows = at
+		now.of(at.Incarnation)
 		return true
 	})
 }
 
-// change writes the file when something is new in it, which is when the site joins, and when the
-// parent was restarted.
+// of takes over which center this is.
+func (s *selfSaid) of(center store.Incarnation) bool {
+	if center.IsZero() || len(s.Centers) > 0 && s.Centers[0] == center {
+		return false
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Centers), func(other store.Incarnation) bool { return other == center })
+	s.Centers = append([]store.Incarnation{center}, others[:min(len(others), formerSites-1)]...)
+	return true
+}
+
+// centers are the incarnations of the center that this site has followed, the present one first.
+func (s *self) centers() []store.Incarnation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said.Centers)
+}
+
+// meets takes over which center this is when there is no other one that this site follows: nothing of it was stored yet.
+func (s *self) meets(center store.Incarnation) {
+	s.change(func(now *selfSaid) bool { return now.Follows.Incarnation.IsZero() && now.of(center) })
+}
+
+// change writes the file when something is new in it, which is when the site joins, and when the parent was restarted.
 func (s *self) change(do func(*selfSaid) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

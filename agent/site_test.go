@@ -40,6 +40,9 @@ type site struct {
 	late     bool // what is observed is begun after everything was applied
 	stop     func()
 	allow    *tunnel.Allow // what the site allows; nil for a target that holds the spaces apart itself, as a relay's does
+
+	name, spaces string // Name and SpacesNamespace
+	impersonate  bool
 }
 
 // furnished are the namespaces that were desired, as a parent sends them before what is in them.
@@ -79,7 +82,7 @@ func (s *site) start(dir string) {
 	if os.Getenv("SKERRY_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	config := Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Log: log}
+	config := Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Name: s.name, Impersonate: s.impersonate, SpacesNamespace: s.spaces, Log: log}
 	if s.allow != nil {
 		config.Allow = *s.allow
 	}

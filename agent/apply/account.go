@@ -9,8 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"time"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
@@ -25,6 +24,10 @@ type accounts struct {
 
 	making sync.Mutex // held by the one worker that asks for roles at the target, which may take a while
 	roles  bool       // they exist
+
+	held    atomic.Bool // their namespace has our mark
+	foreign error       // it has another one's, and was looked at then
+	looked  time.Time
 }
 
 // writer returns the client that writes an object. Objects in a space's namespaces are written as
@@ -60,6 +63,10 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	if err := a.ensureRoles(ctx, t.client); err != nil || a.accounts.none.Load() {
 		return err
 	}
+	a.accounts.held.Store(false) // another center's agent may have taken what nobody used
+	if err := a.holdAccounts(ctx, t.client); err != nil {
+		return err
+	}
 	if err := t.client.EnsureAccount(ctx, t.Key.Space); err != nil {
 		return fmt.Errorf("make the account of space %s: %w", t.Key.Space, err)
 	}
@@ -76,7 +83,11 @@ func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
 		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
 	}
-	err := c.EnsureRoles(ctx, rules)
+	owner := a.Owner()
+	if len(owner.Centers) == 0 {
+		return errNoCenter
+	}
+	err := c.EnsureRoles(ctx, rules, owner)
 	if errors.Is(err, target.ErrNotServed) {
 		a.accounts.none.Store(true)
 		a.Log.Warn("the target has no RBAC; what spaces have there is written with the agent's own rights")
@@ -123,8 +134,54 @@ func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next s
 	return nil
 }
 
-// accountRefused reports whether the target's RBAC refused the account of a space. A binding counts
-// some moments after it was made.
+// accountRefused reports whether the target's RBAC refused the account of a space.
 func accountRefused(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `User "system:serviceaccount:`+target.SpacesNamespace+":")
+	var refused *target.AccountRefusedError
+	return errors.As(err, &refused)
 }
+
+// mendAccount gives the account of a space, which was refused, what it lacks by no will of the site's admin.
+func (a *Applier) mendAccount(ctx context.Context, t *task) (err error) {
+	if a.defined(t.Key) {
+		err = a.admitDefinitions(ctx, t.client, store.Key{})
+	}
+	return errors.Join(err, t.client.Rebind(ctx, t.Key.Space, t.Key.Namespace))
+}
+
+// recheckSpaces is how long it is believed that the namespace of the accounts is another center's.
+const recheckSpaces = 10 * time.Second
+
+// holdAccounts refuses to write for spaces while the namespace of their accounts is of another center's spaces.
+func (a *Applier) holdAccounts(ctx context.Context, c *target.Client) error {
+	if !a.Impersonate || !a.sealed() || a.accounts.none.Load() || a.accounts.held.Load() {
+		return nil
+	}
+	a.accounts.making.Lock()
+	defer a.accounts.making.Unlock()
+	if a.accounts.held.Load() {
+		return nil
+	}
+	if a.accounts.foreign != nil && time.Since(a.accounts.looked) < recheckSpaces {
+		return a.accounts.foreign
+	}
+	owner := a.Owner()
+	if len(owner.Centers) == 0 {
+		return errNoCenter
+	}
+	held, err := c.HoldSpaces(ctx, owner)
+	var foreign *target.ForeignSpacesError
+	if errors.As(err, &foreign) {
+		if a.accounts.foreign == nil {
+			a.Log.Error("nothing is written for spaces", "err", err)
+		}
+		a.accounts.foreign = &policy.Refusal{Reason: policy.ReasonAccounts, Message: foreign.Error()}
+		a.accounts.looked = time.Now()
+		return a.accounts.foreign
+	}
+	a.accounts.foreign = nil
+	a.accounts.held.Store(held)
+	return err
+}
+
+// errNoCenter is returned before the first session has said which center this is.
+var errNoCenter = errors.New("it is not known yet which center this site belongs to")

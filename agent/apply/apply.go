@@ -56,8 +56,9 @@ type Config struct {
 	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
 	// the target.
 	Impersonate bool
-	// Holds reports whether a tombstone must wait. Changed is called with its key when it may be
-	// carried out.
+	// Owner is whose spaces these are, for the namespace of their accounts; without centers before that is known. It is needed with Impersonate.
+	Owner func() target.SpacesOwner
+	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
 	Deleting func(tombstone store.Entry)

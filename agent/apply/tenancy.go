@@ -54,6 +54,11 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		return nil
 	}
 	p := a.Policy()
+	if t.Key.Class() == store.ClassNamespace || t.Key.Namespace != "" {
+		if err := a.holdAccounts(ctx, t.client); err != nil {
+			return err
+		}
+	}
 	switch t.Key.Class() {
 	case store.ClassNamespace:
 		return a.ownNamespace(t, p)

@@ -53,8 +53,8 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err == nil {
 		err = a.bring(ctx, t, same)
 	}
-	if accountRefused(err) && a.defined(e.Key) {
-		err = errors.Join(err, a.admitDefinitions(ctx, t.client, store.Key{}))
+	if accountRefused(err) {
+		err = errors.Join(err, a.mendAccount(ctx, t))
 	}
 	var refused *policy.Refusal
 	if e.Key.Class() == store.ClassNamespace && errors.As(err, &refused) {

@@ -33,6 +33,7 @@ const (
 	ReasonField          = "FieldNotAllowed"
 	ReasonTakeOver       = "TakeOverNotAllowed"
 	ReasonStream         = "StreamNotAllowed"
+	ReasonAccounts       = "AccountsTaken"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.

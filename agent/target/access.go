@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -44,7 +45,10 @@ type Clients struct {
 	// Written is called for every write to the target, concurrently; nil is not called. It must be
 	// set before For.
 	Written func(Written)
-	access  Access
+	// SpacesNamespace is the namespace of a cluster that holds the accounts of spaces; empty means DefaultSpaces. It is set before For.
+	SpacesNamespace string
+
+	access Access
 
 	mu      sync.Mutex
 	clients map[string]*Client
@@ -78,6 +82,7 @@ func (c *Clients) For(space string) (*Client, error) {
 		return nil, fmt.Errorf("make a client of view %q: %w", view.ID, err)
 	}
 	made.reach, made.site, made.written = c.Reach, c.Site, c.Written
+	made.spaces = cmp.Or(c.SpacesNamespace, DefaultSpaces)
 	c.clients[view.ID] = made
 	return made, nil
 }

@@ -11,15 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What an agent keeps of RBAC at its target. Every space has the ServiceAccount of its name in
-// SpacesNamespace. The agent writes a space's namespaced objects as that account, so that the
-// cluster decides about its rights.
+// What of RBAC an agent keeps at its target. Every space has the ServiceAccount of its name in one namespace, and what is written for a space in a
+// namespace is written as that account: its rights are the cluster's to give and to take.
 const (
-	// SpacesNamespace holds the ServiceAccounts of spaces. It is a namespace of its own because the
-	// right to impersonate can be bounded to the ServiceAccounts of one.
-	SpacesNamespace = "skerry-spaces"
-	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the
-	// RoleBinding there. The site's admin may change it; it is made when it is missing.
+	// DefaultSpaces is the namespace that holds the ServiceAccounts of spaces where the site names no other one. It is a namespace of its own
+	// because the right to impersonate can be bounded to the ServiceAccounts of one.
+	DefaultSpaces = "skerry-spaces"
+	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the RoleBinding there. The site's
+	// admin may change it; it is made when it is missing.
 	SpaceRole = "skerry-space"
 	// DefinitionsRole is the ClusterRole for custom resources of definitions that came from spaces.
 	// The agent keeps its rules.
@@ -31,7 +30,10 @@ func rbac(plural string) Resource {
 	return Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: plural}
 }
 
-var serviceAccounts = Resource{Version: "v1", Plural: "serviceaccounts"}
+var (
+	namespaces      = Resource{Version: "v1", Plural: "namespaces"}
+	serviceAccounts = Resource{Version: "v1", Plural: "serviceaccounts"}
+)
 
 // Rule gives all rights to some resources of an API group.
 type Rule struct {
@@ -62,13 +64,13 @@ func SpaceRules(workloads []Rule) []Rule { return append(withVerbs(workloads), i
 // agent.
 func (c *Client) As(space string) *Client {
 	as := *c
-	as.user = "system:serviceaccount:" + SpacesNamespace + ":" + space
+	as.user = "system:serviceaccount:" + c.spaces + ":" + space
 	return &as
 }
 
-// EnsureRoles creates the namespace of the accounts and the roles of spaces. It returns
-// ErrNotServed if the target has no RBAC.
-func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
+// EnsureRoles makes the roles of spaces, and the namespace of their accounts with the mark of an owner. It returns ErrNotServed where the target
+// has no RBAC.
+func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule, o SpacesOwner) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {
 		err = c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
@@ -77,8 +79,7 @@ func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
 	if err != nil {
 		return fmt.Errorf("make the ClusterRole of spaces: %w", err)
 	}
-	if err := c.make(ctx, Resource{Version: "v1", Plural: "namespaces"}, "", map[string]any{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": SpacesNamespace}}); err != nil {
+	if err := c.make(ctx, namespaces, "", o.namespace(c.spaces)); err != nil {
 		return fmt.Errorf("make the namespace of the spaces' accounts: %w", err)
 	}
 	return c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
@@ -88,23 +89,26 @@ func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule) error {
 // EnsureAccount makes the account of a space.
 func (c *Client) EnsureAccount(ctx context.Context, space string) error {
 	off := false
-	return c.make(ctx, serviceAccounts, SpacesNamespace, map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
-		"metadata": map[string]any{"name": space, "namespace": SpacesNamespace}, "automountServiceAccountToken": off})
+	return c.make(ctx, serviceAccounts, c.spaces, map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
+		"metadata": map[string]any{"name": space, "namespace": c.spaces}, "automountServiceAccountToken": off})
 }
 
 // Bind gives the account of a space its roles in a namespace.
 func (c *Client) Bind(ctx context.Context, space, namespace string) error {
 	for _, role := range []string{SpaceRole, DefinitionsRole} {
-		err := c.make(ctx, rbac("rolebindings"), namespace, map[string]any{
-			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": role, "namespace": namespace},
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-			"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": SpacesNamespace, "name": space}},
-		})
-		if err != nil {
+		if err := c.make(ctx, rbac("rolebindings"), namespace, c.roleBinding(role, space, namespace)); err != nil {
 			return fmt.Errorf("bind %s in namespace %s to space %s: %w", role, namespace, space, err)
 		}
 	}
 	return nil
+}
+
+func (c *Client) roleBinding(role, space, namespace string) map[string]any {
+	return map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": role, "namespace": namespace},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": c.spaces, "name": space}},
+	}
 }
 
 // Unbind takes the roles of spaces away in a namespace.
@@ -172,9 +176,9 @@ func withVerbs(rules []Rule) []Rule {
 
 // make creates an object; one that exists stays as it is.
 func (c *Client) make(ctx context.Context, r Resource, namespace string, o map[string]any) error {
-	body, err := json.Marshal(o)
+	body, err := encode(o)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", r, err)
+		return err
 	}
 	name, _ := o["metadata"].(map[string]any)["name"].(string)
 	if _, _, err = c.Apply(ctx, r, namespace, name, body, Applying{Unmarked: true}); apierrors.IsConflict(err) {
@@ -183,8 +187,15 @@ func (c *Client) make(ctx context.Context, r Resource, namespace string, o map[s
 	return err
 }
 
-// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in
-// the namespaces of spaces.
+func encode(o map[string]any) ([]byte, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("encode %v: %w", o["kind"], err)
+	}
+	return body, nil
+}
+
+// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in the namespaces of spaces.
 func IsSpaceAccess(r Resource, o *Object) bool {
 	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" && (o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
 }

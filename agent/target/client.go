@@ -47,6 +47,8 @@ type Client struct {
 	reach *Reach        // nil where nobody wants to know
 	site  func() string // for LabelSite
 	user  string        // that requests are made for; empty is the agent itself
+	// spaces is the namespace that holds the accounts of spaces.
+	spaces string
 	// written is told of every write; nil tells nobody.
 	written func(Written)
 	talk    *talking
@@ -71,7 +73,8 @@ func newClient(v View, now func() time.Time) (*Client, error) {
 		return nil, fmt.Errorf("parse host %q: %w", config.Host, err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
-	return &Client{id: v.ID, base: *base, http: httpClient, site: func() string { return "" }, talk: &talking{config: config, now: now}}, nil
+	return &Client{id: v.ID, base: *base, http: httpClient, site: func() string { return "" }, spaces: DefaultSpaces,
+		talk: &talking{config: config, now: now}}, nil
 }
 
 // httpClientFor returns a client whose transport judges the target's certificate at the time that now says, nil for the machine's clock.
@@ -156,7 +159,11 @@ func (c *Client) exchange(ctx context.Context, method, path string, query url.Va
 		return resp.StatusCode, fmt.Errorf("read answer to %s %s: %w", method, path, err)
 	}
 	if resp.StatusCode >= 300 {
-		return resp.StatusCode, failure(resp.StatusCode, answer)
+		err := failure(resp.StatusCode, answer)
+		if c.user != "" && apierrors.IsForbidden(err) && strings.Contains(err.Error(), `User "`+c.user+`"`) {
+			err = &AccountRefusedError{err}
+		}
+		return resp.StatusCode, err
 	}
 	if out == nil {
 		return resp.StatusCode, nil

@@ -167,7 +167,9 @@ func (r *runner) setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("XDG_CACHE_HOME", cache)
-	env.Setenv("NS", namespaceFor(filepath.Base(env.WorkDir)))
+	ns := namespaceFor(filepath.Base(env.WorkDir))
+	env.Setenv("NS", ns)
+	env.Setenv("SKERRY_SPACES_NAMESPACE", "skerry-"+ns) // the scripts' centers share clusters
 	for _, name := range []string{"CENTER", "OTHER"} { // HOST:PORT for two centers
 		address, err := drive.FreeAddress()
 		if err != nil {
