@@ -170,7 +170,7 @@ func (r *runner) setup(env *testscript.Env) error {
 	ns := namespaceFor(filepath.Base(env.WorkDir))
 	env.Setenv("NS", ns)
 	env.Setenv("SKERRY_SPACES_NAMESPACE", "skerry-"+ns) // the scripts' centers share clusters
-	for _, name := range []string{"CENTER", "OTHER"} { // HOST:PORT for two centers
+	for _, name := range []string{"CENTER", "OTHER"} {  // HOST:PORT for two centers
 		address, err := drive.FreeAddress()
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (e *Encryption) makeFirst(stored record) error {
 // patiently checks the record. A KMS that was started together with the center may need some time.
 func (e *Encryption) patiently(ctx context.Context, stored record) error {
 	for end := time.Now().Add(kmsPatience); ; {
-		err := stored.check(ctx, e.now.Load())
+		err := stored.check(ctx, e.now.Load(), e.KeyFile)
 		if err == nil || len(e.p.health) == 0 || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}

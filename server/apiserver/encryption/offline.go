@@ -29,5 +29,5 @@ func Opens(ctx context.Context, stored []byte, keyFile, providerConfig string) e
 	if err != nil {
 		return err
 	}
-	return r.check(ctx, newState(keys, p))
+	return r.check(ctx, newState(keys, p), keyFile)
 }

@@ -52,8 +52,8 @@ func idOf(data []byte) string {
 	return unencrypted
 }
 
-// check fails when a state cannot read what the record says is stored.
-func (r record) check(ctx context.Context, s *state) error {
+// check fails when a state, whose keys are of this key file, cannot read what the record says is stored.
+func (r record) check(ctx context.Context, s *state, keyFile string) error {
 	for name, proofs := range r {
 		t := s.transformer(schema.ParseGroupResource(name))
 		for _, p := range proofs {
@@ -64,7 +64,7 @@ func (r record) check(ctx context.Context, s *state) error {
 			if err == nil {
 				err = errNoKey
 			}
-			return &missing{resource: name, id: p.ID, has: s.keys, why: err}
+			return &missing{resource: name, id: p.ID, file: keyFile, has: s.keys, why: err}
 		}
 	}
 	return nil
@@ -72,16 +72,17 @@ func (r record) check(ctx context.Context, s *state) error {
 
 // missing is an ErrKey that names the key.
 type missing struct {
-	resource, id string
-	has          []key
-	why          error
+	resource, id, file string
+	has                []key
+	why                error
 }
 
 // Error implements error.
 func (m *missing) Error() string {
 	from := "--encryption-provider-config has to name it, or its KMS to answer"
 	if local, ok := strings.CutPrefix(m.id, localPrefix); ok {
-		from = fmt.Sprintf("put the key %s into the key file again, from a backup or from where it is kept", local)
+		from = fmt.Sprintf("put the key %s into the key file %s again, from a backup or from where it is kept; where "+
+			"another file has it, give that with --encryption-key-file or as the systemd credential", local, m.file)
 		for i, k := range m.has {
 			if i == 0 {
 				from += "; the file has "
