@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -41,9 +42,7 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
-	object, err := reportedObject(k, live, target.Owner{
-		APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name, UID: source.OriginUID, Controller: true,
-	})
+	object, err := reportedObject(k, live, owner.Name, source)
 	if err == nil {
 		object, err = mapping.BodyHere(k, object)
 	}
@@ -79,11 +78,14 @@ type reported struct {
 	Revision   json.RawMessage `json:"revision,omitempty"` // of a ControllerRevision
 }
 
-func reportedObject(k store.Key, live *target.Object, owner target.Owner) ([]byte, error) {
+// reportedObject is what is reported of an object that belongs to a placed one of this name. Its
+// key has the space's name of the namespace.
+func reportedObject(k store.Key, live *target.Object, name string, placed inventory.Record) ([]byte, error) {
 	m := live.Metadata
+	owner := target.Owner{APIVersion: placed.APIVersion, Kind: placed.Kind, Name: name, UID: placed.OriginUID, Controller: true}
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
-			Name: m.Name, Namespace: k.Namespace, Labels: m.Labels, Annotations: unmarked(m.Annotations),
+			Name: m.Name, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
 			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
 		},
 	}
