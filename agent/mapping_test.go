@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -151,8 +152,16 @@ func TestMappedNamespaceIsNotRemovedWithWhatOthersHaveInIt(t *testing.T) {
 	s.desire(shop, configMap("app", "c", "1"), ns, c)
 	s.settled()
 	s.api.Put("v1", "ConfigMap", "bank-app", "mine", map[string]any{"data": map[string]any{}})
+	held := map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}}
+	s.api.PutAs("holder", "", "v1", "ConfigMap", "bank-app", "c", held)
 	s.desire(gone(ns), gone(c))
-	if m := s.reported(ns, "NotEmpty"); !strings.Contains(m, "configmaps/mine") {
+	s.reported(c, "WaitingForFinalizers")
+	if r := s.report(ns.Key); r != nil && r.Error != nil {
+		t.Errorf("what the space itself has in it is told as %s", dump(r.Error))
+	}
+	s.api.Remove("", "configmaps", "bank-app", "c") // the finalizer is taken off
+	if m := s.reported(ns, "NotEmpty"); m == "" || strings.Contains(m, "configmaps/c") ||
+		!strings.Contains(m, "configmaps/mine") {
 		t.Errorf("message %q", m)
 	}
 	s.api.Remove("", "configmaps", "bank-app", "mine")
@@ -243,6 +252,50 @@ func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
 	if s.exists(ns) || s.there(d) == nil {
 		t.Error("made anew it does not have its new name")
 	}
+}
+
+// What is read again is looked for where it is: what was written while its kind was being listed, and
+// the Pods of an object that was made anew in the space.
+func TestMappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{})
+	s.desire(bank(spaceNamespace("bank", "u2", "app")))
+	s.settled()
+	<-s.observer.Ready()
+	s.api.Pause(true)
+	s.desire(bank(configMap("app", "first", "1")))
+	waited := func(n int) func() bool {
+		return func() bool { return s.api.Waited("/api/v1/configmaps") == n }
+	}
+	eventually(t, "it is asked where the kind is", waited(1))
+	s.api.Pass()
+	eventually(t, "the kind is being listed", waited(2))
+	second := bank(configMap("app", "second", "1"))
+	s.desire(second)
+	s.settled()
+	reads := s.api.Reads()
+	s.api.Pause(false)
+	eventually(t, "it is read again", func() bool { return s.api.Reads() > reads })
+
+	web := bank(deployment(1, "app", "web", 1))
+	s.desire(web)
+	s.settled()
+	set := s.api.Put("apps/v1", "ReplicaSet", "bank-app", "r",
+		owned(s.uid("apps", "deployments", "bank-app", "web")))
+	s.api.Put("v1", "Pod", "bank-app", "p", owned(set))
+	pod := store.Key{Space: "bank", Resource: "pods", Namespace: "app", Name: "p"}
+	eventually(t, "the Pod is told", func() bool { return s.report(pod) != nil })
+	if n := s.writesTo("second"); n != 1 {
+		t.Errorf("%d writes of what is there", n)
+	}
+
+	anew := web
+	anew.Body = bytes.ReplaceAll(anew.Body, []byte("source-deployments-web"), []byte("source-anew"))
+	anew.Hash = store.HashBody(1, anew.Body)
+	s.desire(anew)
+	eventually(t, "the Pod belongs to it", func() bool {
+		r := s.report(pod)
+		return r != nil && r.OriginUID == "source-anew"
+	})
 }
 
 // A crash that loses all records leaves nothing: a tombstone says where what it names is.
