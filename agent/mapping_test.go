@@ -111,12 +111,13 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 
 	// A restart and a crash write and delete nothing.
 	before := len(s.api.Writes())
-	s.restart(false)
-	s.agent.applier.Impersonate = true
-	s.settled()
-	s.restart(true)
-	s.agent.applier.Impersonate = true
-	s.settled()
+	for _, crash := range []bool{false, true} {
+		s.restart(crash)
+		s.agent.applier.Impersonate = true
+		<-s.applier.Compared()
+		<-s.observer.Ready()
+		s.settled()
+	}
 	if n := len(s.api.Writes()); n != before {
 		t.Errorf("%d writes by restarts: %+v", n-before, s.api.Writes()[before:])
 	}
@@ -306,6 +307,7 @@ func TestMappedNamesAfterACrash(t *testing.T) {
 	eventually(t, "it is there", func() bool { return s.there(c) != nil && s.applier.Pending() == 0 })
 	writes := len(s.api.Writes())
 	s.restart(true)
+	<-s.applier.Compared()
 	s.settled()
 	for _, w := range s.api.Writes()[writes:] {
 		if w.Changed {
