@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -183,9 +184,9 @@ func (s *stream) breakOff(err error) {
 }
 
 // givenUpLocked is called when the other side, or the connection, has ended both halves. What has come whole
-// can still be read.
+// can still be read by who has accepted the stream.
 func (s *stream) givenUpLocked(err error) {
-	if !s.inEnd {
+	if !s.inEnd || slices.Contains(s.c.waiting, s) {
 		s.breakOff(err)
 		return
 	}
