@@ -15,7 +15,8 @@ const (
 )
 
 // Number is said once: a parent gives it to a child with the request for a data connection, and the
-// child says it first on the new connection. It is a secret until then, and means nothing afterwards.
+// child says it first on the new connection. It is a secret until then, and means nothing
+// afterwards.
 type Number [16]byte
 
 // NewNumber returns a random number.

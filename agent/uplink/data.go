@@ -12,7 +12,6 @@ import (
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
-	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/mux"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tcp"
@@ -25,16 +24,16 @@ const (
 	dataTime = 10 * time.Second
 	// dataQUICTime is how long QUIC is tried on the session's socket before TCP is.
 	dataQUICTime = 3 * time.Second
-	// dataPause is how long nothing is tried after all ways have failed: another replica of the parent may
-	// have answered than the one that asked.
+	// dataPause is how long nothing is tried after all ways have failed: another replica of the parent
+	// may have answered than the one that asked.
 	dataPause = 300 * time.Millisecond
 )
 
 // dataBudget is how many bytes the windows of a site's data connection may promise.
 const dataBudget = 64 << 20
 
-// reach keeps the data connection of a site: one at a time, the last that the parent has asked for. It costs
-// nothing while there is none.
+// reach keeps the data connection of a site: one at a time, the last that the parent has asked for.
+// It costs nothing while there is none.
 type reach struct {
 	ctx   context.Context // of the uplink
 	cfg   data.Config
@@ -52,20 +51,24 @@ func (u *uplink) newReach(ctx context.Context) *reach {
 	if u.Streams == nil {
 		return nil
 	}
-	return &reach{ctx: ctx, proxy: u.Proxy.Uses, dial: tcp.DialConfig{Dial: u.Proxy.DialContext}, log: u.Log,
-		cfg: data.Config{Budget: mux.NewBudget(dataBudget), Meter: u.Meter, Handler: u.Streams, Metrics: u.Data}}
+	cfg := data.Config{Budget: mux.NewBudget(dataBudget), Meter: u.Meter, Handler: u.Streams, Metrics: u.Data}
+	dial := tcp.DialConfig{Dial: u.Proxy.DialContext}
+	return &reach{ctx: ctx, cfg: cfg, proxy: u.Proxy.Uses, dial: dial, log: u.Log}
 }
 
-// from is what the parent may ask in a session; nil where the site serves no streams.
-func (r *reach) from(s *session, credentials *enroll.Credentials, parents []parent) func(tunnel.Number, func(error)) {
-	if r == nil {
+// dataFrom is what the parent may ask in a session; nil where the site serves no streams.
+func (u *uplink) dataFrom(s *session) func(tunnel.Number, func(error)) {
+	if u.reach == nil {
 		return nil
 	}
-	return func(n tunnel.Number, failed func(error)) { r.connect(s, credentials.TLS(), parents, n, failed) }
+	credentials := u.credentials // those of the session
+	return func(n tunnel.Number, failed func(error)) {
+		u.reach.connect(dataDial{u.reach, s, credentials.TLS(), u.parents, n}, failed)
+	}
 }
 
 // connect brings a data connection up in the place of the one before. It returns at once.
-func (r *reach) connect(s *session, config *tls.Config, parents []parent, n tunnel.Number, failed func(error)) {
+func (r *reach) connect(d dataDial, failed func(error)) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	r.mu.Lock()
 	if r.replace != nil {
@@ -75,7 +78,7 @@ func (r *reach) connect(s *session, config *tls.Config, parents []parent, n tunn
 	r.mu.Unlock()
 	r.running.Go(func() {
 		defer cancel(nil)
-		conn, err := r.find(ctx, s, config, parents, n)
+		conn, err := d.find(ctx)
 		if err != nil {
 			r.log.Info("the data connection that the parent asked for could not be opened", "err", err)
 			failed(err)
@@ -87,20 +90,31 @@ func (r *reach) connect(s *session, config *tls.Config, parents []parent, n tunn
 	})
 }
 
-// find tries QUIC on the session's socket, and then TCP by all ways, until the parent takes the connection.
-func (r *reach) find(ctx context.Context, s *session, config *tls.Config, parents []parent, n tunnel.Number) (*mux.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, dataTime, fmt.Errorf("no way led there within %s", dataTime))
+// dataDial finds a way for the data connection that was asked for in a session.
+type dataDial struct {
+	*reach
+	s       *session
+	config  *tls.Config
+	parents []parent
+	number  tunnel.Number
+}
+
+// find tries QUIC on the session's socket, and then TCP by all ways, until the parent takes the
+// connection.
+func (d dataDial) find(ctx context.Context) (*mux.Conn, error) {
+	late := fmt.Errorf("no way led there within %s", dataTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, dataTime, late)
 	defer cancel()
 	var errs []error
-	if s.conn.Transport() == overQUIC {
-		conn, err := r.overQUIC(ctx, s, config, n)
+	if d.s.conn.Transport() == overQUIC {
+		conn, err := d.overQUIC(ctx)
 		if err == nil {
 			return conn, nil
 		}
 		errs = append(errs, err)
 	}
 	for {
-		conn, err := r.overTCP(ctx, s, config, parents, n)
+		conn, err := d.overTCP(ctx)
 		if err == nil {
 			return conn, nil
 		}
@@ -110,22 +124,23 @@ func (r *reach) find(ctx context.Context, s *session, config *tls.Config, parent
 	}
 }
 
-func (r *reach) overQUIC(ctx context.Context, s *session, config *tls.Config, n tunnel.Number) (*mux.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dataQUICTime+4*s.conn.Stats().RTT)
+// overQUIC dials over the session's socket.
+func (d dataDial) overQUIC(ctx context.Context) (*mux.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dataQUICTime+4*d.s.conn.Stats().RTT)
 	defer cancel()
-	bare, err := quic.DialData(ctx, s.conn, config, r.cfg.Budget)
+	bare, err := quic.DialData(ctx, d.s.conn, d.config, d.cfg.Budget)
 	if err != nil {
 		return nil, err
 	}
-	return data.Dial(ctx, bare, n, r.cfg)
+	return data.Dial(ctx, bare, d.number, d.cfg)
 }
 
-// overTCP tries all ways at once, each a little after the one before, and returns the first that the parent
-// takes. The others end.
-func (r *reach) overTCP(ctx context.Context, s *session, config *tls.Config, parents []parent, n tunnel.Number) (*mux.Conn, error) {
+// overTCP tries all ways at once, each a little after the one before, and returns the first that
+// the parent takes. The others end.
+func (d dataDial) overTCP(ctx context.Context) (*mux.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	addresses := r.addresses(ctx, s, parents)
+	addresses := d.addresses(ctx)
 	type result struct {
 		conn *mux.Conn
 		err  error
@@ -137,7 +152,7 @@ func (r *reach) overTCP(ctx context.Context, s *session, config *tls.Config, par
 				results <- result{err: ctx.Err()}
 				return
 			}
-			conn, err := r.dialTCP(ctx, address, config, n)
+			conn, err := d.dialTCP(ctx, address)
 			results <- result{conn, err}
 		}()
 	}
@@ -161,22 +176,22 @@ func (r *reach) overTCP(ctx context.Context, s *session, config *tls.Config, par
 	return won, nil
 }
 
-func (r *reach) dialTCP(ctx context.Context, address string, config *tls.Config, n tunnel.Number) (*mux.Conn, error) {
-	dial := r.dial
-	dial.TLS = config
+func (d dataDial) dialTCP(ctx context.Context, address string) (*mux.Conn, error) {
+	dial := d.dial
+	dial.TLS = d.config
 	bare, err := tcp.DialData(ctx, address, dial)
 	if err != nil {
 		return nil, err
 	}
-	return data.Dial(ctx, bare, n, r.cfg)
+	return data.Dial(ctx, bare, d.number, d.cfg)
 }
 
 // addresses are where the parent listens on TCP, the session's first.
-func (r *reach) addresses(ctx context.Context, s *session, parents []parent) []string {
-	out := []string{s.way.Address}
-	for _, p := range parents {
+func (d dataDial) addresses(ctx context.Context) []string {
+	out := []string{d.s.way.Address}
+	for _, p := range d.parents {
 		found := []string{p.hostPort}
-		if !r.proxy(p.hostPort) {
+		if !d.proxy(p.hostPort) {
 			found, _ = resolve(ctx, p) // without it the session's address is left
 		}
 		for _, a := range found {

@@ -127,7 +127,8 @@ func TestDataConnectionFallsBackToTCP(t *testing.T) {
 	}
 }
 
-// A stream goes on while the session is replaced, over QUIC and over TCP, and no other connection is made for it.
+// A stream goes on while the session is replaced, over QUIC and over TCP, and no other connection
+// is made for it.
 func TestDataConnectionOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)

@@ -16,8 +16,8 @@ import (
 	"skerry.dev/skerry/tunnel/tcp"
 )
 
-// dataBudget is how many bytes the windows of all data connections of a center may promise: 2,048 streams
-// that have just begun, or 48 that have grown as far as they may.
+// dataBudget is how many bytes the windows of all data connections of a center may promise: 2,048
+// streams that have just begun, or 48 that have grown as far as they may.
 const dataBudget = 256 << 20
 
 // newLinks returns the door's data connections.
@@ -28,8 +28,9 @@ func (d *Door) newLinks(metrics *data.Metrics) *data.Links {
 	})
 }
 
-// OpenStream implements tunnel.StreamOpener. The data connection of a target may outlive its session; a
-// target with neither is away. It fails with mux.ErrTooManyStreams where the target has as many as it may.
+// OpenStream implements tunnel.StreamOpener. The data connection of a target may outlive its
+// session; a target with neither is away. It fails with mux.ErrTooManyStreams where the target has
+// as many as it may.
 func (d *Door) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
 	var asked data.Session
 	if s := d.session(target); s != nil {
@@ -70,8 +71,9 @@ func (a asking) Ask(c tunnel.Connect) bool { return a.s.orders.Put(c) }
 
 // takes returns what the listeners do with data connections.
 func (d *Door) takes(ctx context.Context) (overQUIC quic.DataConfig, overTCP func(*tcp.Data)) {
-	return quic.DataConfig{Expects: d.links.ExpectsFrom, Take: func(c *quic.Data) { d.links.Take(ctx, c) }, Budget: d.budget},
-		func(c *tcp.Data) { d.links.Take(ctx, c) }
+	overQUIC = quic.DataConfig{Expects: d.links.ExpectsFrom, Budget: d.budget,
+		Take: func(c *quic.Data) { d.links.Take(ctx, c) }}
+	return overQUIC, func(c *tcp.Data) { d.links.Take(ctx, c) }
 }
 
 // endData ends the data connection of a target whose holder does not, or no longer, belong here.
@@ -79,8 +81,8 @@ func (d *Door) endData(target string, why error) {
 	d.links.End(target, why, func(who tunnel.Identity) bool { return d.member(who) == nil })
 }
 
-// verify lets an agent's handshake pass, or not. A data connection that nobody has asked for ends with its
-// handshake, before it costs anything.
+// verify lets an agent's handshake pass, or not. A data connection that nobody has asked for ends
+// with its handshake, before it costs anything.
 func (d *Door) verify(s tls.ConnectionState) error {
 	if err := enroll.VerifyAgent(s.PeerCertificates[0], d.cfg.Authorities.AgentCAs()); err != nil {
 		return err
@@ -103,8 +105,9 @@ func (d *Door) accountData(l *data.Link, at time.Time) {
 		return
 	}
 	c := l.Crossed()
-	today := d.usage.add(name, known, at, crossing{down: int64(c.Sent), up: int64(c.Received),
-		by: v1alpha1.BytesByPurpose{Streams: int64(c.Streams), Transport: int64(c.Transport)}}, known.link.quiet.at(at))
+	by := v1alpha1.BytesByPurpose{Streams: int64(c.Streams), Transport: int64(c.Transport)}
+	crossed := crossing{down: int64(c.Sent), up: int64(c.Received), by: by}
+	today := d.usage.add(name, known, at, crossed, known.link.quiet.at(at))
 	if s := d.session(name); s != nil {
 		s.use.Set(known.link.use(at, today.Budgeted))
 		s.stir()

@@ -235,8 +235,8 @@ func (c *center) annotate(name string, value any) {
 	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
 }
 
-// A stream goes on while one session of its site replaces the other, whichever way they come, and nobody takes the
-// data connection for another agent.
+// A stream goes on while one session of its site replaces the other, whichever way they come, and
+// nobody takes the data connection for another agent.
 func TestStreamOutlivesItsSession(t *testing.T) {
 	c := newCenter(t)
 	c.open()
@@ -262,7 +262,8 @@ func TestStreamOutlivesItsSession(t *testing.T) {
 	}
 }
 
-// A center that stops takes the streams along and tells the agent; the one after it knows nothing of them.
+// A center that stops takes the streams along and tells the agent; the one after it knows nothing
+// of them.
 func TestDataConnectionEndsWithTheCenter(t *testing.T) {
 	c := newCenter(t)
 	stop := c.open()

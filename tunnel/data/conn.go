@@ -12,10 +12,12 @@ import (
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// openTime is how long either side may take from the end of the handshake until the connection stands.
+// openTime is how long either side may take from the end of the handshake until the connection
+// stands.
 const openTime = 10 * time.Second
 
-// Bare is a connection of the ALPN tunnel.DataALPN whose handshake is done and on which nothing was said.
+// Bare is a connection of the ALPN tunnel.DataALPN whose handshake is done and on which nothing was
+// said.
 type Bare interface {
 	// Peer is the verified identity of the other side.
 	Peer() tunnel.Identity
@@ -39,8 +41,8 @@ type Config struct {
 	Metrics *Metrics
 }
 
-// Dial says the number on a connection that the child has dialled, and returns it when the parent has
-// taken it. It closes the connection when it fails.
+// Dial says the number on a connection that the child has dialled, and returns it when the parent
+// has taken it. It closes the connection when it fails.
 func Dial(ctx context.Context, bare Bare, n tunnel.Number, cfg Config) (*mux.Conn, error) {
 	var conn *mux.Conn
 	carrier, err := carry(ctx, bare, func(c mux.Carrier) error {
@@ -55,7 +57,8 @@ func Dial(ctx context.Context, bare Bare, n tunnel.Number, cfg Config) (*mux.Con
 	return conn, err
 }
 
-// carry has a carrier opened with what is said first, in openTime, and closes the connection where that fails.
+// carry has a carrier opened with what is said first, in openTime, and closes the connection where
+// that fails.
 func carry(ctx context.Context, bare Bare, first func(mux.Carrier) error) (mux.Carrier, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
@@ -75,12 +78,12 @@ func carry(ctx context.Context, bare Bare, first func(mux.Carrier) error) (mux.C
 }
 
 func (cfg Config) conn(bare Bare, carrier mux.Carrier, child bool) *mux.Conn {
-	return mux.New(carrier, mux.Options{Profile: mux.Data, Child: child, Peer: bare.Peer(), Transport: bare.Transport(),
-		Budget: cfg.Budget, Meter: cfg.Meter})
+	return mux.New(carrier, mux.Options{Profile: mux.Data, Child: child, Peer: bare.Peer(),
+		Transport: bare.Transport(), Budget: cfg.Budget, Meter: cfg.Meter})
 }
 
-// Serve serves the streams that the other side opens until the connection or ctx ends, closes it, and
-// returns why it ended when nothing of it runs any more.
+// Serve serves the streams that the other side opens until the connection or ctx ends, closes it,
+// and returns why it ended when nothing of it runs any more.
 func Serve(ctx context.Context, conn *mux.Conn, cfg Config) error {
 	cfg.Meter.OpenOther(conn)
 	cfg.Metrics.opened(conn)

@@ -50,7 +50,8 @@ func TestStreamsCarry(t *testing.T) {
 	})
 }
 
-// Either side may end its half, and go on reading; what has come whole can be read after the other side is gone.
+// Either side may end its half, and go on reading; what has come whole can be read after the other
+// side is gone.
 func TestHalfClose(t *testing.T) {
 	everywhere(t, func(t *testing.T, transport string) {
 		finished := make(chan struct{})

@@ -37,8 +37,8 @@ func (w *world) read(t testing.TB, bytes int) time.Duration {
 	return time.Since(began)
 }
 
-// A long log over a far link is not held to the window that a stream begins with: 1.3 MB/s at 100 ms. Both the
-// multiplexer's windows and QUIC's have to grow for it.
+// A long log over a far link is not held to the window that a stream begins with: 1.3 MB/s at 100
+// ms. Both the multiplexer's windows and QUIC's have to grow for it.
 func TestFarLog(t *testing.T) {
 	const bytes = 12 << 20
 	w := newWorld(t, "far", log(bytes))

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// The first bytes of a data connection: version, kind and number of the child, then one byte of the parent.
+// The first bytes of a data connection: version, kind and number of the child, then one byte of the
+// parent.
 const (
 	kindData  = 4
 	headBytes = 2 + len(tunnel.Number{})
@@ -29,7 +30,7 @@ func readHead(from io.Reader) (n tunnel.Number, err error) {
 		return n, fmt.Errorf("read the number of a data connection: %w", err)
 	}
 	if head[0] != wire.Version || head[1] != kindData {
-		return n, fmt.Errorf("%w: a data connection begins with %d, %d", tunnel.ErrProtocol, head[0], head[1])
+		return n, fmt.Errorf("%w: a data connection begins with %x", tunnel.ErrProtocol, head[:2])
 	}
 	return tunnel.Number(head[2:]), nil
 }

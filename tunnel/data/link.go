@@ -18,8 +18,8 @@ type Link struct {
 	before Crossing
 }
 
-// Crossing is what has crossed a connection, in bytes. Streams are frames of streams in both directions,
-// Transport is what was added to them.
+// Crossing is what has crossed a connection, in bytes. Streams are frames of streams in both
+// directions, Transport is what was added to them.
 type Crossing struct{ Sent, Received, Streams, Transport uint64 }
 
 // Peer is the child's identity.
@@ -33,12 +33,13 @@ func (l *Link) Crossed() Crossing {
 	now.Sent, now.Received = l.conn.Crossed()
 	now.Streams = l.meter.Counted(traffic.Streams)
 	now.Transport = l.before.Transport
-	if all := now.Sent + now.Received; all > now.Streams+now.Transport { // what is written may not have left yet
-		now.Transport = all - now.Streams
+	if all := now.Sent + now.Received; all > now.Streams+now.Transport {
+		now.Transport = all - now.Streams // it never goes back: what is written may not have left yet
 	}
 	was := l.before
 	l.before = now
-	return Crossing{now.Sent - was.Sent, now.Received - was.Received, now.Streams - was.Streams, now.Transport - was.Transport}
+	return Crossing{now.Sent - was.Sent, now.Received - was.Received, now.Streams - was.Streams,
+		now.Transport - was.Transport}
 }
 
 // Transport is "quic", "tcp" or "pipe".

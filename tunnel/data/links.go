@@ -34,14 +34,15 @@ type Session interface {
 // LinksConfig is what a parent brings into its data connections.
 type LinksConfig struct {
 	Config
-	// Serve returns who serves the streams that a child opens. A nil Serve, and a nil handler, cancel them.
+	// Serve returns who serves the streams that a child opens. A nil Serve, and a nil handler, cancel
+	// them.
 	Serve func(who tunnel.Identity) tunnel.StreamHandler
 	// OnEnd is called when a connection has ended and nothing of it runs any more. It may be nil.
 	OnEnd func(*Link)
 }
 
-// Links are the data connections of a parent, one for each child that is reached into. Its methods may be
-// called concurrently.
+// Links are the data connections of a parent, one for each child that is reached into. Its methods
+// may be called concurrently.
 type Links struct {
 	cfg     LinksConfig
 	serving sync.WaitGroup
@@ -55,12 +56,13 @@ type Links struct {
 
 // NewLinks returns the connections of a parent that has none yet.
 func NewLinks(cfg LinksConfig) *Links {
-	return &Links{cfg: cfg, asked: map[string]*request{}, sources: map[netip.Prefix]int{}, links: map[string]*Link{}}
+	return &Links{cfg: cfg, asked: map[string]*request{}, sources: map[netip.Prefix]int{},
+		links: map[string]*Link{}}
 }
 
-// Open opens a stream to a target. It asks session for a data connection when there is none; session is
-// nil where the target has none. It fails with mux.ErrTooManyStreams where there is no room, and else with
-// what kept the connection from coming.
+// Open opens a stream to a target. It asks session for a data connection when there is none;
+// session is nil where the target has none. It fails with mux.ErrTooManyStreams where there is no
+// room, and else with what kept the connection from coming.
 func (l *Links) Open(ctx context.Context, target string, session Session) (tunnel.Stream, error) {
 	for {
 		conn, err := l.conn(ctx, target, session)
@@ -107,7 +109,8 @@ var ErrNoSession = errors.New("its agent is not connected")
 
 // requestLocked notes a request that a session is about to get.
 func (l *Links) requestLocked(session Session) *request {
-	r := &request{who: session.Peer(), from: session.Source(), number: tunnel.NewNumber(), done: make(chan struct{})}
+	r := &request{who: session.Peer(), from: session.Source(), number: tunnel.NewNumber(),
+		done: make(chan struct{})}
 	r.late = time.AfterFunc(askTime, func() { l.fail(r, ErrLate) })
 	l.asked[r.who.Target] = r
 	l.sources[r.from]++
@@ -121,7 +124,7 @@ func (l *Links) Again(session Session) {
 	again := r != nil && !r.used && sameHolder(r.who, session.Peer())
 	l.mu.Unlock()
 	if again {
-		session.Ask(tunnel.Connect{Number: r.number}) // one that takes nothing leaves the request to time out
+		session.Ask(tunnel.Connect{Number: r.number}) // without room the request times out
 	}
 }
 
@@ -133,105 +136,6 @@ func (l *Links) NotConnected(who tunnel.Identity, n tunnel.NotConnected) {
 	l.mu.Unlock()
 	if mine {
 		l.fail(r, fmt.Errorf("its agent could not open a data connection: %s", n.Why))
-	}
-}
-
-// Expects reports whether a connection of an identity was asked for. A handshake ends without one.
-func (l *Links) Expects(who tunnel.Identity) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.asked[who.Target].expects(who, time.Now()) {
-		return true
-	}
-	l.cfg.Metrics.refuse()
-	return false
-}
-
-// ExpectsFrom reports whether a connection may come from somewhere. It tells nothing about who comes.
-func (l *Links) ExpectsFrom(source netip.Prefix) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sources[source] > 0
-}
-
-// Take serves a connection whose handshake is done, and returns at once. One that was not asked for is closed.
-func (l *Links) Take(ctx context.Context, bare Bare) {
-	l.mu.Lock()
-	r := l.asked[bare.Peer().Target]
-	if l.over || !r.expects(bare.Peer(), time.Now()) {
-		l.mu.Unlock()
-		l.cfg.Metrics.refuse()
-		_ = bare.Close(tunnel.ErrUnasked)
-		return
-	}
-	r.coming++
-	l.serving.Add(1)
-	l.mu.Unlock()
-	go func() {
-		defer l.serving.Done()
-		l.serve(ctx, r, bare)
-	}()
-}
-
-// serve reads the number of a connection, and serves the connection if it is the right one.
-func (l *Links) serve(ctx context.Context, r *request, bare Bare) {
-	claimed := false
-	carrier, err := carry(ctx, bare, func(c mux.Carrier) error {
-		n, err := readHead(c)
-		if err != nil {
-			return err
-		}
-		if claimed = l.claim(r, n); !claimed {
-			l.cfg.Metrics.refuse()
-			return tunnel.ErrUnasked
-		}
-		_, err = c.Write([]byte{taken})
-		return err
-	})
-	l.mu.Lock()
-	r.coming--
-	l.mu.Unlock()
-	switch {
-	case claimed && err != nil:
-		l.fail(r, fmt.Errorf("its data connection broke at once: %w", err))
-		return
-	case err != nil:
-		return
-	}
-	cfg := l.cfg.Config
-	cfg.Meter = cfg.Meter.Part()
-	if l.cfg.Serve != nil {
-		cfg.Handler = l.cfg.Serve(bare.Peer())
-	}
-	link := &Link{who: bare.Peer(), conn: cfg.conn(bare, carrier, false), meter: cfg.Meter}
-	l.stands(r, link)
-	_ = Serve(ctx, link.conn, cfg)
-	l.gone(link)
-}
-
-// claim uses a number up. It reports whether that is the one that the request waits for.
-func (l *Links) claim(r *request, n tunnel.Number) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r.used || l.asked[r.who.Target] != r || !r.is(n) {
-		return false
-	}
-	r.used = true
-	return true
-}
-
-// stands gives a connection to who waits for it. One whose request was given up meanwhile is closed.
-func (l *Links) stands(r *request, link *Link) {
-	l.mu.Lock()
-	current := l.asked[r.who.Target] == r && !l.over
-	if current {
-		l.links[r.who.Target] = link
-		r.conn = link.conn
-		l.forgetLocked(r)
-	}
-	l.mu.Unlock()
-	if !current {
-		_ = link.conn.Close(tunnel.ErrUnasked)
 	}
 }
 
@@ -275,8 +179,8 @@ func (l *Links) All() []*Link {
 	return slices.Collect(maps.Values(l.links))
 }
 
-// End ends the connection to a target, and what was asked for, unless keep says that its holder stays. It
-// does not wait for the other side.
+// End ends the connection to a target, and what was asked for, unless keep says that its holder
+// stays. It does not wait for the other side.
 func (l *Links) End(target string, why error, keep func(tunnel.Identity) bool) {
 	l.mu.Lock()
 	r, link := l.asked[target], l.links[target]
@@ -294,7 +198,8 @@ func (l *Links) End(target string, why error, keep func(tunnel.Identity) bool) {
 	}
 }
 
-// Close ends all connections, because the parent stops, and returns when nothing of them runs any more.
+// Close ends all connections, because the parent stops, and returns when nothing of them runs any
+// more.
 func (l *Links) Close() {
 	l.mu.Lock()
 	l.over = true

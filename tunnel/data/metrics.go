@@ -13,19 +13,22 @@ import (
 )
 
 var (
-	descOpen = prometheus.NewDesc("skerry_data_connections", "Data connections that are open.", nil, nil)
-	descAll  = prometheus.NewDesc("skerry_data_connections_opened_total", "Data connections that were opened.", nil, nil)
-	descEnds = prometheus.NewDesc("skerry_data_connections_ended_total", "Data connections that have ended, by reason.",
-		[]string{"reason"}, nil)
-	descStreams = prometheus.NewDesc("skerry_data_streams", "Streams that are open on data connections.", nil, nil)
+	descOpen = prometheus.NewDesc("skerry_data_connections",
+		"Data connections that are open.", nil, nil)
+	descAll = prometheus.NewDesc("skerry_data_connections_opened_total",
+		"Data connections that were opened.", nil, nil)
+	descEnds = prometheus.NewDesc("skerry_data_connections_ended_total",
+		"Data connections that have ended, by reason.", []string{"reason"}, nil)
+	descStreams = prometheus.NewDesc("skerry_data_streams",
+		"Streams that are open on data connections.", nil, nil)
 	descRefused = prometheus.NewDesc("skerry_data_connections_refused_total",
 		"Data connections that were refused, because this side had not asked for them.", nil, nil)
 	descFailed = prometheus.NewDesc("skerry_data_requests_failed_total",
 		"Requests for a data connection that the child did not fulfil.", nil, nil)
 )
 
-// Metrics counts the data connections of one side. It implements prometheus.Collector. A nil Metrics
-// counts nothing. Its methods may be called concurrently.
+// Metrics counts the data connections of one side. It implements prometheus.Collector. A nil
+// Metrics counts nothing. Its methods may be called concurrently.
 type Metrics struct {
 	mu      sync.Mutex
 	conns   map[*mux.Conn]struct{}
@@ -104,7 +107,8 @@ func endOf(err error) string {
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descOpen, descAll, descEnds, descStreams, descRefused, descFailed} {
+	all := []*prometheus.Desc{descOpen, descAll, descEnds, descStreams, descRefused, descFailed}
+	for _, d := range all {
 		out <- d
 	}
 }

@@ -163,7 +163,8 @@ func TestFloodOfUnasked(t *testing.T) {
 	}
 }
 
-// A child that is removed loses its connection and its streams, and learns why; what was asked for it ends, too.
+// A child that is removed loses its connection and its streams, and learns why; what was asked for
+// it ends, too.
 func TestRemoval(t *testing.T) {
 	everywhere(t, func(t *testing.T, transport string) {
 		w := newWorld(t, transport, echo)

@@ -28,8 +28,8 @@ type request struct {
 	err    error
 }
 
-// sameHolder reports whether two identities are one site: the same name and the same key. A certificate
-// that was renewed meanwhile has another serial number and another end.
+// sameHolder reports whether two identities are one site: the same name and the same key. A
+// certificate that was renewed meanwhile has another serial number and another end.
 func sameHolder(a, b tunnel.Identity) bool {
 	return a.Target == b.Target && a.Key == b.Key && a.Key != ""
 }

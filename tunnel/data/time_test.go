@@ -87,8 +87,8 @@ func (m muted) Write(b []byte) (int, error) {
 	return m.Carrier.Write(b)
 }
 
-// When the other side is gone without a word, every stream of this side ends within ten seconds, also one that
-// only writes.
+// When the other side is gone without a word, every stream of this side ends within ten seconds,
+// also one that only writes.
 func TestDeadPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mute atomic.Bool

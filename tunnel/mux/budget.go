@@ -16,7 +16,8 @@ func NewBudget(bytes int) *Budget { return &Budget{total: bytes} }
 // Take takes bytes that a new stream must have. It reports whether there are as many.
 func (b *Budget) Take(n int) bool { return b.take(n, 1) }
 
-// TakeExtra takes bytes that only make a stream faster. It leaves a quarter of the budget to new streams.
+// TakeExtra takes bytes that only make a stream faster. It leaves a quarter of the budget to new
+// streams.
 func (b *Budget) TakeExtra(n int) bool { return b.take(n, 0.75) }
 
 func (b *Budget) take(n int, share float64) bool {

@@ -114,25 +114,6 @@ func (c *Conn) Streams() int {
 	return len(c.streams)
 }
 
-// unusedTime is how long this side lets a connection stand without a stream. The parent is the first,
-// so that a child does not close what its parent is about to use.
-func (c *Conn) unusedTime() time.Duration {
-	if c.Child {
-		return c.Unused * 3 / 2
-	}
-	return c.Unused
-}
-
-// closeUnused closes a connection that had no stream for long.
-func (c *Conn) closeUnused() {
-	c.mu.Lock()
-	ended := len(c.streams) == 0 && c.endLocked(tunnel.ErrUnused)
-	c.mu.Unlock()
-	if ended {
-		c.farewell(tunnel.CodeOf(tunnel.ErrUnused), "")
-	}
-}
-
 // addLocked notes a new stream.
 func (c *Conn) addLocked(s *stream) {
 	c.streams[s.id] = s
@@ -185,51 +166,6 @@ func (c *Conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 	return s, nil
 }
 
-// AcceptStream implements tunnel.Conn.
-func (c *Conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
-	for {
-		s, err := c.acceptOne()
-		if s != nil {
-			return s, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("accept a stream: %w", err)
-		}
-		select {
-		case <-c.arrived:
-		case <-c.done:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("accept a stream: %w", ctx.Err())
-		}
-	}
-}
-
-// acceptOne returns a stream that waits, nil when there is none.
-func (c *Conn) acceptOne() (*stream, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
-	}
-	if len(c.waiting) == 0 {
-		return nil, nil
-	}
-	s := c.waiting[0]
-	c.waiting = slices.Delete(c.waiting, 0, 1)
-	if len(c.waiting) > 0 {
-		c.wakeLocked()
-	}
-	return s, nil
-}
-
-// wakeLocked wakes one who accepts.
-func (c *Conn) wakeLocked() {
-	select {
-	case c.arrived <- struct{}{}:
-	default:
-	}
-}
-
 // Peer implements tunnel.Conn.
 func (c *Conn) Peer() tunnel.Identity { return c.Options.Peer }
 
@@ -258,62 +194,6 @@ func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
-}
-
-// Close implements tunnel.Conn. The other side is told in a moment or not at all: the connection ends either way.
-func (c *Conn) Close(reason error) error {
-	text := ""
-	if reason != nil && !errors.Is(reason, context.Canceled) {
-		text = reason.Error()
-	}
-	text = text[:min(len(text), maxReason)]
-	code := tunnel.CodeOf(reason)
-	if c.end(tunnel.ReasonOf(code, text)) {
-		c.farewell(code, text)
-	}
-	return nil
-}
-
-// farewell tells the other side why the connection has ended.
-func (c *Conn) farewell(code uint64, text string) {
-	_ = c.carrier.SetWriteDeadline(time.Now().Add(lingerTime)) // also for somebody who is writing now
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	b := frame{kind: frameClose, stream: uint32(code), value: len(text)}.append(nil)
-	_, err := c.carrier.Write(append(b, text...))
-	if err == nil {
-		err = c.carrier.CloseWrite()
-	}
-	if err != nil { // the other side is gone
-		_ = c.carrier.Abort()
-		return
-	}
-	// What the other side has sent meanwhile must be read, or the kernel resets the connection before the reason has arrived.
-	_ = c.carrier.SetReadDeadline(time.Now().Add(lingerTime)) // fails when that is so already
-}
-
-// end breaks everything, once. It tells whether it did.
-func (c *Conn) end(err error) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endLocked(err)
-}
-
-func (c *Conn) endLocked(err error) bool {
-	if c.err != nil {
-		return false
-	}
-	c.err = err
-	for _, t := range []*time.Timer{c.alive, c.unused} {
-		if t != nil {
-			t.Stop()
-		}
-	}
-	for _, s := range c.streams {
-		s.givenUpLocked(err)
-	}
-	close(c.done)
-	return true
 }
 
 // forget drops a stream; the caller holds mu. The other side counts an own stream until it is told, see told.

@@ -45,6 +45,7 @@ const (
 var Data = Profile{
 	StreamWindow: 128 << 10, MaxStreamWindow: dataStreamWindow,
 	ConnectionWindow: (dataChildStreams + dataParentStreams) * dataStreamWindow,
-	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true, ReadBuffer: 32 << 10,
-	KeepAlive: 3 * time.Second, Dead: 10 * time.Second, BothAsk: true, Unused: time.Minute,
+	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true,
+	ReadBuffer: 32 << 10,
+	KeepAlive:  3 * time.Second, Dead: 10 * time.Second, BothAsk: true, Unused: time.Minute,
 }

@@ -15,8 +15,8 @@ import (
 	"skerry.dev/skerry/tunnel/mux"
 )
 
-// A data connection has one stream of QUIC, which carries a multiplexer's. Who reads it never waits, so its
-// windows hold only what came out of order.
+// A data connection has one stream of QUIC, which carries a multiplexer's. Who reads it never
+// waits, so its windows hold only what came out of order.
 const (
 	dataWindow = 6 << 20
 	dataIdle   = 10 * time.Second
@@ -24,8 +24,9 @@ const (
 
 // DataConfig says which data connections a parent lets in.
 type DataConfig struct {
-	// Expects reports whether one may come from somewhere now: QUIC has to choose windows before anybody
-	// has said what he speaks. A data connection that is not expected from where it comes is slow.
+	// Expects reports whether one may come from somewhere now: QUIC has to choose windows before
+	// anybody has said what he speaks. A data connection that is not expected from where it comes is
+	// slow.
 	Expects func(source netip.Prefix) bool
 	// Take gets each one, whose certificate was verified, and must not wait.
 	Take func(*Data)
@@ -55,9 +56,10 @@ func (d *Data) Carry(ctx context.Context) (mux.Carrier, error) {
 // errOtherSocket is returned where a session has no socket that another connection can share.
 var errOtherSocket = errors.New("the session has no UDP socket any more")
 
-// DialData dials a data connection over the socket of a session, which Dial has returned. It needs the same
-// TLS configuration. The socket stays until both have ended.
-func DialData(ctx context.Context, session tunnel.Conn, config *tls.Config, budget *mux.Budget) (*Data, error) {
+// DialData dials a data connection over the socket of a session, which Dial has returned. It needs
+// the same TLS configuration. The socket stays until both have ended.
+func DialData(ctx context.Context, session tunnel.Conn, config *tls.Config,
+	budget *mux.Budget) (*Data, error) {
 	c, ok := session.(*conn)
 	if !ok || c.socket == nil || !c.socket.join() {
 		return nil, fmt.Errorf("dial parent: %w", errOtherSocket)
@@ -130,8 +132,8 @@ func newDataConns(cfg DataConfig) *dataConns {
 	return &dataConns{cfg: cfg, grown: map[*quicgo.Conn]*growth{}}
 }
 
-// parentConfig is that of a session, unless a data connection may come from there: then the windows of
-// streams may grow, and that of the connection does once it is known to be one.
+// parentConfig is that of a session, unless a data connection may come from there: then the windows
+// of streams may grow, and that of the connection does once it is known to be one.
 func (d *dataConns) parentConfig() *quicgo.Config {
 	session, either := parentConfig(), dataLimits(parentConfig())
 	either.AllowConnectionWindowIncrease = d.allow

@@ -25,7 +25,8 @@ func (c carrier) Crossed() (sent, received uint64) {
 
 // newConn is a session's connection over a carrier.
 func newConn(c carrier, peer tunnel.Identity, child bool, rtt time.Duration) tunnel.Conn {
-	return mux.New(c, mux.Options{Profile: mux.Sync, Child: child, Peer: peer, Transport: "tcp", RTT: rtt})
+	o := mux.Options{Profile: mux.Sync, Child: child, Peer: peer, Transport: "tcp", RTT: rtt}
+	return mux.New(c, o)
 }
 
 // Data is a data connection on which nothing was said yet. It implements data.Bare.
