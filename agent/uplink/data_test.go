@@ -28,6 +28,7 @@ type asking struct {
 
 func (a *asking) Peer() tunnel.Identity     { return a.conn.Peer() }
 func (a *asking) Source() netip.Prefix      { return tunnel.SourceOf(a.conn.RemoteAddr()) }
+func (a *asking) Instance() string          { return "" }
 func (a *asking) Ask(c tunnel.Connect) bool { return a.orders.Put(c) }
 
 // tls lets data connections in that were asked for.

@@ -33,7 +33,7 @@ func (d *Door) newLinks(metrics *data.Metrics) *data.Links {
 // as many as it may.
 func (d *Door) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
 	var asked data.Session
-	if s := d.session(target); s != nil {
+	if s := d.session(target); s != nil && d.member(s.conn.Peer()) == nil { // else it is ending
 		asked = asking{s}
 	}
 	stream, err := d.links.Open(ctx, target, asked)
@@ -65,6 +65,9 @@ func (a asking) Peer() tunnel.Identity { return a.s.conn.Peer() }
 
 // Source implements data.Session.
 func (a asking) Source() netip.Prefix { return tunnel.SourceOf(a.s.conn.RemoteAddr()) }
+
+// Instance implements data.Session.
+func (a asking) Instance() string { return a.s.hello.Instance }
 
 // Ask implements data.Session.
 func (a asking) Ask(c tunnel.Connect) bool { return a.s.orders.Put(c) }

@@ -14,6 +14,8 @@ type Link struct {
 	conn  *mux.Conn
 	meter *traffic.Meter
 
+	instance string // the run of the child; set before anybody sees the link
+
 	mu     sync.Mutex
 	before Crossing
 }

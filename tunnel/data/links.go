@@ -27,6 +27,8 @@ type Session interface {
 	// Peer is the child's proven identity, Source where it comes from.
 	Peer() tunnel.Identity
 	Source() netip.Prefix
+	// Instance is another for each run of the child; it may be empty.
+	Instance() string
 	// Ask puts a request on the control stream. It reports whether there was room.
 	Ask(tunnel.Connect) bool
 }
@@ -109,19 +111,27 @@ var ErrNoSession = errors.New("its agent is not connected")
 
 // requestLocked notes a request that a session is about to get.
 func (l *Links) requestLocked(session Session) *request {
-	r := &request{who: session.Peer(), from: session.Source(), number: tunnel.NewNumber(),
-		done: make(chan struct{})}
+	r := &request{who: session.Peer(), from: session.Source(), instance: session.Instance(),
+		number: tunnel.NewNumber(), done: make(chan struct{})}
 	r.late = time.AfterFunc(askTime, func() { l.fail(r, ErrLate) })
 	l.asked[r.who.Target] = r
 	l.sources[r.from]++
 	return r
 }
 
-// Again asks a new session for what the one before may not have got.
+// Again asks a new session for what the one before may not have got. A connection of another run of the
+// child is closed: that run has ended, and silence would tell it only later.
 func (l *Links) Again(session Session) {
+	target := session.Peer().Target
 	l.mu.Lock()
-	r := l.asked[session.Peer().Target]
+	r, link := l.asked[target], l.links[target]
 	again := r != nil && !r.used && sameHolder(r.who, session.Peer())
+	if again {
+		r.instance = session.Instance()
+	}
+	if link != nil && link.instance != session.Instance() {
+		l.closeLocked(link, tunnel.ErrReplaced)
+	}
 	l.mu.Unlock()
 	if again {
 		session.Ask(tunnel.Connect{Number: r.number}) // without room the request times out
@@ -193,9 +203,16 @@ func (l *Links) End(target string, why error, keep func(tunnel.Identity) bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.over { // else Close does it
-		l.serving.Go(func() { _ = link.conn.Close(why) })
+	l.closeLocked(link, why)
+}
+
+// closeLocked ends a connection, which no stream is opened on any more. It does not wait.
+func (l *Links) closeLocked(link *Link, why error) {
+	if l.links[link.who.Target] != link || l.over { // it has gone, or Close ends it
+		return
 	}
+	delete(l.links, link.who.Target)
+	l.serving.Go(func() { _ = link.conn.Close(why) })
 }
 
 // Close ends all connections, because the parent stops, and returns when nothing of them runs any

@@ -71,11 +71,10 @@ func TestOneOfMany(t *testing.T) {
 			}
 			var all sync.WaitGroup
 			for range 5 {
-				all.Go(func() { w.connect(n) })
+				all.Go(func() { _ = w.tryConnect(n) })
 			}
 			all.Wait()
 		}
-		// A loser tells that it could not connect, but the number was used by then.
 		if err := says(w.open(t), "hello"); err != nil {
 			t.Error(err)
 		}
@@ -240,5 +239,29 @@ func TestAskedAgain(t *testing.T) {
 	w.links.Again(w) // there is nothing to ask for
 	if len(w.numbers) != 2 {
 		t.Error("asked for a connection that stands")
+	}
+}
+
+// When a session of another run of the child comes, the connection of the run before is over at once.
+func TestAnotherRunOfTheChild(t *testing.T) {
+	w := newWorld(t, "pipe", echo)
+	w.run = "a"
+	s := w.open(t)
+	s.Write([]byte("x"))
+	w.links.Again(w)
+	if _, err := io.ReadFull(s, make([]byte, 1)); err != nil {
+		t.Fatalf("the same run: %v", err)
+	}
+	w.run = "b"
+	w.links.Again(w)
+	if err := says(w.open(t), "hello"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Read(make([]byte, 1)); err == nil || err == io.EOF {
+		t.Errorf("a stream of the run before reads %v", err)
+	}
+	within(t, "the end of the first", func() bool { return len(w.ended()) == 1 })
+	if n := len(w.numbers); n != 2 {
+		t.Errorf("asked %d times", n)
 	}
 }

@@ -20,12 +20,14 @@ type request struct {
 	who    tunnel.Identity
 	from   netip.Prefix // where the child's session comes from
 	number tunnel.Number
-	used   bool // the number was said
-	coming int  // connections whose number was not read yet
-	late   *time.Timer
-	done   chan struct{} // closed when conn or err is there
-	conn   *mux.Conn
-	err    error
+	// instance is the run of the child that was asked.
+	instance string
+	used     bool // the number was said
+	coming   int  // connections whose number was not read yet
+	late     *time.Timer
+	done     chan struct{} // closed when conn or err is there
+	conn     *mux.Conn
+	err      error
 }
 
 // sameHolder reports whether two identities are one site: the same name and the same key. A

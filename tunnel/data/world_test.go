@@ -53,6 +53,7 @@ type world struct {
 	budget  *mux.Budget
 	serve   tunnel.StreamHandler // of the child
 	who     tunnel.Identity
+	run     string
 	meter   *traffic.Meter // of the child
 	options pipe.Options
 	// dial returns a connection of the child on which nothing was said.
@@ -73,6 +74,9 @@ func (w *world) Peer() tunnel.Identity { return w.who }
 // Source implements data.Session.
 func (w *world) Source() netip.Prefix { return tunnel.Source(netip.MustParseAddr("127.0.0.1")) }
 
+// Instance implements data.Session.
+func (w *world) Instance() string { return w.run }
+
 // Ask implements data.Session.
 func (w *world) Ask(c tunnel.Connect) bool {
 	w.mu.Lock()
@@ -84,6 +88,13 @@ func (w *world) Ask(c tunnel.Connect) bool {
 
 // connect is what a child does that is asked.
 func (w *world) connect(n tunnel.Number) {
+	if err := w.tryConnect(n); err != nil {
+		w.links.NotConnected(w.who, tunnel.NotConnected{Number: n, Why: err.Error()})
+	}
+}
+
+// tryConnect connects and serves the connection, or returns why there is none.
+func (w *world) tryConnect(n tunnel.Number) error {
 	cfg := data.Config{Budget: w.budget, Handler: w.serve, Meter: w.meter}
 	bare, err := w.dial(w.ctx)
 	var conn *mux.Conn
@@ -91,8 +102,7 @@ func (w *world) connect(n tunnel.Number) {
 		conn, err = data.Dial(w.ctx, bare, n, cfg)
 	}
 	if err != nil {
-		w.links.NotConnected(w.who, tunnel.NotConnected{Number: n, Why: err.Error()})
-		return
+		return err
 	}
 	w.mu.Lock()
 	w.conns = append(w.conns, conn)
@@ -101,6 +111,7 @@ func (w *world) connect(n tunnel.Number) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ends = append(w.ends, err)
+	return nil
 }
 
 // ended are the ends of the child's connections.

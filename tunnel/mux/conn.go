@@ -58,15 +58,15 @@ type Conn struct {
 	next     uint32    // the next own stream
 	peers    uint32    // the peer's next stream
 	opened   int       // own streams that the other side may still count
-	admitted int       // the peer's streams
+	admitted int       // the peer's streams that this side has not told to be over
 	room     chan struct{}
 	credit   int            // what may be sent on all streams
 	window   int            // what the peer may still send on all streams
 	read     int            // what was read on all streams and not yet credited
 	debts    map[uint32]int // credit that is to be told; 0 is the connection
-	refused  []uint32       // streams of the peer that are to be reset
+	resets   []uint32       // streams of which the other side is to be told that they are given up
 	pong     bool           // a ping is to be answered
-	paying   bool           // somebody writes debts, refused and pong
+	paying   bool           // somebody writes debts, resets and pong
 	heard    time.Time
 	pinged   time.Time
 	rtt      time.Duration
@@ -196,15 +196,14 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// forget drops a stream; the caller holds mu. The other side counts an own stream until it is told, see told.
+// forget drops a stream; the caller holds mu. It is counted until the other side knows, see freed.
 func (c *Conn) forget(s *stream) {
 	if c.streams[s.id] != s {
 		return
 	}
 	delete(c.streams, s.id)
 	delete(c.debts, s.id)
-	if !c.own(s) {
-		c.admitted--
+	if !c.own(s.id) {
 		c.waiting = slices.DeleteFunc(c.waiting, func(w *stream) bool { return w == s })
 	}
 	s.releaseLocked()
@@ -213,27 +212,23 @@ func (c *Conn) forget(s *stream) {
 	}
 }
 
-// told is called when the other side knows that an own stream has ended, so that there is room for another.
-func (c *Conn) told(s *stream) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.freed(s)
-}
-
-func (c *Conn) freed(s *stream) {
-	if c.own(s) {
-		c.opened--
-		close(c.room)
-		c.room = make(chan struct{})
+// freed makes room for another stream when both sides know that one has ended; the caller holds mu.
+func (c *Conn) freed(id uint32) {
+	if !c.own(id) {
+		c.admitted--
+		return
 	}
+	c.opened--
+	close(c.room)
+	c.room = make(chan struct{})
 }
 
 // settle forgets a stream both of whose halves have ended; the caller holds mu.
 func (c *Conn) settle(s *stream) {
-	if c.streams[s.id] == s && s.inEnd && s.outEnd && (s.outDone || !c.own(s)) {
+	if c.streams[s.id] == s && s.inEnd && s.outEnd && (s.outDone || !c.own(s.id)) {
 		c.forget(s)
-		c.freed(s)
+		c.freed(s.id)
 	}
 }
 
-func (c *Conn) own(s *stream) bool { return s.id%2 == c.next%2 }
+func (c *Conn) own(id uint32) bool { return id%2 == c.next%2 }

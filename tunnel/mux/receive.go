@@ -85,7 +85,7 @@ func (c *Conn) takeLocked(f frame) error {
 		}
 		if f.kind == frameReset {
 			s.givenUpLocked(errReset)
-			c.freed(s)
+			c.freed(s.id)
 			break
 		}
 		s.inEnd = true
@@ -107,16 +107,16 @@ func (c *Conn) find(id uint32) (*stream, error) {
 		return nil, nil
 	}
 	for ; c.peers <= id; c.peers += 2 {
-		if _, limit := c.limits(); c.admitted+len(c.refused) >= limit {
+		if _, limit := c.limits(); c.admitted >= limit {
 			return nil, fmt.Errorf("%w: more than %d streams", tunnel.ErrProtocol, limit)
 		}
+		c.admitted++
 		if !c.Budget.Take(c.StreamWindow) {
-			c.refused = append(c.refused, c.peers)
+			c.resets = append(c.resets, c.peers)
 			continue
 		}
 		s := newStream(c, c.peers)
 		c.addLocked(s)
-		c.admitted++
 		c.waiting = append(c.waiting, s)
 		c.wakeLocked()
 	}

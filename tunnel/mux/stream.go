@@ -154,19 +154,16 @@ func (s *stream) Close() error {
 	return err
 }
 
-// Cancel implements tunnel.Stream.
+// Cancel implements tunnel.Stream. It does not wait until the other side can be told.
 func (s *stream) Cancel() {
 	s.c.mu.Lock()
-	known := s.c.streams[s.id] == s
-	s.breakOff(errReset)
-	pay := s.c.owes()
-	s.c.mu.Unlock()
-	if known {
-		_ = s.c.write(frame{kind: frameReset, stream: s.id}, nil) // fails only with the connection, which is told to everybody else
-		s.c.told(s)
+	defer s.c.mu.Unlock()
+	if s.c.streams[s.id] == s {
+		s.c.resets = append(s.c.resets, s.id)
 	}
-	if pay {
-		s.c.pay()
+	s.breakOff(errReset)
+	if s.c.owes() {
+		go s.c.pay()
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Conn) taken(n int) {
 
 // owes tells whether the caller, who holds mu, is to call pay.
 func (c *Conn) owes() bool {
-	if c.paying || c.err != nil || len(c.debts) == 0 && len(c.refused) == 0 && !c.pong {
+	if c.paying || c.err != nil || len(c.debts) == 0 && len(c.resets) == 0 && !c.pong {
 		return false
 	}
 	c.paying = true
@@ -63,10 +63,10 @@ func (c *Conn) owes() bool {
 func (c *Conn) pay() {
 	for {
 		c.mu.Lock()
-		debts, refused, pong := maps.Clone(c.debts), c.refused, c.pong
+		debts, resets, pong := maps.Clone(c.debts), c.resets, c.pong
 		clear(c.debts)
-		c.refused, c.pong = nil, false
-		if len(debts) == 0 && len(refused) == 0 && !pong || c.err != nil {
+		c.resets, c.pong = nil, false
+		if len(debts) == 0 && len(resets) == 0 && !pong || c.err != nil {
 			c.paying = false
 			c.mu.Unlock()
 			return
@@ -76,14 +76,21 @@ func (c *Conn) pay() {
 		for stream, n := range debts {
 			b = frame{kind: frameCredit, stream: stream, value: n}.append(b)
 		}
-		for _, stream := range refused {
+		for _, stream := range resets {
 			b = frame{kind: frameReset, stream: stream}.append(b)
 		}
 		if pong {
 			b = frame{kind: framePong}.append(b)
 		}
 		c.Meter.Add(traffic.Sent, traffic.Streams, 1, len(b))
-		_ = c.send(b) // it fails with the connection, which ends the loop
+		if c.send(b) != nil { // with the connection, which ends the loop
+			continue
+		}
+		c.mu.Lock()
+		for _, stream := range resets {
+			c.freed(stream)
+		}
+		c.mu.Unlock()
 	}
 }
 
