@@ -15,7 +15,7 @@ import (
 
 // leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md has the reasons.
 const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nodes/status v1/services/proxy
-	v1/pods/attach v1/pods/binding v1/pods/ephemeralcontainers v1/pods/eviction v1/pods/exec v1/pods/log v1/pods/portforward v1/pods/proxy v1/pods/resize
+	v1/pods/binding v1/pods/proxy v1/pods/resize
 	apiregistration.k8s.io/v1/apiservices apiregistration.k8s.io/v1/apiservices/status
 	certificates.k8s.io/v1/certificatesigningrequests certificates.k8s.io/v1/certificatesigningrequests/approval certificates.k8s.io/v1/certificatesigningrequests/status
 	discovery.k8s.io/v1/endpointslices

@@ -41,7 +41,7 @@ func place(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, b
 // isolated by its space.
 func TestCenter(t *testing.T) {
 	dir, ca := t.TempDir(), newAuthority(t)
-	c := start(t, dir, ca, place, func(config *apiserver.Config) { config.SpacesDomain = spacesDomain })
+	c := start(t, dir, ca, place, func(config *apiserver.Config) { config.SpacesDomain, config.Sites = spacesDomain, &askedSites{} })
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Retain")
 	}

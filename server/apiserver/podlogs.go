@@ -31,7 +31,7 @@ type podLogs struct {
 // not known here for one that has no log yet.
 func (p *podLogs) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	if _, err := p.LogREST.Get(ctx, name, options); err != nil && !errors.Is(err, errAtSite) {
-		return nil, err
+		return nil, unlessGone(err)
 	}
 	o := options.(*api.PodLogOptions)
 	if o.InsecureSkipTLSVerifyBackend {

@@ -101,7 +101,7 @@ type sitePods struct {
 func (s sitePods) request(ctx context.Context, name string, v exchange.Verb, query url.Values) (target string, r *exchange.Request, err error) {
 	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
-		return "", nil, err
+		return "", nil, unlessGone(err)
 	}
 	pod := obj.(*api.Pod)
 	place, err := exchange.PlaceOf(pod.Name, string(pod.UID), pod.Annotations)
@@ -143,6 +143,15 @@ func (s sitePods) talk(ctx context.Context, name string, v exchange.Verb, query 
 	}), nil
 }
 
+// unlessGone gives the error of a client that has gone a form that the API server does not log as a
+// fault of its own: whoever interrupts kubectl makes one.
+func unlessGone(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return statusError(&exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", Message: "the client has gone"})
+	}
+	return err
+}
+
 // statusError turns a Fault into an error that the API server answers with.
 func statusError(err error) error {
 	f := exchange.FaultOf(err)
@@ -157,7 +166,7 @@ type podExecs struct {
 // Connect implements rest.Connecter.
 func (p *podExecs) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 	if _, err := p.ExecREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
-		return nil, err
+		return nil, unlessGone(err)
 	}
 	o := options.(*api.PodExecOptions)
 	query := talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY)
@@ -173,7 +182,7 @@ type podAttaches struct {
 // Connect implements rest.Connecter.
 func (p *podAttaches) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 	if _, err := p.AttachREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
-		return nil, err
+		return nil, unlessGone(err)
 	}
 	o := options.(*api.PodAttachOptions)
 	return p.at.talk(ctx, name, exchange.Attach, talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY))
@@ -187,7 +196,7 @@ type podForwards struct {
 // Connect implements rest.Connecter.
 func (p *podForwards) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
-		return nil, err
+		return nil, unlessGone(err)
 	}
 	query := url.Values{}
 	for _, port := range options.(*api.PodPortForwardOptions).Ports {

@@ -1,0 +1,216 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// askedSites are sites that remember what they were asked, and answer it in one line.
+type askedSites struct {
+	mu    sync.Mutex
+	asked []string // TARGET SPACE/NAMESPACE/POD UID VERB QUERY BODY as USER
+}
+
+func (s *askedSites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, strings.TrimSpace(strings.Join([]string{target, r.Space + "/" + r.Namespace + "/" + r.Pod, r.UID, string(r.Verb), r.Query.Encode(), string(r.Body)}, " "))+" as "+r.User)
+	if target == "away" {
+		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site away cannot be reached", After: 10}
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{exchange.HeaderSite: {target + "/below"}}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("a line\n"))}, nil
+}
+
+func (s *askedSites) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(string, int)) {
+	for name := range r.Upgrade {
+		if name == "Authorization" || strings.HasPrefix(name, "Impersonate") {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}
+	if _, err := s.Do(req.Context(), target, r); err == nil {
+		begun(target+"/below", 403)
+	}
+	w.WriteHeader(http.StatusForbidden)
+	_, _ = io.WriteString(w, `{"kind":"Status","message":"the site was asked"}`)
+}
+
+// last is the last request, and forgets it.
+func (s *askedSites) last() (last string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.asked); n > 0 {
+		last, s.asked = s.asked[n-1], nil
+	}
+	return last
+}
+
+// mirror makes a Pod in a space as the center does for a report.
+func (c *center) mirror(space, name string, notes map[string]string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
+		Spec:   corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	made, err := clients(c.t, c.api.Loopback(space)).CoreV1().Pods("default").Create(c.t.Context(), pod, metav1.CreateOptions{})
+	must(c.t, err)
+	return made
+}
+
+// runs asks for a process as kubectl does over SPDY or by WebSocket, and returns why it got none.
+func runs(t *testing.T, config *rest.Config, method, pod string) string {
+	t.Helper()
+	var err error
+	req := clients(t, config).CoreV1().RESTClient().Get().Resource("pods").Namespace("default").Name(pod).SubResource("exec").
+		Param("command", "mysql").Param("command", "-psecret").Param("stdout", "true")
+	var executor remotecommand.Executor
+	if method == http.MethodGet {
+		executor, err = remotecommand.NewWebSocketExecutor(config, method, req.URL().String())
+	} else {
+		executor, err = remotecommand.NewSPDYExecutor(config, method, req.URL())
+	}
+	must(t, err)
+	err = executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
+	if err == nil {
+		t.Fatal("a process runs")
+	}
+	return err.Error()
+}
+
+// TestPodsAreReached: what a center asks a site for, of whom, and for whom.
+func TestPodsAreReached(t *testing.T) {
+	asked, dir := &askedSites{}, t.TempDir()
+	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
+		config.Sites, config.Audit = asked, apiserver.Audit{LogPath: filepath.Join(dir, "audit.log")}
+	})
+	for _, s := range []string{"team", "other"} {
+		c.createSpace(s, "Retain")
+	}
+	of := func(target string) map[string]string {
+		return map[string]string{v1alpha1.AnnotationReportedFrom: target, exchange.ReportedUID: "u-1", exchange.ReportedAs: "web-1"}
+	}
+	mirror := c.mirror("team", "web-1.paris", of("paris"))
+	c.mirror("team", "lost", of("away"))
+	user := clients(t, c.admin("team")).CoreV1().Pods("default")
+	viewer := c.as("team", "vera")
+	_, err := clients(t, c.admin("team")).RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "vera"},
+		RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view", APIGroup: rbacv1.GroupName}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
+	must(t, err)
+	want := func(what, verb, rest string) {
+		t.Helper()
+		if got := asked.last(); got != "paris team/default/web-1 u-1 "+verb+rest {
+			t.Errorf("%s: asked %q", what, got)
+		}
+	}
+
+	tail := int64(3)
+	log, err := clients(t, viewer).CoreV1().Pods("default").GetLogs("web-1.paris", &corev1.PodLogOptions{TailLines: &tail, Follow: true}).DoRaw(t.Context())
+	if err != nil || string(log) != "a line\n" {
+		t.Errorf("log: %q, %v", log, err)
+	}
+	want("log", "log", " follow=true&tailLines=3 as vera")
+
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		runs(t, c.admin("team"), method, "web-1.paris")
+		want("exec by "+method, "exec", " command=mysql&command=-psecret&stdout=true as admin")
+		if why := runs(t, viewer, method, "web-1.paris"); asked.last() != "" {
+			t.Errorf("who may view runs a process: %s", why)
+		}
+		if runs(t, c.admin("other"), method, "web-1.paris"); asked.last() != "" {
+			t.Error("another space runs a process")
+		}
+	}
+	// Who may get pods/exec, and not create it, opens no WebSocket either.
+	_, err = clients(t, c.admin("team")).RbacV1().Roles("default").Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "get"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = clients(t, c.admin("team")).RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "get"},
+		RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "get", APIGroup: rbacv1.GroupName}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
+	must(t, err)
+	if runs(t, viewer, http.MethodGet, "web-1.paris"); asked.last() != "" {
+		t.Error("who may only get pods/exec runs a process")
+	}
+
+	grace := int64(7)
+	must(t, user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &mirror.UID}}))
+	want("deletion", "delete", " gracePeriodSeconds=7 as admin")
+	wrong := types.UID("another")
+	if err := user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(err) || asked.last() != "" {
+		t.Errorf("deletion of another Pod: %v", err)
+	}
+	if err := user.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); !apierrors.IsForbidden(err) || asked.last() != "" {
+		t.Errorf("deletion of all: %v", err)
+	}
+	if err := clients(t, viewer).CoreV1().Pods("default").Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) || asked.last() != "" {
+		t.Errorf("deletion by who may view: %v", err)
+	}
+	must(t, user.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web-1.paris", Namespace: "default"}}))
+	want("eviction", "eviction", " as admin")
+	patch := `{"metadata":{"annotations":{"` + v1alpha1.AnnotationReportedFrom + `":"away"}},"spec":{"nodeName":"x","ephemeralContainers":[{"name":"look","image":"i"}]}}`
+	_, err = user.Patch(t.Context(), "web-1.paris", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "ephemeralcontainers")
+	must(t, err)
+	if got := asked.last(); !strings.Contains(got, `paris team/default/web-1 u-1 ephemeralcontainers  [{"name":"look","image":"i",`) || strings.Contains(got, "nodeName") {
+		t.Errorf("debugging: asked %q", got)
+	}
+	still, err := user.Get(t.Context(), "web-1.paris", metav1.GetOptions{})
+	if must(t, err); still.ResourceVersion != mirror.ResourceVersion {
+		t.Error("what the site is to carry out was written here")
+	}
+
+	err = user.GetLogs("lost", &corev1.PodLogOptions{}).Do(t.Context()).Error()
+	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "site away cannot be reached") {
+		t.Errorf("a site that is away: %v", err)
+	}
+	asked.last()
+	if _, err := user.GetLogs("web-1.paris", &corev1.PodLogOptions{InsecureSkipTLSVerifyBackend: true}).DoRaw(t.Context()); !apierrors.IsBadRequest(err) || asked.last() != "" {
+		t.Errorf("a site is asked to trust every kubelet: %v", err)
+	}
+	c.stop()
+	auditedStreams(t, filepath.Join(dir, "audit.log"))
+}
+
+// auditedStreams: who has reached into which Pod, where, and no argument of what ran.
+func auditedStreams(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if strings.Contains(string(text), "secret") {
+		t.Error("the audit log has the arguments of a command")
+	}
+	found := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		var e struct {
+			Annotations map[string]string
+			ObjectRef   struct{ Name, Subresource string }
+			User        struct{ Username string }
+		}
+		must(t, json.Unmarshal([]byte(line), &e))
+		if e.Annotations["skerry.dev/site"] == "paris/below" && e.Annotations["skerry.dev/space"] == "team" && e.Annotations["skerry.dev/pod"] == "web-1" {
+			found[e.ObjectRef.Subresource+" "+e.User.Username+" "+e.Annotations["skerry.dev/container"]] = true
+		}
+	}
+	for _, want := range []string{"log vera c", "exec admin c", "ephemeralcontainers admin c", "eviction admin c", " admin c"} {
+		if !found[want] {
+			t.Errorf("no line of %q: %v", want, found)
+		}
+	}
+}
