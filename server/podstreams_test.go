@@ -31,20 +31,55 @@ type askedSites struct {
 	asked []string // TARGET SPACE/NAMESPACE/POD UID VERB QUERY BODY as USER
 }
 
-func (s *askedSites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
+func (s *askedSites) Do(
+	_ context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, strings.TrimSpace(strings.Join([]string{target, r.Space + "/" + r.Namespace + "/" + r.Pod, r.UID, string(r.Verb), r.Query.Encode(), string(r.Body)}, " "))+" as "+r.User)
+	s.asked = append(
+		s.asked,
+		strings.TrimSpace(
+			strings.Join(
+				[]string{
+					target,
+					r.Space + "/" + r.Namespace + "/" + r.Pod,
+					r.UID,
+					string(r.Verb),
+					r.Query.Encode(),
+					string(r.Body),
+				},
+				" ",
+			),
+		)+" as "+r.User,
+	)
 	if target == "away" {
-		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site away cannot be reached", After: 10}
+		return nil, &exchange.Fault{
+			Code:    503,
+			Reason:  "ServiceUnavailable",
+			Message: "site away cannot be reached",
+			After:   10,
+		}
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{exchange.HeaderSite: {target + "/below"}}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("a line\n"))}, nil
+	return &http.Response{
+		StatusCode:    200,
+		Header:        http.Header{exchange.HeaderSite: {target + "/below"}},
+		ContentLength: -1,
+		Body:          io.NopCloser(strings.NewReader("a line\n")),
+	}, nil
 }
 
-func (s *askedSites) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(string, int)) {
+func (s *askedSites) Serve(
+	w http.ResponseWriter,
+	req *http.Request,
+	target string,
+	r *exchange.Request,
+	begun func(string, int),
+) {
 	for name := range r.Upgrade {
 		if name == "Authorization" || strings.HasPrefix(name, "Impersonate") {
 			w.WriteHeader(http.StatusTeapot)
@@ -70,9 +105,17 @@ func (s *askedSites) last() (last string) {
 // mirror makes a Pod in a space as the center does for a report.
 func (c *center) mirror(space, name string, notes map[string]string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
-		Spec:   corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		Spec: corev1.PodSpec{
+			NodeName:   "n",
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	made, err := clients(c.t, c.api.Loopback(space)).CoreV1().Pods("default").Create(c.t.Context(), pod, metav1.CreateOptions{})
+	made, err := clients(
+		c.t,
+		c.api.Loopback(space),
+	).CoreV1().
+		Pods("default").
+		Create(c.t.Context(), pod, metav1.CreateOptions{})
 	must(c.t, err)
 	return made
 }
@@ -81,8 +124,19 @@ func (c *center) mirror(space, name string, notes map[string]string) *corev1.Pod
 func runs(t *testing.T, config *rest.Config, method, pod string) string {
 	t.Helper()
 	var err error
-	req := clients(t, config).CoreV1().RESTClient().Get().Resource("pods").Namespace("default").Name(pod).SubResource("exec").
-		Param("command", "mysql").Param("command", "-psecret").Param("stdout", "true")
+	req := clients(
+		t,
+		config,
+	).CoreV1().
+		RESTClient().
+		Get().
+		Resource("pods").
+		Namespace("default").
+		Name(pod).
+		SubResource("exec").
+		Param("command", "mysql").
+		Param("command", "-psecret").
+		Param("stdout", "true")
 	var executor remotecommand.Executor
 	if method == http.MethodGet {
 		executor, err = remotecommand.NewWebSocketExecutor(config, method, req.URL().String())
@@ -101,20 +155,35 @@ func runs(t *testing.T, config *rest.Config, method, pod string) string {
 func TestPodsAreReached(t *testing.T) {
 	asked, dir := &askedSites{}, t.TempDir()
 	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = asked, apiserver.Audit{LogPath: filepath.Join(dir, "audit.log")}
+		config.Sites, config.Audit = asked, apiserver.Audit{
+			LogPath: filepath.Join(dir, "audit.log"),
+		}
 	})
 	for _, s := range []string{"team", "other"} {
 		c.createSpace(s, "Retain")
 	}
 	of := func(target string) map[string]string {
-		return map[string]string{v1alpha1.AnnotationReportedFrom: target, exchange.ReportedUID: "u-1", exchange.ReportedAs: "web-1"}
+		return map[string]string{
+			v1alpha1.AnnotationReportedFrom: target,
+			exchange.ReportedUID:            "u-1",
+			exchange.ReportedAs:             "web-1",
+		}
 	}
 	mirror := c.mirror("team", "web-1.paris", of("paris"))
 	c.mirror("team", "lost", of("away"))
 	user := clients(t, c.admin("team")).CoreV1().Pods("default")
 	viewer := c.as("team", "vera")
-	_, err := clients(t, c.admin("team")).RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "vera"},
-		RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view", APIGroup: rbacv1.GroupName}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
+	_, err := clients(
+		t,
+		c.admin("team"),
+	).RbacV1().
+		RoleBindings("default").
+		Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "vera"},
+			RoleRef: rbacv1.RoleRef{
+				Kind:     "ClusterRole",
+				Name:     "view",
+				APIGroup: rbacv1.GroupName,
+			}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
 	must(t, err)
 	want := func(what, verb, rest string) {
 		t.Helper()
@@ -124,7 +193,13 @@ func TestPodsAreReached(t *testing.T) {
 	}
 
 	tail := int64(3)
-	log, err := clients(t, viewer).CoreV1().Pods("default").GetLogs("web-1.paris", &corev1.PodLogOptions{TailLines: &tail, Follow: true}).DoRaw(t.Context())
+	log, err := clients(
+		t,
+		viewer,
+	).CoreV1().
+		Pods("default").
+		GetLogs("web-1.paris", &corev1.PodLogOptions{TailLines: &tail, Follow: true}).
+		DoRaw(t.Context())
 	if err != nil || string(log) != "a line\n" {
 		t.Errorf("log: %q, %v", log, err)
 	}
@@ -141,35 +216,89 @@ func TestPodsAreReached(t *testing.T) {
 		}
 	}
 	// Who may get pods/exec, and not create it, opens no WebSocket either.
-	_, err = clients(t, c.admin("team")).RbacV1().Roles("default").Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "get"},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.admin("team"),
+	).RbacV1().
+		Roles("default").
+		Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "get"},
+			Rules: []rbacv1.PolicyRule{
+				{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"get"}},
+			}}, metav1.CreateOptions{})
 	must(t, err)
-	_, err = clients(t, c.admin("team")).RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "get"},
-		RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "get", APIGroup: rbacv1.GroupName}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.admin("team"),
+	).RbacV1().
+		RoleBindings("default").
+		Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "get"},
+			RoleRef: rbacv1.RoleRef{
+				Kind:     "Role",
+				Name:     "get",
+				APIGroup: rbacv1.GroupName,
+			}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
 	must(t, err)
 	if runs(t, viewer, http.MethodGet, "web-1.paris"); asked.last() != "" {
 		t.Error("who may only get pods/exec runs a process")
 	}
 
 	grace := int64(7)
-	must(t, user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: &metav1.Preconditions{UID: &mirror.UID}}))
+	must(
+		t,
+		user.Delete(
+			t.Context(),
+			"web-1.paris",
+			metav1.DeleteOptions{
+				GracePeriodSeconds: &grace,
+				Preconditions:      &metav1.Preconditions{UID: &mirror.UID},
+			},
+		),
+	)
 	want("deletion", "delete", " gracePeriodSeconds=7 as admin")
 	wrong := types.UID("another")
-	if err := user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(err) || asked.last() != "" {
+	if err := user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(
+		err,
+	) ||
+		asked.last() != "" {
 		t.Errorf("deletion of another Pod: %v", err)
 	}
-	if err := user.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); !apierrors.IsForbidden(err) || asked.last() != "" {
+	if err := user.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); !apierrors.IsForbidden(
+		err,
+	) ||
+		asked.last() != "" {
 		t.Errorf("deletion of all: %v", err)
 	}
-	if err := clients(t, viewer).CoreV1().Pods("default").Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) || asked.last() != "" {
+	if err := clients(t, viewer).CoreV1().Pods("default").Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{}); !apierrors.IsForbidden(
+		err,
+	) ||
+		asked.last() != "" {
 		t.Errorf("deletion by who may view: %v", err)
 	}
-	must(t, user.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web-1.paris", Namespace: "default"}}))
+	must(
+		t,
+		user.EvictV1(
+			t.Context(),
+			&policyv1.Eviction{
+				ObjectMeta: metav1.ObjectMeta{Name: "web-1.paris", Namespace: "default"},
+			},
+		),
+	)
 	want("eviction", "eviction", " as admin")
 	patch := `{"metadata":{"annotations":{"` + v1alpha1.AnnotationReportedFrom + `":"away"}},"spec":{"nodeName":"x","ephemeralContainers":[{"name":"look","image":"i"}]}}`
-	_, err = user.Patch(t.Context(), "web-1.paris", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "ephemeralcontainers")
+	_, err = user.Patch(
+		t.Context(),
+		"web-1.paris",
+		types.StrategicMergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+		"ephemeralcontainers",
+	)
 	must(t, err)
-	if got := asked.last(); !strings.Contains(got, `paris team/default/web-1 u-1 ephemeralcontainers  [{"name":"look","image":"i",`) || strings.Contains(got, "nodeName") {
+	if got := asked.last(); !strings.Contains(
+		got,
+		`paris team/default/web-1 u-1 ephemeralcontainers  [{"name":"look","image":"i",`,
+	) ||
+		strings.Contains(got, "nodeName") {
 		t.Errorf("debugging: asked %q", got)
 	}
 	still, err := user.Get(t.Context(), "web-1.paris", metav1.GetOptions{})
@@ -178,11 +307,15 @@ func TestPodsAreReached(t *testing.T) {
 	}
 
 	err = user.GetLogs("lost", &corev1.PodLogOptions{}).Do(t.Context()).Error()
-	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "site away cannot be reached") {
+	if !apierrors.IsServiceUnavailable(err) ||
+		!strings.Contains(err.Error(), "site away cannot be reached") {
 		t.Errorf("a site that is away: %v", err)
 	}
 	asked.last()
-	if _, err := user.GetLogs("web-1.paris", &corev1.PodLogOptions{InsecureSkipTLSVerifyBackend: true}).DoRaw(t.Context()); !apierrors.IsBadRequest(err) || asked.last() != "" {
+	if _, err := user.GetLogs("web-1.paris", &corev1.PodLogOptions{InsecureSkipTLSVerifyBackend: true}).DoRaw(t.Context()); !apierrors.IsBadRequest(
+		err,
+	) ||
+		asked.last() != "" {
 		t.Errorf("a site is asked to trust every kubelet: %v", err)
 	}
 	c.stop()
@@ -204,7 +337,9 @@ func auditedStreams(t *testing.T, path string) {
 			User        struct{ Username string }
 		}
 		must(t, json.Unmarshal([]byte(line), &e))
-		if e.Annotations["skerry.dev/site"] == "paris/below" && e.Annotations["skerry.dev/space"] == "team" && e.Annotations["skerry.dev/pod"] == "web-1" {
+		if e.Annotations["skerry.dev/site"] == "paris/below" &&
+			e.Annotations["skerry.dev/space"] == "team" &&
+			e.Annotations["skerry.dev/pod"] == "web-1" {
 			found[e.ObjectRef.Subresource+" "+e.User.Username+" "+e.Annotations["skerry.dev/container"]] = true
 		}
 	}

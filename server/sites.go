@@ -27,8 +27,15 @@ func (s *Server) leads() error {
 	}
 	who := "the one that leads (Lease kube-system/" + leaseName + " of root)"
 	if leader := s.lead.leader.Load(); leader != nil {
-		who, _, _ = strings.Cut(*leader, " ") // what follows the URL tells two lives of a replica apart
+		who, _, _ = strings.Cut(
+			*leader,
+			" ",
+		) // what follows the URL tells two lives of a replica apart
 	}
-	return &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 10,
-		Message: "this replica of the center stands by and has no sessions of sites: ask the leader, " + who}
+	return &exchange.Fault{
+		Code:    http.StatusServiceUnavailable,
+		Reason:  "ServiceUnavailable",
+		After:   10,
+		Message: "this replica of the center stands by and has no sessions of sites: ask the leader, " + who,
+	}
 }

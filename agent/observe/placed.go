@@ -2,8 +2,8 @@ package observe
 
 import "skerry.dev/skerry/store"
 
-// Placed reports whether the target has a Pod of this key's name whose UID this is, and which belongs to an object that was placed there
-// from the key's space.
+// Placed reports whether the target has a Pod of this key's name whose UID this is, and which
+// belongs to an object that was placed there from the key's space.
 func (o *Observer) Placed(k store.Key, uid string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -14,7 +14,8 @@ func (o *Observer) Placed(k store.Key, uid string) bool {
 	return ok && known == k && k.Resource == podResource.plural && k.Group == podResource.group
 }
 
-// Delivered returns the UID of a Pod that was itself placed, and whose source has a UID; empty where there is none.
+// Delivered returns the UID of a Pod that was itself placed, and whose source has the UID origin;
+// empty where there is none.
 func (o *Observer) Delivered(k store.Key, origin string) string {
 	if rec, ok := o.Inventory.Get(k); ok && rec.OriginUID == origin {
 		return rec.UID

@@ -21,9 +21,23 @@ func (p *Policy) Stream(way, site string) error {
 	}
 	switch {
 	case off(ours):
-		return &Refusal{ReasonStream, fmt.Sprintf("site %s does not allow this; its admin can by allow: {%s: true} in the agent's configuration", site, way)}
+		return &Refusal{
+			ReasonStream,
+			fmt.Sprintf(
+				"site %s does not allow this; its admin can by allow: {%s: true} in the agent's configuration",
+				site,
+				way,
+			),
+		}
 	case off(theirs):
-		return &Refusal{ReasonStream, fmt.Sprintf("spec.allow.%s of SyncTarget %s is false; the center's admin can change that", way, site)}
+		return &Refusal{
+			ReasonStream,
+			fmt.Sprintf(
+				"spec.allow.%s of SyncTarget %s is false; the center's admin can change that",
+				way,
+				site,
+			),
+		}
 	}
 	return nil
 }

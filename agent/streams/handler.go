@@ -67,29 +67,52 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 	began := time.Now()
 	var asked *exchange.Request
 	code := 0
-	err := exchange.Serve(ctx, stream, func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
-		asked = r
-		resp, err := h.answer(ctx, r)
-		if code = http.StatusBadGateway; err == nil {
-			code = resp.StatusCode
-		} else {
-			code = exchange.FaultOf(err).Code
-		}
-		h.audit(r, began, code, err)
-		return resp, err
-	})
+	err := exchange.Serve(
+		ctx,
+		stream,
+		func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+			asked = r
+			resp, err := h.answer(ctx, r)
+			if code = http.StatusBadGateway; err == nil {
+				code = resp.StatusCode
+			} else {
+				code = exchange.FaultOf(err).Code
+			}
+			h.audit(r, began, code, err)
+			return resp, err
+		},
+	)
 	if asked == nil {
 		h.Log.Warn("the parent sent no request for a pod", "err", err)
 		return
 	}
-	h.Log.Info("stream ended", "verb", asked.Verb, "space", asked.Space, "namespace", asked.Namespace, "pod", asked.Pod,
-		"user", asked.User, "code", code, "duration", time.Since(began).Round(time.Millisecond))
+	h.Log.Info(
+		"stream ended",
+		"verb",
+		asked.Verb,
+		"space",
+		asked.Space,
+		"namespace",
+		asked.Namespace,
+		"pod",
+		asked.Pod,
+		"user",
+		asked.User,
+		"code",
+		code,
+		"duration",
+		time.Since(began).Round(time.Millisecond),
+	)
 }
 
 func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 	if h.Allow != nil {
 		if err := h.Allow(r.Space, r.Verb); err != nil {
-			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: err.Error()}
+			return nil, &exchange.Fault{
+				Code:    http.StatusForbidden,
+				Reason:  "Forbidden",
+				Message: err.Error(),
+			}
 		}
 	}
 	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: r.Pod}
@@ -108,7 +131,11 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 // missing says that there is no such Pod of the space, whatever else may have that name.
 func missing(r *exchange.Request) error {
 	return &exchange.Fault{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf(
-		"the site has no pod %s/%s of space %s any more, or not yet; it has ended, or another one has its name", r.Namespace, r.Pod, r.Space)}
+		"the site has no pod %s/%s of space %s any more, or not yet; it has ended, or another one has its name",
+		r.Namespace,
+		r.Pod,
+		r.Space,
+	)}
 }
 
 // audit tells that a stream begins, or why it does not.
@@ -116,8 +143,16 @@ func (h *Handler) audit(r *exchange.Request, at time.Time, code int, err error) 
 	if h.Audit == nil {
 		return
 	}
-	w := target.Written{At: at, Verb: string(r.Verb), Path: "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod, Space: r.Space,
-		Code: code, User: r.User, Container: r.Query.Get("container"), Command: r.Query.Get("command")}
+	w := target.Written{
+		At:        at,
+		Verb:      string(r.Verb),
+		Path:      "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod,
+		Space:     r.Space,
+		Code:      code,
+		User:      r.User,
+		Container: r.Query.Get("container"),
+		Command:   r.Query.Get("command"),
+	}
 	var f *exchange.Fault
 	if errors.As(err, &f) {
 		w.Reason = f.Reason

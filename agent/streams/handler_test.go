@@ -44,16 +44,25 @@ func (*site) Placed(k store.Key, uid string) bool {
 }
 
 func (*site) Delivered(k store.Key, origin string) string {
-	if k == (store.Key{Space: "shop", Resource: "pods", Namespace: "web", Name: "bare"}) && origin == "o-1" {
+	if k == (store.Key{Space: "shop", Resource: "pods", Namespace: "web", Name: "bare"}) &&
+		origin == "o-1" {
 		return "u-bare"
 	}
 	return ""
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a line\n") }}
-	live := map[string]string{"web/app-1": "u-1", "web/bare": "u-bare", "web/stranger": "u-stranger", "web/app-2": "u-new",
-		"other/app-1": "u-team", "kube-system/dns": "u-dns"}
+	s := &site{
+		answer: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a line\n") },
+	}
+	live := map[string]string{
+		"web/app-1":       "u-1",
+		"web/bare":        "u-bare",
+		"web/stranger":    "u-stranger",
+		"web/app-2":       "u-new",
+		"other/app-1":     "u-team",
+		"kube-system/dns": "u-dns",
+	}
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
 		if r.Method == http.MethodGet && len(parts) == 3 {
@@ -61,7 +70,10 @@ func newSite(t *testing.T) *site {
 			uid := live[namespace+"/"+parts[2]]
 			if !mapped || uid == "" {
 				w.WriteHeader(http.StatusNotFound)
-				io.WriteString(w, `{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`)
+				io.WriteString(
+					w,
+					`{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`,
+				)
 				return
 			}
 			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
@@ -116,7 +128,13 @@ func ask(t *testing.T, h *Handler, r *exchange.Request) (*http.Response, string,
 }
 
 func logOf(space, namespace, pod, uid string) *exchange.Request {
-	return &exchange.Request{Space: space, Namespace: namespace, Pod: pod, UID: uid, Verb: exchange.Log}
+	return &exchange.Request{
+		Space:     space,
+		Namespace: namespace,
+		Pod:       pod,
+		UID:       uid,
+		Verb:      exchange.Log,
+	}
 }
 
 // TestWhoIsReached: nothing but the Pods of placed objects, of the space that asks, and those alone
@@ -168,7 +186,11 @@ func TestWhoIsReached(t *testing.T) {
 func TestWhatTheClusterIsAsked(t *testing.T) {
 	s := newSite(t)
 	h := s.handler(t, nil)
-	upgrade := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}, "X-Stream-Protocol-Version": {"v4.channel.k8s.io"}}
+	upgrade := http.Header{
+		"Connection":                {"Upgrade"},
+		"Upgrade":                   {"SPDY/3.1"},
+		"X-Stream-Protocol-Version": {"v4.channel.k8s.io"},
+	}
 	for _, c := range []struct {
 		verb  exchange.Verb
 		query url.Values
@@ -187,7 +209,11 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 			got, as := "", ""
 			s.answer = func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
-				got, as = r.Method+" "+r.RequestURI+" "+string(body), r.Header.Get("Impersonate-User")
+				got, as = r.Method+" "+r.RequestURI+" "+string(
+					body,
+				), r.Header.Get(
+					"Impersonate-User",
+				)
 				for name := range r.Header {
 					if strings.HasPrefix(name, "Skerry-") || name == "Authorization" {
 						t.Errorf("header %s went along", name)
@@ -196,9 +222,19 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 				w.WriteHeader(http.StatusForbidden) // which passes as it is
 				io.WriteString(w, `{"kind":"Status","message":"the cluster says no"}`)
 			}
-			r := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: c.verb, Query: c.query, Upgrade: c.up, Body: []byte(c.body)}
+			r := &exchange.Request{
+				Space:     "shop",
+				Namespace: "web",
+				Pod:       "app-1",
+				UID:       "u-1",
+				Verb:      c.verb,
+				Query:     c.query,
+				Upgrade:   c.up,
+				Body:      []byte(c.body),
+			}
 			resp, body, err := ask(t, h, r)
-			if err != nil || resp.StatusCode != 403 || !strings.Contains(body, "the cluster says no") {
+			if err != nil || resp.StatusCode != 403 ||
+				!strings.Contains(body, "the cluster says no") {
 				t.Fatalf("%v, %v: %s", resp, err, body)
 			}
 			if got != c.want || as != "system:serviceaccount:skerry-spaces:shop" {
@@ -206,7 +242,14 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 			}
 		})
 	}
-	bad := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Debug, Body: []byte(`]},"nodeName":"x"`)}
+	bad := &exchange.Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      exchange.Debug,
+		Body:      []byte(`]},"nodeName":"x"`),
+	}
 	if resp, body, err := ask(t, h, bad); err != nil || resp.StatusCode != 400 {
 		t.Errorf("a body that leaves its place: %v, %v: %s", resp, err, body)
 	}
@@ -227,7 +270,11 @@ func TestMappedNamespace(t *testing.T) {
 // TestClusterThatRedirects: neither the agent nor the parent follows it.
 func TestClusterThatRedirects(t *testing.T) {
 	s := newSite(t)
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	elsewhere := httptest.NewServer(
+		http.HandlerFunc(
+			func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") },
+		),
+	)
 	defer elsewhere.Close()
 	s.answer = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }
 	resp, body, err := ask(t, s.handler(t, nil), logOf("shop", "web", "app-1", "u-1"))
@@ -246,7 +293,8 @@ func TestSiteHasTheLastWord(t *testing.T) {
 		return nil
 	})
 	resp, body, err := ask(t, h, logOf("shop", "web", "app-1", "u-1"))
-	if err != nil || resp.StatusCode != 403 || !strings.Contains(body, "oslo") || s.asked.Load() != 0 {
+	if err != nil || resp.StatusCode != 403 || !strings.Contains(body, "oslo") ||
+		s.asked.Load() != 0 {
 		t.Errorf("%v, %v: %s", resp, err, body)
 	}
 }
@@ -257,13 +305,23 @@ func TestAuditLine(t *testing.T) {
 	h := s.handler(t, nil)
 	var said []target.Written
 	h.Audit = func(w target.Written) { said = append(said, w) }
-	r := &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Exec, User: "vera",
-		Query:   url.Values{"command": {"mysql", "-psecret"}, "container": {"db"}},
-		Upgrade: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}
+	r := &exchange.Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      exchange.Exec,
+		User:      "vera",
+		Query:     url.Values{"command": {"mysql", "-psecret"}, "container": {"db"}},
+		Upgrade:   http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}},
+	}
 	if _, _, err := ask(t, h, r); err != nil {
 		t.Fatal(err)
 	}
-	if len(said) != 1 || said[0].User != "vera" || said[0].Container != "db" || said[0].Command != "mysql" || said[0].Verb != "exec" || said[0].Code != 200 {
+	if len(said) != 1 || said[0].User != "vera" || said[0].Container != "db" ||
+		said[0].Command != "mysql" ||
+		said[0].Verb != "exec" ||
+		said[0].Code != 200 {
 		t.Errorf("%+v", said)
 	}
 }
@@ -283,10 +341,14 @@ func (r *relay) OpenStream(ctx context.Context, name string) (tunnel.Stream, err
 	stream, err := up.OpenStream(ctx)
 	go func() {
 		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
-			_ = exchange.Serve(ctx, s, func(ctx context.Context, got *exchange.Request) (*http.Response, error) {
-				r.got = got
-				return r.child.answer(ctx, got)
-			})
+			_ = exchange.Serve(
+				ctx,
+				s,
+				func(ctx context.Context, got *exchange.Request) (*http.Response, error) {
+					r.got = got
+					return r.child.answer(ctx, got)
+				},
+			)
 			down.Close(nil)
 		}
 	}()
@@ -304,10 +366,15 @@ func TestRelay(t *testing.T) {
 	s := newSite(t)
 	marks := `"skerry.dev/reported-from":"oslo","skerry.dev/reported-as":"app-1","skerry.dev/reported-uid":"u-1"`
 	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"kind":"Pod","metadata":{"name":"app-1.oslo","uid":"r-1","annotations":{`+marks+`}}}`)
+		io.WriteString(
+			w,
+			`{"kind":"Pod","metadata":{"name":"app-1.oslo","uid":"r-1","annotations":{`+marks+`}}}`,
+		)
 	}))
 	t.Cleanup(space.Close)
-	clients := target.NewClients(target.Relay(func(string) *rest.Config { return &rest.Config{Host: space.URL} }))
+	clients := target.NewClients(
+		target.Relay(func(string) *rest.Config { return &rest.Config{Host: space.URL} }),
+	)
 	t.Cleanup(clients.CloseIdle)
 	for name, c := range map[string]struct {
 		uid  string
@@ -322,7 +389,13 @@ func TestRelay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &relay{child: s.handler(t, nil)}
-			h := New(Config{Pods: everyPod{}, Backend: &Relay{Client: clients.For, Children: r}, Log: slog.New(slog.DiscardHandler)})
+			h := New(
+				Config{
+					Pods:    everyPod{},
+					Backend: &Relay{Client: clients.For, Children: r},
+					Log:     slog.New(slog.DiscardHandler),
+				},
+			)
 			ask1 := logOf("shop", "web", "app-1.oslo", c.uid)
 			ask1.Path = c.path
 			resp, body, err := ask(t, h, ask1)
@@ -335,10 +408,18 @@ func TestRelay(t *testing.T) {
 				}
 				return
 			}
-			if body != "a line\n" || resp.Header.Get(exchange.HeaderSite) != "oslo" || r.got.Pod != "app-1" || r.got.UID != "u-1" {
+			if body != "a line\n" || resp.Header.Get(exchange.HeaderSite) != "oslo" ||
+				r.got.Pod != "app-1" ||
+				r.got.UID != "u-1" {
 				t.Errorf("%q from %q: %+v", body, resp.Header.Get(exchange.HeaderSite), r.got)
 			}
-			if want := c.path[min(len(c.path), 1):]; strings.Join(r.got.Path, "/") != strings.Join(want, "/") {
+			if want := c.path[min(len(c.path), 1):]; strings.Join(
+				r.got.Path,
+				"/",
+			) != strings.Join(
+				want,
+				"/",
+			) {
 				t.Errorf("path %v, want %v", r.got.Path, want)
 			}
 		})

@@ -24,7 +24,7 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	live, err := c.Get(ctx, pods, r.Namespace, r.Pod, false)
+	live, err := c.Get(context.WithoutCancel(ctx), pods, r.Namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
@@ -39,7 +39,13 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	if len(r.Path) > 0 {
 		if r.Path[0] != place.Target {
 			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden",
-				Message: fmt.Sprintf("pod %s/%s is below target %s of the relay, not below %s", r.Namespace, r.Pod, place.Target, r.Path[0])}
+				Message: fmt.Sprintf(
+					"pod %s/%s is below target %s of the relay, not below %s",
+					r.Namespace,
+					r.Pod,
+					place.Target,
+					r.Path[0],
+				)}
 		}
 		next.Path = r.Path[1:]
 	}

@@ -32,7 +32,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, unreachable(err)
 	}
 	namespace := s.There(r.Space, r.Namespace)
-	live, err := c.Get(ctx, pods, namespace, r.Pod, false)
+	live, err := c.Get(context.WithoutCancel(ctx), pods, namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
@@ -89,12 +89,19 @@ func with(t target.Talk, body map[string]any) (target.Talk, error) {
 
 // debugging is a patch that touches nothing but ephemeral containers, of that very Pod.
 func debugging(r *exchange.Request) map[string]any {
-	return map[string]any{"metadata": map[string]any{"uid": r.UID}, "spec": map[string]any{"ephemeralContainers": json.RawMessage(r.Body)}}
+	return map[string]any{
+		"metadata": map[string]any{"uid": r.UID},
+		"spec":     map[string]any{"ephemeralContainers": json.RawMessage(r.Body)},
+	}
 }
 
 // deletion is the deletion of that very Pod.
 func deletion(r *exchange.Request) map[string]any {
-	out := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": map[string]any{"uid": r.UID}}
+	out := map[string]any{
+		"apiVersion":    "v1",
+		"kind":          "DeleteOptions",
+		"preconditions": map[string]any{"uid": r.UID},
+	}
 	if n, err := strconv.ParseInt(r.Query.Get("gracePeriodSeconds"), 10, 64); err == nil {
 		out["gracePeriodSeconds"] = n
 	}
@@ -108,6 +115,10 @@ func deletion(r *exchange.Request) map[string]any {
 }
 
 func unreachable(err error) error {
-	return &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 10,
-		Message: fmt.Sprintf("the site's agent does not reach its cluster: %s", err)}
+	return &exchange.Fault{
+		Code:    http.StatusServiceUnavailable,
+		Reason:  "ServiceUnavailable",
+		After:   10,
+		Message: fmt.Sprintf("the site's agent does not reach its cluster: %s", err),
+	}
 }

@@ -26,8 +26,8 @@ type Talk struct {
 	ContentType string
 }
 
-// talking makes the HTTP client of Talk when it is first used. It speaks HTTP/1.1, which alone can be upgraded, and a stream that nobody
-// reads then stops no other: each has a connection of its own.
+// talking makes the HTTP client of Talk when it is first used. It speaks HTTP/1.1, which alone can be
+// upgraded. Each stream has a connection of its own, so that one that nobody reads stops no other.
 type talking struct {
 	config *rest.Config
 	now    func() time.Time
@@ -35,12 +35,6 @@ type talking struct {
 	mu   sync.Mutex
 	made *http.Client
 }
-
-// idleTalks is how many connections wait for the next stream, and idleTime for how long.
-const (
-	idleTalks = 2
-	idleTime  = 30 * time.Second
-)
 
 func (t *talking) client() (*http.Client, error) {
 	t.mu.Lock()
@@ -69,8 +63,9 @@ func (t *talking) closeIdle() {
 	}
 }
 
-// Talk sends a request about a Pod and returns the answer, whatever its code. Redirects are not followed. The answer lasts as long as ctx; of
-// an upgrade (101) its body is an io.ReadWriteCloser, which has to be closed when ctx ends.
+// Talk sends a request about a Pod and returns the answer, whatever its code. Redirects are not
+// followed. The answer lasts as long as ctx; of an upgrade (101) its body is an io.ReadWriteCloser,
+// which has to be closed when ctx ends.
 func (c *Client) Talk(ctx context.Context, t Talk) (*http.Response, error) {
 	client, err := c.talk.client()
 	if err != nil {

@@ -29,13 +29,19 @@ type podLogs struct {
 
 // Get implements rest.GetterWithOptions. Upstream checks the options; it takes a Pod whose node is
 // not known here for one that has no log yet.
-func (p *podLogs) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
+func (p *podLogs) Get(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+) (runtime.Object, error) {
 	if _, err := p.LogREST.Get(ctx, name, options); err != nil && !errors.Is(err, errAtSite) {
 		return nil, unlessGone(err)
 	}
 	o := options.(*api.PodLogOptions)
 	if o.InsecureSkipTLSVerifyBackend {
-		return nil, apierrors.NewBadRequest("insecureSkipTLSVerifyBackend is the site's to say: its own cluster checks who its kubelets are")
+		return nil, apierrors.NewBadRequest(
+			"insecureSkipTLSVerifyBackend is the site's to say: its own cluster checks who its kubelets are",
+		)
 	}
 	target, r, err := p.at.request(ctx, name, exchange.Log, logQuery(o))
 	if err != nil {
@@ -85,7 +91,10 @@ func (*siteLog) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKin
 func (l *siteLog) DeepCopyObject() runtime.Object { return l }
 
 // InputStream implements rest.ResourceStreamer.
-func (l *siteLog) InputStream(ctx context.Context, _, _ string) (stream io.ReadCloser, flush bool, contentType string, err error) {
+func (l *siteLog) InputStream(
+	ctx context.Context,
+	_, _ string,
+) (stream io.ReadCloser, flush bool, contentType string, err error) {
 	resp, err := l.at.do(ctx, l.target, l.request)
 	if err != nil {
 		return nil, false, "", err
@@ -97,7 +106,11 @@ func (l *siteLog) InputStream(ctx context.Context, _, _ string) (stream io.ReadC
 const maxAnswer = 3 << 20
 
 // do sends a request and returns an answer that is a success, or the error that the site answered.
-func (s sitePods) do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+func (s sitePods) do(
+	ctx context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
 	resp, err := s.sites.Do(ctx, target, r)
 	if err != nil {
 		return nil, retryLater(ctx, err)

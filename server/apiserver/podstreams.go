@@ -11,12 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
-	kubelet "k8s.io/kubernetes/pkg/kubelet/client"
 	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
 	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
@@ -30,7 +28,13 @@ type Sites interface {
 	Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
 	// Serve has a target answer a client's request to upgrade its connection. It calls begun with the
 	// targets that the answer came through, and with its code, before the client has the answer.
-	Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(site string, code int))
+	Serve(
+		w http.ResponseWriter,
+		req *http.Request,
+		target string,
+		r *exchange.Request,
+		begun func(site string, code int),
+	)
 }
 
 // addPodStreams serves the subresources that reach into a Pod: upstream's own storages, up to the
@@ -47,47 +51,11 @@ func addPodStreams(m map[string]rest.Storage, pods podstore.PodStorage, sites Si
 	m["pods/exec"] = &podExecs{ExecREST: pods.Exec, at: s}
 	m["pods/attach"] = &podAttaches{AttachREST: pods.Attach, at: s}
 	m["pods/portforward"] = &podForwards{PortForwardREST: pods.PortForward, at: s}
-	m["pods/ephemeralcontainers"] = &podDebugs{EphemeralContainersREST: pods.EphemeralContainers, at: s}
+	m["pods/ephemeralcontainers"] = &podDebugs{
+		EphemeralContainersREST: pods.EphemeralContainers,
+		at:                      s,
+	}
 	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s}
-}
-
-// errAtSite is what upstream's storages come to when they have checked everything: options, the
-// verb create, the Pod and its container.
-var errAtSite = errors.New("the pod runs at a site")
-
-// noKubelets stands in for the way to kubelets.
-type noKubelets struct{}
-
-// GetConnectionInfo implements kubelet.ConnectionInfoGetter.
-func (noKubelets) GetConnectionInfo(context.Context, types.NodeName) (*kubelet.ConnectionInfo, error) {
-	return nil, errAtSite
-}
-
-// runningPods shows Pods to upstream's checks as they run: a Pod that was placed has its node, and
-// the containers that debug it, at its site alone.
-type runningPods struct{ podreg.ResourceGetter }
-
-// Get implements podreg.ResourceGetter.
-func (p runningPods) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := p.ResourceGetter.Get(ctx, name, o)
-	if err != nil {
-		return nil, err
-	}
-	pod := obj.(*api.Pod).DeepCopy()
-	if pod.Spec.NodeName == "" {
-		pod.Spec.NodeName = "site"
-	}
-	known := map[string]bool{}
-	for _, c := range pod.Spec.EphemeralContainers {
-		known[c.Name] = true
-	}
-	for _, c := range pod.Status.EphemeralContainerStatuses {
-		if !known[c.Name] {
-			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers,
-				api.EphemeralContainer{EphemeralContainerCommon: api.EphemeralContainerCommon{Name: c.Name}})
-		}
-	}
-	return pod, nil
 }
 
 // sitePods makes requests for Pods of spaces.
@@ -98,7 +66,12 @@ type sitePods struct {
 
 // request returns where a Pod of the request's space runs, and what is to be asked there. The path
 // is made of the Pod alone, and of the client's request only options that were decoded.
-func (s sitePods) request(ctx context.Context, name string, v exchange.Verb, query url.Values) (target string, r *exchange.Request, err error) {
+func (s sitePods) request(
+	ctx context.Context,
+	name string,
+	v exchange.Verb,
+	query url.Values,
+) (target string, r *exchange.Request, err error) {
 	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return "", nil, unlessGone(err)
@@ -108,7 +81,9 @@ func (s sitePods) request(ctx context.Context, name string, v exchange.Verb, que
 	if err != nil {
 		return "", nil, statusError(err)
 	}
-	r = (&exchange.Request{Space: spaceOf(ctx), Namespace: pod.Namespace, Verb: v, Query: query}).At(place)
+	r = (&exchange.Request{Space: spaceOf(ctx), Namespace: pod.Namespace, Verb: v, Query: query}).At(
+		place,
+	)
 	if u, ok := apirequest.UserFrom(ctx); ok {
 		r.Identify(u.GetName(), u.GetGroups())
 	}
@@ -125,7 +100,12 @@ func (s sitePods) request(ctx context.Context, name string, v exchange.Verb, que
 }
 
 // talk returns what answers a request to upgrade the client's connection.
-func (s sitePods) talk(ctx context.Context, name string, v exchange.Verb, query url.Values) (http.Handler, error) {
+func (s sitePods) talk(
+	ctx context.Context,
+	name string,
+	v exchange.Verb,
+	query url.Values,
+) (http.Handler, error) {
 	target, r, err := s.request(ctx, name, v, query)
 	if err != nil {
 		return nil, retryLater(ctx, err)
@@ -133,7 +113,14 @@ func (s sitePods) talk(ctx context.Context, name string, v exchange.Verb, query 
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		upgrade, err := exchange.Upgrade(req.Header)
 		if err != nil {
-			writeStatus(w, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "Upgrade request required: "+err.Error()))
+			writeStatus(
+				w,
+				status(
+					http.StatusBadRequest,
+					metav1.StatusReasonBadRequest,
+					"Upgrade request required: "+err.Error(),
+				),
+			)
 			return
 		}
 		r.Upgrade = upgrade
@@ -147,7 +134,13 @@ func (s sitePods) talk(ctx context.Context, name string, v exchange.Verb, query 
 // fault of its own: whoever interrupts kubectl makes one.
 func unlessGone(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return statusError(&exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", Message: "the client has gone"})
+		return statusError(
+			&exchange.Fault{
+				Code:    http.StatusServiceUnavailable,
+				Reason:  "ServiceUnavailable",
+				Message: "the client has gone",
+			},
+		)
 	}
 	return err
 }
@@ -155,7 +148,9 @@ func unlessGone(err error) error {
 // statusError turns a Fault into an error that the API server answers with.
 func statusError(err error) error {
 	f := exchange.FaultOf(err)
-	return &apierrors.StatusError{ErrStatus: *status(int32(f.Code), metav1.StatusReason(f.Reason), f.Message)}
+	return &apierrors.StatusError{
+		ErrStatus: *status(int32(f.Code), metav1.StatusReason(f.Reason), f.Message),
+	}
 }
 
 type podExecs struct {
@@ -164,7 +159,12 @@ type podExecs struct {
 }
 
 // Connect implements rest.Connecter.
-func (p *podExecs) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+func (p *podExecs) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
 	if _, err := p.ExecREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
 		return nil, unlessGone(err)
 	}
@@ -180,12 +180,22 @@ type podAttaches struct {
 }
 
 // Connect implements rest.Connecter.
-func (p *podAttaches) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+func (p *podAttaches) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
 	if _, err := p.AttachREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
 		return nil, unlessGone(err)
 	}
 	o := options.(*api.PodAttachOptions)
-	return p.at.talk(ctx, name, exchange.Attach, talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY))
+	return p.at.talk(
+		ctx,
+		name,
+		exchange.Attach,
+		talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY),
+	)
 }
 
 type podForwards struct {
@@ -194,8 +204,16 @@ type podForwards struct {
 }
 
 // Connect implements rest.Connecter.
-func (p *podForwards) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
-	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+func (p *podForwards) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
+	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(
+		err,
+		errAtSite,
+	) {
 		return nil, unlessGone(err)
 	}
 	query := url.Values{}

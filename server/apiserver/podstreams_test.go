@@ -46,8 +46,19 @@ func TestPassedOn(t *testing.T) {
 		"scale of ReplicaSet": {"replicasets", "scale", admission.Update, "update", false},
 	} {
 		ctx := apirequest.WithRequestInfo(t.Context(), &apirequest.RequestInfo{Verb: c.verb})
-		a := admission.NewAttributesRecord(nil, nil, api.Kind("Pod").WithVersion("v1"), "web", "app-1",
-			api.Resource(c.resource).WithVersion("v1"), c.subresource, c.op, nil, false, nil)
+		a := admission.NewAttributesRecord(
+			nil,
+			nil,
+			api.Kind("Pod").WithVersion("v1"),
+			"web",
+			"app-1",
+			api.Resource(c.resource).WithVersion("v1"),
+			c.subresource,
+			c.op,
+			nil,
+			false,
+			nil,
+		)
 		if got := passedOn(ctx, a); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -87,7 +98,8 @@ func TestRunningPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := got.(*api.Pod)
-	if pod.Spec.NodeName == "" || len(pod.Spec.EphemeralContainers) != 1 || pod.Spec.EphemeralContainers[0].Name != "look" {
+	if pod.Spec.NodeName == "" || len(pod.Spec.EphemeralContainers) != 1 ||
+		pod.Spec.EphemeralContainers[0].Name != "look" {
 		t.Errorf("%+v", pod.Spec)
 	}
 	if stored.Spec.NodeName != "" || stored.Spec.EphemeralContainers != nil {

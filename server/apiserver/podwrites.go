@@ -48,7 +48,12 @@ type podDeletes struct {
 }
 
 // Delete implements rest.GracefulDeleter.
-func (p *podDeletes) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (p *podDeletes) Delete(
+	ctx context.Context,
+	name string,
+	validate rest.ValidateObjectFunc,
+	o *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
 	if isInner(ctx) {
 		return p.REST.Delete(ctx, name, validate, o)
 	}
@@ -77,14 +82,25 @@ func (p *podDeletes) Delete(ctx context.Context, name string, validate rest.Vali
 
 // stillThat compares a Pod with the preconditions of its deletion.
 func stillThat(pod *api.Pod, on *metav1.Preconditions) error {
-	if on == nil || (on.UID == nil || *on.UID == pod.UID) && (on.ResourceVersion == nil || *on.ResourceVersion == pod.ResourceVersion) {
+	if on == nil ||
+		(on.UID == nil || *on.UID == pod.UID) &&
+			(on.ResourceVersion == nil || *on.ResourceVersion == pod.ResourceVersion) {
 		return nil
 	}
-	return apierrors.NewConflict(api.Resource("pods"), pod.Name, fmt.Errorf("the UID or the resourceVersion in the precondition is not that of the pod"))
+	return apierrors.NewConflict(
+		api.Resource("pods"),
+		pod.Name,
+		fmt.Errorf("the UID or the resourceVersion in the precondition is not that of the pod"),
+	)
 }
 
 // end has a site delete or evict a Pod.
-func (s sitePods) end(ctx context.Context, name string, v exchange.Verb, o *metav1.DeleteOptions) error {
+func (s sitePods) end(
+	ctx context.Context,
+	name string,
+	v exchange.Verb,
+	o *metav1.DeleteOptions,
+) error {
 	query := url.Values{}
 	if o.GracePeriodSeconds != nil {
 		query.Set("gracePeriodSeconds", strconv.FormatInt(*o.GracePeriodSeconds, 10))
@@ -113,7 +129,13 @@ type podEvictions struct {
 }
 
 // Create implements rest.NamedCreater.
-func (p *podEvictions) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+func (p *podEvictions) Create(
+	ctx context.Context,
+	name string,
+	obj runtime.Object,
+	validate rest.ValidateObjectFunc,
+	o *metav1.CreateOptions,
+) (runtime.Object, error) {
 	eviction, ok := obj.(*policy.Eviction)
 	if !ok || eviction.Name != name {
 		return nil, apierrors.NewBadRequest("the name of the eviction is not that of the pod")
@@ -124,7 +146,9 @@ func (p *podEvictions) Create(ctx context.Context, name string, obj runtime.Obje
 	}
 	pod := found.(*api.Pod)
 	if _, mirrored := annotation(pod, v1alpha1.AnnotationReportedFrom); !mirrored {
-		return nil, apierrors.NewBadRequest("the pod was placed by itself and would be made again at its site; delete it")
+		return nil, apierrors.NewBadRequest(
+			"the pod was placed by itself and would be made again at its site; delete it",
+		)
 	}
 	options := eviction.DeleteOptions
 	if options == nil {
@@ -153,8 +177,15 @@ type podDebugs struct {
 }
 
 // Update implements rest.Updater.
-func (p *podDebugs) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc, _ bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (p *podDebugs) Update(
+	ctx context.Context,
+	name string,
+	info rest.UpdatedObjectInfo,
+	_ rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc,
+	_ bool,
+	o *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
 	found, err := p.at.pods.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err

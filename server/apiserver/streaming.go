@@ -24,7 +24,10 @@ var longStreams = []string{"attach", "exec", "log", "portforward"}
 
 // longRunning are the requests that no timeout ends.
 func longRunning() apirequest.LongRunningRequestCheck {
-	return genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(longStreams...))
+	return genericfilters.BasicLongRunningRequestCheck(
+		sets.NewString("watch"),
+		sets.NewString(longStreams...),
+	)
 }
 
 // openStreams counts the streams that are open, by space.
@@ -60,7 +63,8 @@ func (o *openStreams) close(space string) {
 
 // isStream reports whether a request reaches into a Pod for as long as it likes.
 func isStream(info *apirequest.RequestInfo) bool {
-	return info.IsResourceRequest && info.APIGroup == "" && info.Resource == "pods" && slices.Contains(longStreams, info.Subresource)
+	return info.IsResourceRequest && info.APIGroup == "" && info.Resource == "pods" &&
+		slices.Contains(longStreams, info.Subresource)
 }
 
 // stream answers a request that is a stream. It takes no seat: a hundred logs that are followed would

@@ -13,7 +13,12 @@ const chunk = 32 << 10
 
 // join takes over the client's connection, answers its upgrade, and passes bytes between it and the
 // site until one side ends or ctx does. It fails when the connection cannot be taken over.
-func join(ctx context.Context, w http.ResponseWriter, header http.Header, site io.ReadWriteCloser) error {
+func join(
+	ctx context.Context,
+	w http.ResponseWriter,
+	header http.Header,
+	site io.ReadWriteCloser,
+) error {
 	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return errNoUpgrade
@@ -34,7 +39,11 @@ func join(ctx context.Context, w http.ResponseWriter, header http.Header, site i
 	var up sync.WaitGroup
 	up.Go(func() {
 		defer end()
-		_, _ = io.CopyBuffer(onlyWriter{site}, onlyReader{buffered.Reader}, make([]byte, chunk)) // either end is the end
+		_, _ = io.CopyBuffer(
+			onlyWriter{site},
+			onlyReader{buffered.Reader},
+			make([]byte, chunk),
+		) // either end is the end
 	})
 	_, _ = io.CopyBuffer(onlyWriter{client}, onlyReader{site}, make([]byte, chunk))
 	end()

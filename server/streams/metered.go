@@ -17,7 +17,11 @@ const meteredLog = 1 << 20
 
 // briefly asks for a log over a metered link: for its first MiB, unless the client has said how much
 // it wants, and with a last line that says so when it was cut.
-func (s *Streams) briefly(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+func (s *Streams) briefly(
+	ctx context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
 	if r.Query.Has("limitBytes") {
 		return exchange.Via(ctx, s.Targets, target, r)
 	}
@@ -51,8 +55,12 @@ func (c *cutLog) Read(p []byte) (int, error) {
 			return n, err
 		}
 		c.said = true
-		c.last = fmt.Appendf(nil, "\n[cut after %d KiB: the link of %s is metered; ask for more with --limit-bytes, or for less with --tail or --since]\n",
-			meteredLog>>10, c.target)
+		c.last = fmt.Appendf(
+			nil,
+			"\n[cut after %d KiB: the link of %s is metered; ask for more with --limit-bytes, or for less with --tail or --since]\n",
+			meteredLog>>10,
+			c.target,
+		)
 		if n > 0 {
 			return n, nil
 		}

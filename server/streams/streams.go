@@ -27,7 +27,11 @@ type Streams struct{ Config }
 func New(c Config) *Streams { return &Streams{c} }
 
 // Do sends a request to a target and returns the answer, whose body must be closed.
-func (s *Streams) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+func (s *Streams) Do(
+	ctx context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
 	if s.Leads != nil {
 		if err := s.Leads(); err != nil {
 			return nil, err
@@ -42,7 +46,13 @@ func (s *Streams) Do(ctx context.Context, target string, r *exchange.Request) (*
 // Serve has a target answer a client's request to upgrade its connection, and passes bytes until one
 // side ends or the request's context does. It calls begun with the targets that the answer came
 // through, and with its code, before the client has the answer.
-func (s *Streams) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(site string, code int)) {
+func (s *Streams) Serve(
+	w http.ResponseWriter,
+	req *http.Request,
+	target string,
+	r *exchange.Request,
+	begun func(site string, code int),
+) {
 	ctx := req.Context()
 	resp, err := s.Do(ctx, target, r)
 	if err != nil {
@@ -66,11 +76,16 @@ func (s *Streams) Serve(w http.ResponseWriter, req *http.Request, target string,
 		w.Header()[name] = values
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(w, io.LimitReader(resp.Body, maxRefusal)) // a client that has gone needs no answer
+	_, _ = io.Copy(
+		w,
+		io.LimitReader(resp.Body, maxRefusal),
+	) // a client that has gone needs no answer
 }
 
 // maxRefusal bounds an answer that is no upgrade: a Status.
 const maxRefusal = 64 << 10
 
 // errNoUpgrade is returned for a client's connection that carries other requests, too.
-var errNoUpgrade = errors.New("the connection cannot be upgraded: exec, attach and port-forward need HTTP/1.1")
+var errNoUpgrade = errors.New(
+	"the connection cannot be upgraded: exec, attach and port-forward need HTTP/1.1",
+)

@@ -40,23 +40,39 @@ func (s sites) OpenStream(ctx context.Context, target string) (tunnel.Stream, er
 
 func upgraded(conn io.ReadWriteCloser) exchange.Answer {
 	return func(context.Context, *exchange.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 101, Body: conn, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}, nil
+		return &http.Response{
+			StatusCode: 101,
+			Body:       conn,
+			Header:     http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}},
+		}, nil
 	}
 }
 
 func execOf() *exchange.Request {
-	return &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Exec,
-		Upgrade: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}
+	return &exchange.Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      exchange.Exec,
+		Upgrade:   http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}},
+	}
 }
 
 // center is a server whose every request is an exec at site oslo. It says with which code that began.
-func center(t *testing.T, s sites, config func(*http.Request) *http.Request) (address string, began <-chan int, ended <-chan struct{}) {
+func center(
+	t *testing.T,
+	s sites,
+	config func(*http.Request) *http.Request,
+) (address string, began <-chan int, ended <-chan struct{}) {
 	codes, done := make(chan int, 1), make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if config != nil {
 			r = config(r)
 		}
-		New(Config{Targets: s}).Serve(w, r, "oslo", execOf(), func(_ string, code int) { codes <- code })
+		New(
+			Config{Targets: s},
+		).Serve(w, r, "oslo", execOf(), func(_ string, code int) { codes <- code })
 		done <- struct{}{}
 	}))
 	t.Cleanup(server.Close)
@@ -71,7 +87,10 @@ func dial(t *testing.T, address string) (net.Conn, *bufio.Reader, *http.Response
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nearly")
+	_, _ = io.WriteString(
+		conn,
+		"POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nearly",
+	)
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -104,17 +123,22 @@ func TestJoin(t *testing.T) {
 
 // TestEnds: the target's connection ends with the client, and with the context of its request.
 func TestEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	for name, end := range map[string]func(net.Conn){
-		"the client goes":   func(c net.Conn) { c.Close() },
-		"the center drains": func(net.Conn) { cancel() },
+	for name, end := range map[string]func(net.Conn, func()){
+		"the client goes":   func(c net.Conn, _ func()) { c.Close() },
+		"the center drains": func(_ net.Conn, drain func()) { drain() },
 	} {
 		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			target, far := net.Pipe()
-			address, _, ended := center(t, sites{upgraded(target)}, func(r *http.Request) *http.Request { return r.WithContext(ctx) })
+			address, _, ended := center(
+				t,
+				sites{upgraded(target)},
+				func(r *http.Request) *http.Request { return r.WithContext(ctx) },
+			)
 			conn, _, _ := dial(t, address)
 			_, _ = io.ReadFull(far, make([]byte, 5))
-			end(conn)
+			end(conn, cancel)
 			<-ended
 			if _, err := far.Read(make([]byte, 1)); err == nil {
 				t.Error("the target's connection is still open")
@@ -141,7 +165,8 @@ func TestRefusals(t *testing.T) {
 			address, codes, ended := center(t, c.s, nil)
 			_, _, resp := dial(t, address)
 			body, _ := io.ReadAll(resp.Body)
-			if resp.StatusCode != c.code || <-codes != c.code || !strings.Contains(string(body), c.says) {
+			if resp.StatusCode != c.code || <-codes != c.code ||
+				!strings.Contains(string(body), c.says) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 			if c.code == 503 && resp.Header.Get("Retry-After") == "" {
@@ -155,19 +180,30 @@ func TestRefusals(t *testing.T) {
 func upgradedTo(what string) exchange.Answer {
 	return func(context.Context, *exchange.Request) (*http.Response, error) {
 		target, _ := net.Pipe()
-		return &http.Response{StatusCode: 101, Body: target, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {what}}}, nil
+		return &http.Response{
+			StatusCode: 101,
+			Body:       target,
+			Header:     http.Header{"Connection": {"Upgrade"}, "Upgrade": {what}},
+		}, nil
 	}
 }
 
 func ok(text string) *http.Response {
-	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(text))}
+	return &http.Response{
+		StatusCode:    200,
+		Header:        http.Header{},
+		ContentLength: -1,
+		Body:          io.NopCloser(strings.NewReader(text)),
+	}
 }
 
 // TestHTTP2: a connection that carries other requests is not taken over.
 func TestHTTP2(t *testing.T) {
 	target, _ := net.Pipe()
 	w := httptest.NewRecorder()
-	New(Config{Targets: sites{upgraded(target)}}).Serve(w, httptest.NewRequest("POST", "/", nil), "oslo", execOf(), func(string, int) {})
+	New(
+		Config{Targets: sites{upgraded(target)}},
+	).Serve(w, httptest.NewRequest("POST", "/", nil), "oslo", execOf(), func(string, int) {})
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "HTTP/1.1") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -176,17 +212,25 @@ func TestHTTP2(t *testing.T) {
 // TestStandBy: a replica without sessions asks nobody, and says who has them.
 func TestStandBy(t *testing.T) {
 	why := &exchange.Fault{Code: 503, Message: "ask the leader"}
-	s := New(Config{Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
-		t.Error("a site was asked")
-		return ok(""), nil
-	}}, Leads: func() error { return why }})
+	s := New(
+		Config{Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
+			t.Error("a site was asked")
+			return ok(""), nil
+		}}, Leads: func() error { return why }},
+	)
 	if _, err := s.Do(t.Context(), "oslo", logOf()); !errors.Is(err, why) {
 		t.Error(err)
 	}
 }
 
 func logOf() *exchange.Request {
-	return &exchange.Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: exchange.Log}
+	return &exchange.Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      exchange.Log,
+	}
 }
 
 // TestMeteredLog: a log over a link that is paid for is cut, and says so; one that is short, or whose
@@ -205,10 +249,12 @@ func TestMeteredLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
 			s := New(Config{Metered: func(target string) bool { return target == "oslo" },
-				Targets: sites{func(_ context.Context, r *exchange.Request) (*http.Response, error) {
-					asked = r.Query.Get("limitBytes")
-					return ok(strings.Repeat("x", c.length)), nil
-				}}})
+				Targets: sites{
+					func(_ context.Context, r *exchange.Request) (*http.Response, error) {
+						asked = r.Query.Get("limitBytes")
+						return ok(strings.Repeat("x", c.length)), nil
+					},
+				}})
 			r := logOf()
 			if c.limit != "" {
 				r.Query = map[string][]string{"limitBytes": {c.limit}}
@@ -219,7 +265,9 @@ func TestMeteredLog(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			text, err := io.ReadAll(resp.Body)
-			if err != nil || asked != c.asked || strings.Contains(string(text), "metered") != c.cut || strings.Count(string(text), "x") != c.length {
+			if err != nil || asked != c.asked ||
+				strings.Contains(string(text), "metered") != c.cut ||
+				strings.Count(string(text), "x") != c.length {
 				t.Errorf("%d bytes, asked for %s: %v", len(text), asked, err)
 			}
 		})

@@ -22,7 +22,14 @@ func TestRequestSurvives(t *testing.T) {
 	r := execOf("sh", "-c", "echo 'a b' & é\r\nX: y")
 	r.Path, r.Timeout = []string{"oslo", "edge.1"}, 1500*time.Millisecond
 	r.Identify("jürgen\r\nImpersonate-User: root", []string{"dev ops", "a,b"})
-	debug := &Request{Space: "shop", Namespace: "web", Pod: "app-1", Origin: "o-1", Verb: Debug, Body: []byte(`[{"name":"d"}]`)}
+	debug := &Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		Origin:    "o-1",
+		Verb:      Debug,
+		Body:      []byte(`[{"name":"d"}]`),
+	}
 	for _, r := range []*Request{r, debug} {
 		text, err := r.encode()
 		if err != nil {
@@ -52,7 +59,12 @@ func serve(ctx context.Context, child tunnel.Stream, answer Answer) <-chan error
 }
 
 func text(code int, body io.ReadCloser, length int64) *http.Response {
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"text/plain"}}, Body: body, ContentLength: length}
+	return &http.Response{
+		StatusCode:    code,
+		Header:        http.Header{"Content-Type": {"text/plain"}},
+		Body:          body,
+		ContentLength: length,
+	}
 }
 
 func TestLog(t *testing.T) {
@@ -79,10 +91,14 @@ func TestLog(t *testing.T) {
 func TestEachLineAtOnce(t *testing.T) {
 	parent, child := pair(t)
 	from, to := io.Pipe()
-	done := serve(t.Context(), child, func(ctx context.Context, _ *Request) (*http.Response, error) {
-		context.AfterFunc(ctx, func() { from.Close() })
-		return text(200, from, -1), nil
-	})
+	done := serve(
+		t.Context(),
+		child,
+		func(ctx context.Context, _ *Request) (*http.Response, error) {
+			context.AfterFunc(ctx, func() { from.Close() })
+			return text(200, from, -1), nil
+		},
+	)
 	resp, err := RoundTrip(t.Context(), parent, logOf(true))
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +149,14 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("the kubelet has 
 // switched answers an upgrade with a connection.
 func switched(conn io.ReadWriteCloser) Answer {
 	return func(context.Context, *Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 101, Body: conn, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
-			"Sec-Websocket-Protocol": {"v5.channel.k8s.io"}, "Sec-Websocket-Accept": {"x"}, "Server": {"evil"}}}, nil
+		return &http.Response{
+			StatusCode: 101,
+			Body:       conn,
+			Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
+				"Sec-Websocket-Protocol": {
+					"v5.channel.k8s.io",
+				}, "Sec-Websocket-Accept": {"x"}, "Server": {"evil"}},
+		}, nil
 	}
 }
 
@@ -203,11 +225,15 @@ func TestClientGoesBeforeTheAnswer(t *testing.T) {
 	for _, ask := range []*Request{logOf(true), execOf("sh")} {
 		parent, child := pair(t)
 		asked := make(chan struct{})
-		done := serve(t.Context(), child, func(ctx context.Context, _ *Request) (*http.Response, error) {
-			close(asked)
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
+		done := serve(
+			t.Context(),
+			child,
+			func(ctx context.Context, _ *Request) (*http.Response, error) {
+				close(asked)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			<-asked
@@ -225,7 +251,11 @@ func TestClientGoesBeforeTheAnswer(t *testing.T) {
 func TestStalledReader(t *testing.T) {
 	parent, child := pair(t)
 	taken := &counting{}
-	done := serve(t.Context(), child, func(context.Context, *Request) (*http.Response, error) { return text(200, taken, -1), nil })
+	done := serve(
+		t.Context(),
+		child,
+		func(context.Context, *Request) (*http.Response, error) { return text(200, taken, -1), nil },
+	)
 	resp, err := RoundTrip(t.Context(), parent, logOf(true))
 	if err != nil {
 		t.Fatal(err)
@@ -258,11 +288,14 @@ func TestSilentParent(t *testing.T) {
 func TestAway(t *testing.T) {
 	_, err := Via(t.Context(), nobody{}, "oslo", logOf(false))
 	var f *Fault
-	if !errors.As(err, &f) || f.Code != 503 || f.After == 0 || !strings.Contains(f.Message, "oslo") || !strings.Contains(f.Message, "no session") {
+	if !errors.As(err, &f) || f.Code != 503 || f.After == 0 ||
+		!strings.Contains(f.Message, "oslo") ||
+		!strings.Contains(f.Message, "no session") {
 		t.Fatalf("%+v", err)
 	}
 	resp := f.Response()
-	if when, err := http.ParseTime(resp.Header.Get("Retry-After")); err != nil || time.Until(when) <= 0 {
+	if when, err := http.ParseTime(resp.Header.Get("Retry-After")); err != nil ||
+		time.Until(when) <= 0 {
 		t.Errorf("Retry-After %q", resp.Header.Get("Retry-After"))
 	}
 }

@@ -38,7 +38,14 @@ func pair(t *testing.T) (parent, child tunnel.Stream) {
 }
 
 func logOf(follow bool) *Request {
-	r := &Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: Log, Query: url.Values{}}
+	r := &Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      Log,
+		Query:     url.Values{},
+	}
 	if follow {
 		r.Query.Set("follow", "true")
 	}
@@ -46,7 +53,21 @@ func logOf(follow bool) *Request {
 }
 
 func execOf(command ...string) *Request {
-	return &Request{Space: "shop", Namespace: "web", Pod: "app-1", UID: "u-1", Verb: Exec, Query: url.Values{"command": command, "stdin": {"true"}},
-		Upgrade: map[string][]string{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
-			"Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}, "Sec-Websocket-Protocol": {"v5.channel.k8s.io"}}}
+	return &Request{
+		Space:     "shop",
+		Namespace: "web",
+		Pod:       "app-1",
+		UID:       "u-1",
+		Verb:      Exec,
+		Query:     url.Values{"command": command, "stdin": {"true"}},
+		Upgrade: map[string][]string{
+			"Connection":            {"Upgrade"},
+			"Upgrade":               {"websocket"},
+			"Sec-Websocket-Version": {"13"},
+			"Sec-Websocket-Key": {
+				"AAAAAAAAAAAAAAAAAAAAAA==",
+			},
+			"Sec-Websocket-Protocol": {"v5.channel.k8s.io"},
+		},
+	}
 }

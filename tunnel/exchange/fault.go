@@ -40,13 +40,23 @@ func FaultOf(err error) *Fault {
 
 // Response returns the Fault as an answer.
 func (f *Fault) Response() *http.Response {
-	body, _ := json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{},
-		"status": "Failure", "message": f.Message, "reason": f.Reason, "code": f.Code}) // strings cannot fail
-	header := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))}}
+	body, _ := json.Marshal(
+		map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{},
+			"status": "Failure", "message": f.Message, "reason": f.Reason, "code": f.Code},
+	) // strings cannot fail
+	header := http.Header{
+		"Content-Type":   {"application/json"},
+		"Content-Length": {strconv.Itoa(len(body))},
+	}
 	if f.After > 0 {
 		header.Set("Retry-After", f.RetryAfter())
 	}
-	return &http.Response{StatusCode: f.Code, ContentLength: int64(len(body)), Header: header, Body: io.NopCloser(bytes.NewReader(body))}
+	return &http.Response{
+		StatusCode:    f.Code,
+		ContentLength: int64(len(body)),
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+	}
 }
 
 // RetryAfter is the value of the header Retry-After: a date. Of a number of seconds kubectl would

@@ -48,7 +48,10 @@ func isUpgrade(key string) bool {
 
 // IsUpgrade reports whether a client asks for its connection to be upgraded, to whatever protocol.
 func IsUpgrade(h http.Header) bool {
-	return slices.ContainsFunc(tokens(h[headerConnection]), func(t string) bool { return strings.EqualFold(t, "upgrade") })
+	return slices.ContainsFunc(
+		tokens(h[headerConnection]),
+		func(t string) bool { return strings.EqualFold(t, "upgrade") },
+	)
 }
 
 // Upgrade returns what passes of the headers of a client that asks for an upgrade: to WebSocket or
@@ -61,13 +64,24 @@ func Upgrade(h http.Header) (http.Header, error) {
 	switch to := h[headerUpgrade][0]; {
 	case strings.EqualFold(to, webSocket):
 		key := h.Get(headerKey)
-		if nonce, err := base64.StdEncoding.DecodeString(key); err != nil || len(nonce) != 16 || len(h[headerKey]) != 1 {
+		if nonce, err := base64.StdEncoding.DecodeString(key); err != nil || len(nonce) != 16 ||
+			len(h[headerKey]) != 1 {
 			return nil, fmt.Errorf("%w: %s is no key of a WebSocket", ErrRequest, headerKey)
 		}
 		if h.Get(headerVersion) != "13" {
-			return nil, fmt.Errorf("%w: WebSocket version %.20q, want 13", ErrRequest, h.Get(headerVersion))
+			return nil, fmt.Errorf(
+				"%w: WebSocket version %.20q, want 13",
+				ErrRequest,
+				h.Get(headerVersion),
+			)
 		}
-		out[headerUpgrade], out[headerKey], out[headerVersion] = []string{webSocket}, []string{key}, []string{"13"}
+		out[headerUpgrade], out[headerKey], out[headerVersion] = []string{
+			webSocket,
+		}, []string{
+			key,
+		}, []string{
+			"13",
+		}
 		if offered := known(h[headerProtocol]); len(offered) > 0 {
 			out[headerProtocol] = []string{strings.Join(offered, ", ")}
 		}
@@ -86,7 +100,10 @@ func Upgrade(h http.Header) (http.Header, error) {
 func IsWebSocket(h http.Header) bool { return h.Get(headerUpgrade) == webSocket }
 
 func known(values []string) []string {
-	return slices.DeleteFunc(tokens(values), func(p string) bool { return !slices.Contains(protocols, p) })
+	return slices.DeleteFunc(
+		tokens(values),
+		func(p string) bool { return !slices.Contains(protocols, p) },
+	)
 }
 
 func tokens(values []string) (out []string) {
@@ -103,7 +120,8 @@ func tokens(values []string) (out []string) {
 // passing returns what passes of the headers of an answer. Asked are the headers of the upgrade
 // that was asked for, nil for none. Its error wraps ErrAnswer.
 func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
-	if code < 200 && code != http.StatusSwitchingProtocols || code >= 300 && code < 400 || code > 599 {
+	if code < 200 && code != http.StatusSwitchingProtocols || code >= 300 && code < 400 ||
+		code > 599 {
 		return nil, fmt.Errorf("%w: status %d", ErrAnswer, code)
 	}
 	out := http.Header{}
@@ -124,8 +142,13 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 		return out, nil
 	}
 	to := asked.Get(headerUpgrade)
-	if to == "" || !IsUpgrade(h) || len(h[headerUpgrade]) != 1 || !strings.EqualFold(h[headerUpgrade][0], to) {
-		return nil, fmt.Errorf("%w: it upgrades to %.40q, which was not asked for", ErrAnswer, h.Get(headerUpgrade))
+	if to == "" || !IsUpgrade(h) || len(h[headerUpgrade]) != 1 ||
+		!strings.EqualFold(h[headerUpgrade][0], to) {
+		return nil, fmt.Errorf(
+			"%w: it upgrades to %.40q, which was not asked for",
+			ErrAnswer,
+			h.Get(headerUpgrade),
+		)
 	}
 	out[headerConnection], out[headerUpgrade] = []string{"Upgrade"}, []string{to}
 	for key, offer := range map[string]string{headerProtocol: headerProtocol, headerStream: headerStream} {
@@ -134,7 +157,11 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 			continue
 		}
 		if len(chosen) != 1 || !slices.Contains(tokens(asked[offer]), chosen[0]) {
-			return nil, fmt.Errorf("%w: it chose %.80q, which was not offered", ErrAnswer, strings.Join(chosen, ", "))
+			return nil, fmt.Errorf(
+				"%w: it chose %.80q, which was not offered",
+				ErrAnswer,
+				strings.Join(chosen, ", "),
+			)
 		}
 		out[key] = chosen
 	}

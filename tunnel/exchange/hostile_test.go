@@ -22,76 +22,105 @@ func hostile() map[string]string {
 	path := func(p string) string { return strings.Replace(sound, "/shop/web/app-1/log", p, 1) }
 	exec := func(from, to string) string { return strings.Replace(soundExec, from, to, 1) }
 	return map[string]string{
-		"path that climbs":             path("/shop/web/../log"),
-		"path that climbs out":         path("/shop/../../kube-system/log"),
-		"path that climbs, encoded":    path("/shop/web/%2e%2e/log"),
-		"slash, encoded":               path("/shop/web/app-1%2f..%2fother/log"),
-		"name with a slash, twice":     path("/shop/web/app-1%252fx/log"),
-		"empty name":                   path("/shop/web//log"),
-		"empty space":                  path("//web/app-1/log"),
-		"space of all":                 path("/*/web/app-1/log"),
-		"space in capitals":            path("/SHOP/web/app-1/log"),
-		"name that ends the line":      path("/shop/web/app-1%0d%0aX:y/log"),
-		"name with a question mark":    path("/shop/web/app-1%3fx/log"),
-		"name with a zero":             path("/shop/web/app-1%00/log"),
-		"name that is too long":        path("/shop/web/" + strings.Repeat("a", 254) + "/log"),
-		"namespace that is too long":   path("/shop/" + strings.Repeat("a", 64) + "/app-1/log"),
-		"namespace with a dot":         path("/shop/we.b/app-1/log"),
-		"another depth":                path("/shop/web/app-1/log/x"),
-		"too shallow":                  path("/shop/web/log"),
-		"no slash":                     path("shop/web/app-1/log"),
-		"another host's URL":           path("http://169.254.169.254/shop/web/app-1/log"),
-		"URL without scheme":           path("//evil/shop/web/app-1/log"),
-		"Kubernetes' own path":         path("/api/v1/namespaces/kube-system/secrets"),
-		"another subresource":          path("/shop/web/app-1/proxy"),
-		"status":                       path("/shop/web/app-1/status"),
-		"binding":                      path("/shop/web/app-1/binding"),
-		"verb in capitals":             path("/shop/web/app-1/LOG"),
-		"no verb":                      path("/shop/web/app-1/"),
-		"GET":                          strings.Replace(sound, "POST", "GET", 1),
-		"CONNECT":                      strings.Replace(sound, "POST", "CONNECT", 1),
-		"HTTP/1.0":                     strings.Replace(sound, "HTTP/1.1", "HTTP/1.0", 1),
-		"HTTP/2":                       strings.Replace(sound, "HTTP/1.1", "HTTP/2.0", 1),
-		"another host":                 strings.Replace(sound, "Host: target", "Host: kubernetes.default", 1),
-		"impersonation":                with("Impersonate-User: system:admin"),
-		"impersonated group":           with("Impersonate-Group: system:masters"),
-		"impersonation, lower case":    with("impersonate-user: system:admin"),
-		"impersonated UID":             with("Impersonate-Uid: 0"),
-		"extra of impersonation":       with("Impersonate-Extra-Scopes: all"),
-		"front proxy's user":           with("X-Remote-User: system:admin"),
-		"front proxy's group":          with("X-Remote-Group: system:masters"),
-		"forwarded":                    with("Forwarded: for=127.0.0.1"),
-		"forwarded for":                with("X-Forwarded-For: 127.0.0.1"),
-		"cookie":                       with("Cookie: a=b"),
-		"credentials":                  with("Authorization: Bearer x"),
-		"proxy credentials":            with("Proxy-Authorization: Basic x"),
-		"expectation":                  with("Expect: 100-continue"),
-		"override of the method":       with("X-Http-Method-Override: DELETE"),
-		"content type":                 with("Content-Type: application/json"),
-		"chunked body":                 strings.Replace(sound, "Content-Length: 0", "Transfer-Encoding: chunked", 1),
-		"two lengths":                  with("Content-Length: 5"),
-		"length and chunks":            with("Transfer-Encoding: chunked"),
-		"body that a log has not":      strings.Replace(sound, "Content-Length: 0", "Content-Length: 4", 1) + "body",
-		"body that is too large":       strings.Replace(path("/shop/web/app-1/ephemeralcontainers"), "Content-Length: 0", "Content-Length: 65537", 1),
-		"length below zero":            strings.Replace(sound, "Content-Length: 0", "Content-Length: -1", 1),
-		"debugging without a body":     path("/shop/web/app-1/ephemeralcontainers"),
-		"no UID":                       strings.Replace(sound, "Skerry-Uid: u-1\r\n", "", 1),
-		"two UIDs":                     with("Skerry-Uid: u-2"),
-		"UID and origin":               with("Skerry-Origin: u-2"),
-		"UID that is a path":           strings.Replace(sound, "u-1", "../x", 1),
-		"user twice":                   with("Skerry-User: a\r\nSkerry-User: b"),
-		"user that is not encoded":     with("Skerry-User: %zz"),
-		"user that is too long":        with("Skerry-User: " + strings.Repeat("a", 1025)),
-		"too many groups":              with(strings.TrimSuffix(strings.Repeat("Skerry-Group: g\r\n", 33), "\r\n")),
-		"path down that climbs":        with("Skerry-Path: oslo/../bergen"),
-		"path down without a name":     with("Skerry-Path: oslo//bergen"),
-		"path down without an end":     with("Skerry-Path: " + strings.Repeat("a/", 17) + "a"),
-		"timeout that is none":         with("Skerry-Timeout: soon"),
-		"timeout below zero":           with("Skerry-Timeout: -1"),
-		"folded line":                  with("X-A: b\r\n c: d"),
-		"space before the colon":       with("Skerry-User : a"),
-		"line without a colon":         with("nonsense"),
-		"unknown option":               path("/shop/web/app-1/log?insecureSkipTLSVerifyBackend=true"),
+		"path that climbs":           path("/shop/web/../log"),
+		"path that climbs out":       path("/shop/../../kube-system/log"),
+		"path that climbs, encoded":  path("/shop/web/%2e%2e/log"),
+		"slash, encoded":             path("/shop/web/app-1%2f..%2fother/log"),
+		"name with a slash, twice":   path("/shop/web/app-1%252fx/log"),
+		"empty name":                 path("/shop/web//log"),
+		"empty space":                path("//web/app-1/log"),
+		"space of all":               path("/*/web/app-1/log"),
+		"space in capitals":          path("/SHOP/web/app-1/log"),
+		"name that ends the line":    path("/shop/web/app-1%0d%0aX:y/log"),
+		"name with a question mark":  path("/shop/web/app-1%3fx/log"),
+		"name with a zero":           path("/shop/web/app-1%00/log"),
+		"name that is too long":      path("/shop/web/" + strings.Repeat("a", 254) + "/log"),
+		"namespace that is too long": path("/shop/" + strings.Repeat("a", 64) + "/app-1/log"),
+		"namespace with a dot":       path("/shop/we.b/app-1/log"),
+		"another depth":              path("/shop/web/app-1/log/x"),
+		"too shallow":                path("/shop/web/log"),
+		"no slash":                   path("shop/web/app-1/log"),
+		"another host's URL":         path("http://169.254.169.254/shop/web/app-1/log"),
+		"URL without scheme":         path("//evil/shop/web/app-1/log"),
+		"Kubernetes' own path":       path("/api/v1/namespaces/kube-system/secrets"),
+		"another subresource":        path("/shop/web/app-1/proxy"),
+		"status":                     path("/shop/web/app-1/status"),
+		"binding":                    path("/shop/web/app-1/binding"),
+		"verb in capitals":           path("/shop/web/app-1/LOG"),
+		"no verb":                    path("/shop/web/app-1/"),
+		"GET":                        strings.Replace(sound, "POST", "GET", 1),
+		"CONNECT":                    strings.Replace(sound, "POST", "CONNECT", 1),
+		"HTTP/1.0":                   strings.Replace(sound, "HTTP/1.1", "HTTP/1.0", 1),
+		"HTTP/2":                     strings.Replace(sound, "HTTP/1.1", "HTTP/2.0", 1),
+		"another host": strings.Replace(
+			sound,
+			"Host: target",
+			"Host: kubernetes.default",
+			1,
+		),
+		"impersonation":             with("Impersonate-User: system:admin"),
+		"impersonated group":        with("Impersonate-Group: system:masters"),
+		"impersonation, lower case": with("impersonate-user: system:admin"),
+		"impersonated UID":          with("Impersonate-Uid: 0"),
+		"extra of impersonation":    with("Impersonate-Extra-Scopes: all"),
+		"front proxy's user":        with("X-Remote-User: system:admin"),
+		"front proxy's group":       with("X-Remote-Group: system:masters"),
+		"forwarded":                 with("Forwarded: for=127.0.0.1"),
+		"forwarded for":             with("X-Forwarded-For: 127.0.0.1"),
+		"cookie":                    with("Cookie: a=b"),
+		"credentials":               with("Authorization: Bearer x"),
+		"proxy credentials":         with("Proxy-Authorization: Basic x"),
+		"expectation":               with("Expect: 100-continue"),
+		"override of the method":    with("X-Http-Method-Override: DELETE"),
+		"content type":              with("Content-Type: application/json"),
+		"chunked body": strings.Replace(
+			sound,
+			"Content-Length: 0",
+			"Transfer-Encoding: chunked",
+			1,
+		),
+		"two lengths":       with("Content-Length: 5"),
+		"length and chunks": with("Transfer-Encoding: chunked"),
+		"body that a log has not": strings.Replace(
+			sound,
+			"Content-Length: 0",
+			"Content-Length: 4",
+			1,
+		) + "body",
+		"body that is too large": strings.Replace(
+			path("/shop/web/app-1/ephemeralcontainers"),
+			"Content-Length: 0",
+			"Content-Length: 65537",
+			1,
+		),
+		"length below zero": strings.Replace(
+			sound,
+			"Content-Length: 0",
+			"Content-Length: -1",
+			1,
+		),
+		"debugging without a body": path("/shop/web/app-1/ephemeralcontainers"),
+		"no UID":                   strings.Replace(sound, "Skerry-Uid: u-1\r\n", "", 1),
+		"two UIDs":                 with("Skerry-Uid: u-2"),
+		"UID and origin":           with("Skerry-Origin: u-2"),
+		"UID that is a path":       strings.Replace(sound, "u-1", "../x", 1),
+		"user twice":               with("Skerry-User: a\r\nSkerry-User: b"),
+		"user that is not encoded": with("Skerry-User: %zz"),
+		"user that is too long":    with("Skerry-User: " + strings.Repeat("a", 1025)),
+		"too many groups": with(
+			strings.TrimSuffix(strings.Repeat("Skerry-Group: g\r\n", 33), "\r\n"),
+		),
+		"path down that climbs":    with("Skerry-Path: oslo/../bergen"),
+		"path down without a name": with("Skerry-Path: oslo//bergen"),
+		"path down without an end": with("Skerry-Path: " + strings.Repeat("a/", 17) + "a"),
+		"timeout that is none":     with("Skerry-Timeout: soon"),
+		"timeout below zero":       with("Skerry-Timeout: -1"),
+		"folded line":              with("X-A: b\r\n c: d"),
+		"space before the colon":   with("Skerry-User : a"),
+		"line without a colon":     with("nonsense"),
+		"unknown option": path(
+			"/shop/web/app-1/log?insecureSkipTLSVerifyBackend=true",
+		),
 		"option of another verb":       path("/shop/web/app-1/log?command=sh"),
 		"option that is no number":     path("/shop/web/app-1/log?tailLines=-1"),
 		"option that is no time":       path("/shop/web/app-1/log?sinceTime=now"),
@@ -108,17 +137,29 @@ func hostile() map[string]string {
 		"upgrade to HTTP/2":            exec("Upgrade: websocket", "Upgrade: h2c"),
 		"upgrade to TLS":               exec("Upgrade: websocket", "Upgrade: TLS/1.0"),
 		"upgrade to two":               exec("Upgrade: websocket", "Upgrade: websocket, h2c"),
-		"upgrade twice":                exec("Upgrade: websocket", "Upgrade: websocket\r\nUpgrade: SPDY/3.1"),
+		"upgrade twice": exec(
+			"Upgrade: websocket",
+			"Upgrade: websocket\r\nUpgrade: SPDY/3.1",
+		),
 		"upgrade without Connection":   exec("Connection: Upgrade\r\n", ""),
 		"Connection without upgrade":   exec("Upgrade: websocket\r\n", ""),
 		"another version of WebSocket": exec("Version: 13", "Version: 8"),
 		"no key":                       exec("Sec-Websocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", ""),
 		"key that is none":             exec("AAAAAAAAAAAAAAAAAAAAAA==", "x"),
-		"head without an end":          strings.TrimSuffix(with("X: "+strings.Repeat("a", maxHead)), "\r\n\r\n"),
-		"headers without an end":       "POST /shop/web/app-1/log HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1),
-		"request line without an end":  "POST /" + strings.Repeat("a", maxHead),
-		"nothing of HTTP":              "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 64) + "\r\n\r\n",
-		"preface of HTTP/2":            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"head without an end": strings.TrimSuffix(
+			with("X: "+strings.Repeat("a", maxHead)),
+			"\r\n\r\n",
+		),
+		"headers without an end": "POST /shop/web/app-1/log HTTP/1.1\r\n" + strings.Repeat(
+			"A: b\r\n",
+			maxHead/6+1,
+		),
+		"request line without an end": "POST /" + strings.Repeat("a", maxHead),
+		"nothing of HTTP": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat(
+			"\x00",
+			64,
+		) + "\r\n\r\n",
+		"preface of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 	}
 }
 
@@ -143,7 +184,8 @@ func TestHostileRequests(t *testing.T) {
 			}()
 			_ = parent.SetDeadline(time.Now().Add(10 * time.Second))
 			answer, _ := io.ReadAll(parent)
-			if !strings.HasPrefix(string(answer), "HTTP/1.1 4") && !strings.HasPrefix(string(answer), "HTTP/1.1 502") {
+			if !strings.HasPrefix(string(answer), "HTTP/1.1 4") &&
+				!strings.HasPrefix(string(answer), "HTTP/1.1 502") {
 				t.Errorf("answered %.200q", answer)
 			}
 			<-done
@@ -210,8 +252,14 @@ func TestHostileAnswers(t *testing.T) {
 
 // TestAnswersLoseHeaders: of an answer nothing passes but what the allow-list has.
 func TestAnswersLoseHeaders(t *testing.T) {
-	h, err := passing(nil, http.StatusOK, http.Header{"Content-Type": {"text/plain"}, "Set-Cookie": {"a=b"}, "Location": {"/"},
-		"Www-Authenticate": {"Basic"}, "Retry-After": {"1"}, "Warning": {"299"}, "Upgrade": {"h2c"}, "Audit-Id": {"x"}})
+	h, err := passing(
+		nil,
+		http.StatusOK,
+		http.Header{"Content-Type": {"text/plain"}, "Set-Cookie": {"a=b"}, "Location": {"/"},
+			"Www-Authenticate": {
+				"Basic",
+			}, "Retry-After": {"1"}, "Warning": {"299"}, "Upgrade": {"h2c"}, "Audit-Id": {"x"}},
+	)
 	if err != nil || len(h) != 2 || h.Get("Content-Type") == "" || h.Get("Retry-After") == "" {
 		t.Errorf("%v, %v", h, err)
 	}
@@ -248,8 +296,15 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	spdy, err := Upgrade(http.Header{"Connection": {"upgrade"}, "Upgrade": {"SPDY/3.1"}, "X-Stream-Protocol-Version": {"v4.channel.k8s.io", "evil", "channel.k8s.io"}})
-	if err != nil || strings.Join(spdy["X-Stream-Protocol-Version"], " ") != "v4.channel.k8s.io channel.k8s.io" {
+	spdy, err := Upgrade(
+		http.Header{
+			"Connection":                {"upgrade"},
+			"Upgrade":                   {"SPDY/3.1"},
+			"X-Stream-Protocol-Version": {"v4.channel.k8s.io", "evil", "channel.k8s.io"},
+		},
+	)
+	if err != nil ||
+		strings.Join(spdy["X-Stream-Protocol-Version"], " ") != "v4.channel.k8s.io channel.k8s.io" {
 		t.Errorf("SPDY: %v, %v", spdy, err)
 	}
 }

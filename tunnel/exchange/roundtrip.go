@@ -48,7 +48,9 @@ func RoundTrip(ctx context.Context, stream tunnel.Stream, r *Request) (*http.Res
 // ask sends the request and reads the head of the answer.
 func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 	if !r.Verb.Waits() {
-		_ = b.stream.SetDeadline(time.Now().Add(answerTime)) // fails with the stream, which is told next
+		_ = b.stream.SetDeadline(
+			time.Now().Add(answerTime),
+		) // fails with the stream, which is told next
 	}
 	if _, err := b.stream.Write(text); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)

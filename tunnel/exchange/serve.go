@@ -58,7 +58,9 @@ type serving struct {
 }
 
 func (s *serving) serve(ctx context.Context, answer Answer) error {
-	_ = s.stream.SetDeadline(time.Now().Add(requestTime)) // fails with the stream, which is told next
+	_ = s.stream.SetDeadline(
+		time.Now().Add(requestTime),
+	) // fails with the stream, which is told next
 	r, in, err := Read(s.stream)
 	s.in = in
 	if err != nil {
@@ -120,7 +122,11 @@ func (s *serving) send(resp *http.Response, asked http.Header) error {
 		return s.join(conn)
 	case known:
 		var n int64
-		n, err = io.CopyBuffer(s, io.LimitReader(resp.Body, resp.ContentLength), make([]byte, chunk))
+		n, err = io.CopyBuffer(
+			s,
+			io.LimitReader(resp.Body, resp.ContentLength),
+			make([]byte, chunk),
+		)
 		if err == nil && n < resp.ContentLength {
 			err = io.ErrUnexpectedEOF
 		}
@@ -181,7 +187,11 @@ func (s *serving) join(conn io.ReadWriteCloser) error {
 	go func() {
 		defer close(up)
 		<-s.peeked
-		_, _ = io.CopyBuffer(onlyWriter{conn}, onlyReader{s.in}, make([]byte, chunk)) // either end is the end
+		_, _ = io.CopyBuffer(
+			onlyWriter{conn},
+			onlyReader{s.in},
+			make([]byte, chunk),
+		) // either end is the end
 		conn.Close()
 	}()
 	_, _ = io.CopyBuffer(s, onlyReader{conn}, make([]byte, chunk))

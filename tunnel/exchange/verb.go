@@ -42,7 +42,11 @@ func split(s string) bool { return s == "All" || s == "Stdout" || s == "Stderr" 
 func propagation(s string) bool { return s == "Orphan" || s == "Background" || s == "Foreground" }
 
 // ending are the options of a deletion.
-var ending = map[string]option{"gracePeriodSeconds": natural, "propagationPolicy": propagation, "dryRun": func(s string) bool { return s == "All" }}
+var ending = map[string]option{
+	"gracePeriodSeconds": natural,
+	"propagationPolicy":  propagation,
+	"dryRun":             func(s string) bool { return s == "All" },
+}
 
 var talking = map[string]option{
 	"container": labelForm.MatchString, "stdin": boolean, "stdout": boolean, "stderr": boolean, "tty": boolean,
@@ -51,10 +55,25 @@ var talking = map[string]option{
 // options are what each verb takes. Those of many are options that may be given more than once.
 var (
 	options = map[Verb]map[string]option{
-		Log: {"container": labelForm.MatchString, "follow": boolean, "previous": boolean, "timestamps": boolean,
-			"sinceSeconds": natural, "sinceTime": moment, "tailLines": natural, "limitBytes": natural, "stream": split},
-		Exec: {"container": talking["container"], "stdin": boolean, "stdout": boolean, "stderr": boolean, "tty": boolean,
-			"command": anything},
+		Log: {
+			"container":    labelForm.MatchString,
+			"follow":       boolean,
+			"previous":     boolean,
+			"timestamps":   boolean,
+			"sinceSeconds": natural,
+			"sinceTime":    moment,
+			"tailLines":    natural,
+			"limitBytes":   natural,
+			"stream":       split,
+		},
+		Exec: {
+			"container": talking["container"],
+			"stdin":     boolean,
+			"stdout":    boolean,
+			"stderr":    boolean,
+			"tty":       boolean,
+			"command":   anything,
+		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
 		Evict: ending, Delete: ending,
 	}

@@ -11,7 +11,12 @@ import (
 
 // Via sends a request to a target of this center and returns the answer, whose header HeaderSite
 // then begins with that target. The error is a *Fault when the target is away.
-func Via(ctx context.Context, targets tunnel.StreamOpener, target string, r *Request) (*http.Response, error) {
+func Via(
+	ctx context.Context,
+	targets tunnel.StreamOpener,
+	target string,
+	r *Request,
+) (*http.Response, error) {
 	stream, err := targets.OpenStream(ctx, target)
 	if err != nil {
 		return nil, unreachable(target, err)
@@ -36,11 +41,20 @@ func unreachable(target string, err error) error {
 	if errors.Is(err, ErrRequest) {
 		return err
 	}
-	f := &Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: retryAfter}
+	f := &Fault{
+		Code:   http.StatusServiceUnavailable,
+		Reason: "ServiceUnavailable",
+		After:  retryAfter,
+	}
 	var away *tunnel.Away
 	switch {
 	case errors.Is(err, mux.ErrTooManyStreams):
-		f = &Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", Message: "site " + target + ": " + err.Error() + "; end some", After: 1}
+		f = &Fault{
+			Code:    http.StatusTooManyRequests,
+			Reason:  "TooManyRequests",
+			Message: "site " + target + ": " + err.Error() + "; end some",
+			After:   1,
+		}
 	case errors.As(err, &away):
 		f.Message = away.Error()
 	case errors.Is(err, ErrAnswer):
