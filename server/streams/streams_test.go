@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -272,4 +273,23 @@ func TestMeteredLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStalledClient: a client that reads nothing keeps nothing open when the center ends.
+func TestStalledClient(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	target, far := net.Pipe()
+	address, _, ended := center(t, sites{upgraded(target)},
+		func(r *http.Request) *http.Request { return r.WithContext(ctx) })
+	dial(t, address)
+	_, _ = io.ReadFull(far, make([]byte, 5))
+	_ = far.SetWriteDeadline(time.Now().Add(time.Second))
+	for block := make([]byte, 1<<20); ; {
+		if _, err := far.Write(block); err != nil {
+			break // every buffer on the way is full
+		}
+	}
+	cancel()
+	<-ended
 }
