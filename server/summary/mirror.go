@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // mirrorTargets is the number of targets up to which the Pods of a placed object are readable in the space.
@@ -16,9 +17,9 @@ const mirrorTargets = 10
 // Annotations of mirrored Pods. What reaches into a Pod reads its name and its UID, too (tunnel/exchange).
 const (
 	// annotationReportedAs is the Pod's name on its target, where that is another than in the space.
-	annotationReportedAs = "skerry.dev/reported-as"
+	annotationReportedAs = exchange.ReportedAs
 	// annotationReportedUID is the Pod's UID on its target.
-	annotationReportedUID = "skerry.dev/reported-uid"
+	annotationReportedUID = exchange.ReportedUID
 	// annotationReportedHash tells which Pod was mirrored, and as what it was seen: two hashes with a dot between them.
 	annotationReportedHash = "skerry.dev/reported-hash"
 )
