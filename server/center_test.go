@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver"
+	apirequest "skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/store"
@@ -135,7 +136,7 @@ func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, pl
 	c.api, err = apiserver.New(config)
 	must(t, err)
 	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,
-		URL: func(s string) string { return apiserver.URL(c.url, s) }})
+		URL: func(s string) string { return apirequest.URL(c.url, s) }})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var all sync.WaitGroup
 	all.Go(func() { check(t, c.api.Run(ctx)) })
@@ -172,7 +173,7 @@ func (c *center) as(space, user string, groups ...string) *rest.Config {
 	cert := c.ca.issue(c.t, user, groups...)
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	must(c.t, err)
-	return &rest.Config{Host: apiserver.URL(c.url, space), QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+	return &rest.Config{Host: apirequest.URL(c.url, space), QPS: -1, TLSClientConfig: rest.TLSClientConfig{
 		CAData:   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.ca.cert.Raw}),
 		CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}),
 		KeyData:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),

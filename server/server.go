@@ -22,6 +22,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/apiserver/encryption"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/server/furnish"
@@ -229,7 +230,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
-		URL:     func(name string) string { return apiserver.URL(s.url, name) },
+		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
 	return nil
 }

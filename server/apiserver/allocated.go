@@ -12,6 +12,8 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/customize"
 )
 
@@ -19,7 +21,7 @@ import (
 // wish, be it that the object is made anew from what was read, or that the target has chosen something else since. What was there before is put back
 // where the object is stored.
 func unallocate(obj runtime.Object, old metav1.Object) {
-	o := object(obj)
+	o := metadata.Of(obj)
 	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" && o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
 		return
 	}
@@ -72,7 +74,7 @@ func markAddress(s *corev1.Service) {
 		return // it cannot be read, and so is not sent either
 	}
 	if chosen := customize.Chosen(whole); chosen.ClusterIP != "" {
-		annotate(s, v1alpha1.AnnotationAllocated, chosen.String())
+		metadata.Annotate(s, v1alpha1.AnnotationAllocated, chosen.String())
 		delete(s.Annotations, v1alpha1.AnnotationNodePorts)
 	}
 }
@@ -83,7 +85,7 @@ type settledClaim struct{ rest.RESTUpdateStrategy }
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
 func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	after, before := obj.(*api.PersistentVolumeClaim), old.(*api.PersistentVolumeClaim)
-	if chosen := v1alpha1.ReadAllocated(before.Annotations); !isInner(ctx) {
+	if chosen := v1alpha1.ReadAllocated(before.Annotations); !request.FromCenter(ctx) {
 		if after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName {
 			after.Spec.VolumeName = before.Spec.VolumeName
 		}
@@ -96,7 +98,7 @@ func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s settledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		before := old.(*api.PersistentVolumeClaim).DeepCopy()
 		after := obj.(*api.PersistentVolumeClaim)
 		before.Spec.VolumeName, before.Spec.StorageClassName = after.Spec.VolumeName, after.Spec.StorageClassName

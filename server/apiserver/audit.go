@@ -15,6 +15,8 @@ import (
 	"k8s.io/apiserver/pkg/audit/policy"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	auditlog "k8s.io/apiserver/plugin/pkg/audit/log"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // auditSpace is the annotation of each line of the audit log that says which space the request was in.
@@ -91,6 +93,6 @@ func spaceOfURI(uri string) string {
 	if err != nil {
 		return ""
 	}
-	space, _ := split(u.Path)
+	space, _ := request.Split(u.Path)
 	return space
 }

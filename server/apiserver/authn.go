@@ -16,6 +16,8 @@ import (
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // loopbackUser is who the center's own parts are.
@@ -47,7 +49,7 @@ func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authentica
 	inner := &authenticator.Response{User: &user.DefaultInfo{
 		Name: loopbackUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
-		if isInner(r.Context()) {
+		if request.FromCenter(r.Context()) {
 			return inner, true, nil
 		}
 		return outer.AuthenticateRequest(r)

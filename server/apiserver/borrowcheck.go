@@ -15,6 +15,10 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // What a borrower and its lender agree on stands in objects that are written one by one: the Space, the definitions, the borrower's objects. So who has written
@@ -30,9 +34,9 @@ type borrowCheck struct{ borrowGuard }
 // now is the guard that knows what Spaces borrow at this moment.
 func (c borrowCheck) now(ctx context.Context) (borrowGuard, error) {
 	b := newBorrows()
-	_, all, err := listAll(ctx, c.client, spaceKeys)
+	_, all, err := follow.List(ctx, c.client, registrykey.SpacePrefix)
 	if err == nil {
-		err = b.reset(0, all)
+		err = b.Reset(0, all)
 	}
 	return borrowGuard{b, c.client}, err
 }
@@ -49,12 +53,12 @@ func (c borrowCheck) unused(ctx context.Context, lender string, r schema.GroupRe
 // served tells whether a new object of a borrower is made of a definition that stays.
 func (c borrowCheck) served(ctx context.Context, space, lender string, r schema.GroupResource) error {
 	var crd apiextensionsv1.CustomResourceDefinition
-	found, err := c.stored(ctx, crdKeys+lender+"/"+r.String(), &crd)
+	found, err := c.stored(ctx, registrykey.CRDPrefix+lender+"/"+r.String(), &crd)
 	if err != nil {
 		return err
 	}
 	var s v1alpha1.Space
-	if _, err := c.stored(ctx, spaceKeys+space, &s); err != nil {
+	if _, err := c.stored(ctx, registrykey.SpacePrefix+space, &s); err != nil {
 		return err
 	}
 	borrowed := false
@@ -76,10 +80,10 @@ func (c borrowCheck) written(ctx context.Context, s *spaceStorage, space string,
 			return nil
 		}
 		return c.served(ctx, space, lender, s.resource())
-	case isInner(ctx) || space == ownSpace:
+	case request.FromCenter(ctx) || space == request.OwnSpace:
 		return nil
-	case s.resource() == crdResource:
-		if old != nil && isShared(object(old).GetAnnotations()) == isShared(object(next).GetAnnotations()) {
+	case s.resource() == registrykey.CRDs:
+		if old != nil && isShared(metadata.Of(old).GetAnnotations()) == isShared(metadata.Of(next).GetAnnotations()) {
 			return nil
 		}
 		g, err := c.now(ctx)
@@ -87,8 +91,8 @@ func (c borrowCheck) written(ctx context.Context, s *spaceStorage, space string,
 			return err
 		}
 		return g.definition(ctx, space, old, next)
-	case s.prefix == spacePrefix && space == rootSpace:
-		return c.space(ctx, object(next).GetName(), old, next)
+	case s.prefix == registrykey.SpacesPath && space == request.RootSpace:
+		return c.space(ctx, metadata.Of(next).GetName(), old, next)
 	}
 	return nil
 }
@@ -100,11 +104,11 @@ func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key str
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), borrowCheckTime)
 	defer cancel()
-	err := s.all.check.written(ctx, s, spaceOf(ctx), old, next)
+	err := s.all.check.written(ctx, s, request.Space(ctx), old, next)
 	if err == nil {
 		return nil
 	}
-	o := object(next)
+	o := metadata.Of(next)
 	refused := apierrors.NewForbidden(s.resource(), o.GetName(), err)
 	uid := o.GetUID()
 	same := &storage.Preconditions{UID: &uid}
@@ -132,12 +136,12 @@ func putBack(in, old runtime.Object) error {
 		}
 		return unstructured.SetNestedSlice(space.Object, apis, "spec", "apis")
 	}
-	o := object(in)
+	o := metadata.Of(in)
 	notes := o.GetAnnotations()
 	if notes == nil {
 		notes = map[string]string{}
 	}
-	if isShared(object(old).GetAnnotations()) {
+	if isShared(metadata.Of(old).GetAnnotations()) {
 		notes[v1alpha1.AnnotationShared] = "true"
 	}
 	o.SetAnnotations(notes)

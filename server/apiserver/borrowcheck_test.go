@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -83,7 +85,7 @@ func aSpace(name string, borrows, going bool) *unstructured.Unstructured {
 }
 
 func (a *agreements) spaceIs(name string, borrows, going bool) {
-	a.put(spaceKeys+name, aSpace(name, borrows, going).Object)
+	a.put(registrykey.SpacePrefix+name, aSpace(name, borrows, going).Object)
 }
 
 const boats = "boats.sea.example.com"
@@ -93,10 +95,10 @@ func (a *agreements) boatsAre(shared, going bool) {
 	if shared {
 		m["annotations"] = map[string]any{v1alpha1.AnnotationShared: "true"}
 	}
-	a.put(crdKeys+"lender/"+boats, map[string]any{"metadata": m, "spec": map[string]any{"group": "sea.example.com", "names": map[string]any{"plural": "boats"}}})
+	a.put(registrykey.CRDPrefix+"lender/"+boats, map[string]any{"metadata": m, "spec": map[string]any{"group": "sea.example.com", "names": map[string]any{"plural": "boats"}}})
 }
 
-const aBoat = registryPrefix + "/sea.example.com/boats/borrower/default/one"
+const aBoat = registrykey.Prefix + "/sea.example.com/boats/borrower/default/one"
 
 func (a *agreements) boatIs() {
 	a.put(aBoat, map[string]any{"metadata": named("one", false)})
@@ -171,7 +173,7 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 		"an object of a definition that is about to go": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.boatsAre(true, true) }, says: "is not served with the definition"},
 		"an object of a definition that is gone": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
-			beside: func(a *agreements) { a.remove(crdKeys + "lender/" + boats) }, says: "is not served with the definition"},
+			beside: func(a *agreements) { a.remove(registrykey.CRDPrefix + "lender/" + boats) }, says: "is not served with the definition"},
 		"an object of a definition that is not shared any more": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
 			beside: func(a *agreements) { a.boatsAre(false, false) }, says: "is not served with the definition"},
 		"an object of a group that is given back": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
@@ -188,14 +190,14 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 		"the word is taken back, and nobody borrows": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "lender", before: definition(true), write: definition(false),
 			given: func(a *agreements) { a.spaceIs("borrower", false, false) }},
 
-		"a group is borrowed": {prefix: spacePrefix, space: rootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false)},
-		"a group is borrowed whose word is taken back": {prefix: spacePrefix, space: rootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false),
+		"a group is borrowed": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false)},
+		"a group is borrowed whose word is taken back": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false),
 			beside: func(a *agreements) { a.boatsAre(false, false) }, says: "does not share"},
-		"a new space borrows of one that is about to go": {prefix: spacePrefix, space: rootSpace, write: aSpace("borrower", true, false),
+		"a new space borrows of one that is about to go": {prefix: registrykey.SpacesPath, space: request.RootSpace, write: aSpace("borrower", true, false),
 			beside: func(a *agreements) { a.spaceIs("lender", false, true) }, says: "name another space"},
-		"a group is given back of which there is an object": {prefix: spacePrefix, space: rootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false),
+		"a group is given back of which there is an object": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false),
 			beside: func(a *agreements) { a.boatIs() }, says: "the space holds " + boats},
-		"a group is given back": {prefix: spacePrefix, space: rootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false)},
+		"a group is given back": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false)},
 	} {
 		for _, own := range []bool{true, false} { // the definition's server is its space's own, or equal ones are served together
 			t.Run(fmt.Sprintf("%s, own server %v", name, own), func(t *testing.T) {
@@ -208,11 +210,11 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 					slow.beside = func() { x.beside(a) }
 				}
 				s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.storages}
-				ctx, out := withSpace(t.Context(), x.space), x.write.DeepCopyObject()
+				ctx, out := request.WithSpace(t.Context(), x.space), x.write.DeepCopyObject()
 				if own {
 					s.only = x.definer
 				} else {
-					ctx = withDefiner(ctx, x.definer)
+					ctx = request.WithDefiner(ctx, x.definer)
 				}
 				var err error
 				if x.before == nil {

@@ -18,6 +18,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // borrowGuard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the group, and nothing is taken away that
@@ -32,15 +35,15 @@ func (borrowGuard) Handles(op admission.Operation) bool { return op != admission
 
 // Validate implements admission.ValidationInterface.
 func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	space := spaceOf(ctx)
-	if a.GetSubresource() != "" || isInner(ctx) || space == ownSpace {
+	space := request.Space(ctx)
+	if a.GetSubresource() != "" || request.FromCenter(ctx) || space == request.OwnSpace {
 		return nil
 	}
 	var err error
 	switch {
-	case isSpace(a) && space == rootSpace:
+	case isSpace(a) && space == request.RootSpace:
 		err = g.space(ctx, a.GetName(), a.GetOldObject(), a.GetObject())
-	case a.GetResource().GroupResource() == crdResource:
+	case a.GetResource().GroupResource() == registrykey.CRDs:
 		err = g.definition(ctx, space, a.GetOldObject(), a.GetObject())
 	}
 	if err != nil {
@@ -118,11 +121,11 @@ func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.Shar
 
 // stays tells whether there is a space that is not being deleted.
 func (g borrowGuard) stays(ctx context.Context, space string) (bool, error) {
-	if space == rootSpace {
+	if space == request.RootSpace {
 		return true, nil
 	}
 	var s metav1.PartialObjectMetadata
-	found, err := g.stored(ctx, spaceKeys+space, &s)
+	found, err := g.stored(ctx, registrykey.SpacePrefix+space, &s)
 	return found && s.DeletionTimestamp == nil, err
 }
 
@@ -168,7 +171,7 @@ func (g borrowGuard) unused(ctx context.Context, lender string, r schema.GroupRe
 
 // definitions are those of a group that are stored in a space.
 func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]apiextensionsv1.CustomResourceDefinition, error) {
-	_, all, err := listAll(ctx, g.client, crdKeys+space+"/")
+	_, all, err := follow.List(ctx, g.client, registrykey.CRDPrefix+space+"/")
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +190,7 @@ func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]ap
 
 // holds tells whether a space has objects of a definition.
 func (g borrowGuard) holds(ctx context.Context, space string, r schema.GroupResource) (bool, error) {
-	prefix := registryPrefix + "/" + r.Group + "/" + r.Resource + "/" + space + "/"
+	prefix := registrykey.Prefix + "/" + r.Group + "/" + r.Resource + "/" + space + "/"
 	got, err := g.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
 		return false, fmt.Errorf("look for %s in space %s: %w", r, space, err)

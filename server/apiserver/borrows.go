@@ -12,6 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 // borrows knows which groups of custom resources a space is served with the definitions of another one: Space.spec.apis. The server of the lender answers for
@@ -64,18 +66,12 @@ func (b *borrows) by(lender, group string) []string {
 	return out
 }
 
-// spacePrefix is where Spaces are stored, and spaceKeys the prefix of their keys.
-var (
-	spacePrefix = "/" + v1alpha1.GroupVersion.Group + "/spaces"
-	spaceKeys   = registryPrefix + spacePrefix + "/" + rootSpace + "/"
-)
-
 // run follows the Spaces until ctx ends.
 func (b *borrows) run(ctx context.Context, c *clientv3.Client) error {
-	return follow(ctx, c, spaceKeys, b)
+	return follow.Prefix(ctx, c, registrykey.SpacePrefix, b)
 }
 
-func (b *borrows) reset(_ int64, all []*mvccpb.KeyValue) error {
+func (b *borrows) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	next := map[string]map[string]string{}
 	for _, kv := range all {
 		if err := put(next, kv); err != nil {
@@ -93,17 +89,17 @@ func (b *borrows) reset(_ int64, all []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (b *borrows) change(e *clientv3.Event) error {
+func (b *borrows) Change(e *clientv3.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.Type == mvccpb.DELETE {
-		delete(b.lender, strings.TrimPrefix(string(e.Kv.Key), spaceKeys))
+		delete(b.lender, strings.TrimPrefix(string(e.Kv.Key), registrykey.SpacePrefix))
 		return nil
 	}
 	return put(b.lender, e.Kv)
 }
 
-func (*borrows) progress(int64) {}
+func (*borrows) Progress(int64) {}
 
 func put(into map[string]map[string]string, kv *mvccpb.KeyValue) error {
 	var s struct {
@@ -112,7 +108,7 @@ func put(into map[string]map[string]string, kv *mvccpb.KeyValue) error {
 	if err := json.Unmarshal(kv.Value, &s); err != nil {
 		return fmt.Errorf("decode %s: %w", kv.Key, err)
 	}
-	name, groups := strings.TrimPrefix(string(kv.Key), spaceKeys), map[string]string{}
+	name, groups := strings.TrimPrefix(string(kv.Key), registrykey.SpacePrefix), map[string]string{}
 	for _, a := range s.Spec.APIs {
 		groups[a.Group] = a.FromSpace
 	}

@@ -35,6 +35,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -117,7 +119,7 @@ func (s *Server) build() error {
 func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage.StorageFactory, error) {
 	version := compatibility.DefaultBuildEffectiveVersion()
 	resources := resourceConfig()
-	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(registryPrefix, nil))
+	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(registrykey.Prefix, nil))
 	etcd.DefaultStorageMediaType = "application/vnd.kubernetes.protobuf"
 	fc := kubeapiserver.NewStorageFactoryConfigEffectiveVersion(version)
 	fc.APIResourceConfig = resources
@@ -132,7 +134,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.EffectiveVersion = version
 	g.ExternalAddress = hostPort(s.config.ExternalURL)
 	g.MergedResourceConfig = resources
-	g.LoopbackClientConfig = s.Loopback(rootSpace)
+	g.LoopbackClientConfig = s.Loopback(request.RootSpace)
 	g.RESTOptionsGetter = s.storages
 	g.EnableProfiling, g.EnableMetrics = false, false // dispatch serves both, in root alone
 	// Upstream's other check, of its log, keeps a goroutine for ever.

@@ -14,6 +14,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/store"
 )
@@ -33,7 +35,7 @@ type ChangeHandler interface {
 // Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
 // returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
 func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
-	err := follow(ctx, s.config.Store.Client().Client, registryPrefix+"/", &changes{native: s.storages.nativePrefixes(), encryption: s.config.Encryption, to: h})
+	err := follow.Prefix(ctx, s.config.Store.Client().Client, registrykey.Prefix+"/", &changes{native: s.storages.nativePrefixes(), encryption: s.config.Encryption, to: h})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -52,7 +54,7 @@ func (c *changes) plain(k store.Key, kv *mvccpb.KeyValue) ([]byte, error) {
 	return c.encryption.Decrypt(context.Background(), schema.GroupResource{Group: k.Group, Resource: k.Resource}, kv.Key, kv.Value)
 }
 
-func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
+func (c *changes) Reset(revision int64, all []*mvccpb.KeyValue) error {
 	l, err := c.newListing(all)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func (c *changes) reset(revision int64, all []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (c *changes) change(e *clientv3.Event) error {
+func (c *changes) Change(e *clientv3.Event) error {
 	k, ok := registrykey.Parse(c.native, string(e.Kv.Key))
 	switch {
 	case !ok:
@@ -79,7 +81,7 @@ func (c *changes) change(e *clientv3.Event) error {
 	return nil
 }
 
-func (c *changes) progress(revision int64) {
+func (c *changes) Progress(revision int64) {
 	c.to.Progress(revision)
 	if c.fresh {
 		// The listing, and what was decoded of it, is garbage now, and more than all else: it must not stay resident.
@@ -119,7 +121,7 @@ func storedMap(data []byte) (map[string]any, error) {
 		}
 		return v, nil
 	case runtime.Object:
-		o := object(v)
+		o := metadata.Of(v)
 		if s, ok := v.(*corev1.Service); ok {
 			markAddress(s)
 		}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	"k8s.io/kubernetes/pkg/apis/storage"
 	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // clusterDefaults is the admission plugin that fills in what Kubernetes' own plugins ServiceAccount, Priority
@@ -26,7 +28,7 @@ func (*clusterDefaults) Handles(op admission.Operation) bool { return op == admi
 
 // Admit implements admission.MutationInterface.
 func (c *clusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if isInner(ctx) || a.GetSubresource() != "" {
+	if request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
 	}
 	switch o := a.GetObject().(type) {

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // list reads a list. One that must be as of now comes from the cache, too, once that has seen the newest write of the resource: nothing that was
@@ -15,7 +17,7 @@ import (
 // this store up to a second, or read the database. Where the newest write is not known, or does not come in time, the database is read.
 func (s *spaceStorage) list(ctx context.Context, to storage.Interface, key string, o storage.ListOptions, out runtime.Object) error {
 	asOfNow := o.ResourceVersion == "" && o.ResourceVersionMatch == "" && o.Predicate.Continue == ""
-	if s.newest == nil || !asOfNow || spaceOf(ctx) == anySpace {
+	if s.newest == nil || !asOfNow || request.Space(ctx) == request.AllSpaces {
 		return to.GetList(ctx, key, o, out)
 	}
 	revision, known := s.newest.Revision()

@@ -11,7 +11,9 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 )
 
@@ -34,8 +36,8 @@ func (s *Server) Keys(ctx context.Context, space string) ([]store.Key, error) {
 
 // Namespaces lists the namespaces of a space as they are stored now.
 func (s *Server) Namespaces(ctx context.Context, space string) ([]string, error) {
-	prefix := registryPrefix + "/namespaces/" + space + "/"
-	_, all, err := listAll(ctx, s.config.Store.Client().Client, prefix, clientv3.WithKeysOnly())
+	prefix := registrykey.Prefix + "/namespaces/" + space + "/"
+	_, all, err := follow.List(ctx, s.config.Store.Client().Client, prefix, clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func (s *Server) Namespaces(ctx context.Context, space string) ([]string, error)
 // Purge deletes everything that is stored in a space, finalizers or not, and tells after each object how many are left. Watchers see each
 // deletion.
 func (s *Server) Purge(ctx context.Context, space string, progress func(left int)) error {
-	if space == rootSpace || space == ownSpace || space == "" {
+	if space == request.RootSpace || space == request.OwnSpace || space == "" {
 		return fmt.Errorf("space %q cannot be purged", space)
 	}
 	var all []*mvccpb.KeyValue
@@ -83,9 +85,9 @@ func (s *Server) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
 
 func (s *Server) eachKey(ctx context.Context, space string, visit func(*mvccpb.KeyValue, store.Key) error) error {
 	native := s.storages.nativePrefixes()
-	from, end := registryPrefix+"/", clientv3.GetPrefixRangeEnd(registryPrefix+"/")
+	from, end := registrykey.Prefix+"/", clientv3.GetPrefixRangeEnd(registrykey.Prefix+"/")
 	for {
-		resp, err := s.config.Store.Client().Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*listPage), clientv3.WithKeysOnly())
+		resp, err := s.config.Store.Client().Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*follow.PageSize), clientv3.WithKeysOnly())
 		if err != nil {
 			return fmt.Errorf("list keys of space %s: %w", space, err)
 		}

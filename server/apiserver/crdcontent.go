@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // refuseProtobuf refuses custom resources that are written in protobuf, in which they have no form. Upstream has no decoder for them either, and
@@ -18,7 +20,7 @@ func refuseProtobuf(h http.Handler) http.Handler {
 		writes := r.Method == http.MethodPost || r.Method == http.MethodPut
 		if ok && writes && info.IsResourceRequest && info.Subresource != "scale" {
 			if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == runtime.ContentTypeProtobuf {
-				writeStatus(w, status(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				response.Write(w, response.Status(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 					fmt.Sprintf("custom resources have no form in %s: send application/json or application/yaml", media)))
 				return
 			}

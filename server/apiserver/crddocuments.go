@@ -16,6 +16,8 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/utils/lru"
+
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // customDocuments serves the OpenAPI documents of custom resources. Upstream keeps what they are built of for every definition, which is half of what
@@ -41,7 +43,7 @@ func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case one:
 		of := customDocuments{d.in(name), d.kept}
 		if len(of.of) == 0 {
-			writeStatus(w, errNotFound())
+			response.Write(w, response.NotFound())
 			return
 		}
 		d = of
@@ -51,10 +53,10 @@ func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := d.get(path+" "+contentType, build)
 	if err != nil {
-		writeStatus(w, status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
+		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
 		return
 	}
-	writeBody(w, r, contentType, body)
+	response.WriteBody(w, r, contentType, body)
 }
 
 // get returns a document from those that are kept, or builds it.

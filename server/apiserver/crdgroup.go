@@ -15,10 +15,11 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
-)
 
-// crdResource is the resource of CustomResourceDefinitions.
-var crdResource = schema.GroupResource{Group: apiextensions.GroupName, Resource: "customresourcedefinitions"}
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
+)
 
 // crdGroup serves CustomResourceDefinitions themselves, to all spaces. Their objects are served by a crdServer.
 type crdGroup struct{ storages *storages }
@@ -28,7 +29,7 @@ func (crdGroup) GroupName() string { return apiextensions.GroupName }
 func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, apiextensionsapiserver.Scheme, metav1.ParameterCodec,
 		apiextensionsapiserver.Codecs)
-	g.storages.noteNative(crdResource.Group+"/"+crdResource.Resource, crdResource)
+	g.storages.noteNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
 	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
 	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true, ""})
 	if err != nil {
@@ -36,8 +37,8 @@ func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.
 	}
 	st.CreateStrategy = crdCreate{st.CreateStrategy}
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
-		crdResource.Resource:             st,
-		crdResource.Resource + "/status": crdStatus{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
+		registrykey.CRDs.Resource:             st,
+		registrykey.CRDs.Resource + "/status": crdStatus{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
 	}
 	return info, nil
 }
@@ -72,14 +73,14 @@ type crdStatus struct {
 // Update implements rest.Updater. What the center writes keeps the annotations that are stored.
 func (s crdStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		info = rest.WrapUpdatedObjectInfo(info, keepAnnotations)
 	}
 	return s.StatusREST.Update(ctx, name, info, create, update, force, o)
 }
 
 func keepAnnotations(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
-	after, before := object(obj), object(old)
+	after, before := metadata.Of(obj), metadata.Of(old)
 	if after != nil && before != nil {
 		after.SetAnnotations(maps.Clone(before.GetAnnotations()))
 	}

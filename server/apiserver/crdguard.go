@@ -12,6 +12,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // crdGuard refuses CustomResourceDefinitions that a space cannot honour.
@@ -25,7 +26,7 @@ func (crdGuard) Handles(op admission.Operation) bool {
 // Validate implements admission.ValidationInterface.
 func (g crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
-	if !ok || spaceOf(ctx) == ownSpace {
+	if !ok || request.Space(ctx) == request.OwnSpace {
 		return nil
 	}
 	own := v1alpha1.GroupVersion.Group

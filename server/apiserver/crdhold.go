@@ -10,6 +10,10 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 const (
@@ -35,7 +39,7 @@ func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
 
 // definer is the space whose definitions answer a request for a group: its own, or a lender's.
 func (s *crdServers) definer(r *http.Request, group string) string {
-	space := spaceOf(r.Context())
+	space := request.Space(r.Context())
 	if lender := s.borrows.from(space, group); lender != "" {
 		return lender
 	}
@@ -62,7 +66,7 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 		case <-step.C:
 		case <-ctx.Done():
 			step.Stop()
-			writeStatus(w, errNotFound())
+			response.Write(w, response.NotFound())
 			return
 		}
 		if crd := s.definition(r); crd != nil && isEstablished(crd) {
@@ -70,7 +74,7 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	writeStatus(w, errNotFound())
+	response.Write(w, response.NotFound())
 }
 
 // coming tells whether the request names a resource whose definition is there and on its way to being served.
@@ -106,10 +110,10 @@ func (s *crdServers) definition(r *http.Request) *apiextensionsv1.CustomResource
 		return nil
 	}
 	space := s.definer(r, info.APIGroup)
-	if space == anySpace || space == ownSpace {
+	if space == request.AllSpaces || space == request.OwnSpace {
 		return nil
 	}
-	got, err := s.client.Get(r.Context(), crdKeys+space+"/"+info.Resource+"."+info.APIGroup)
+	got, err := s.client.Get(r.Context(), registrykey.CRDPrefix+space+"/"+info.Resource+"."+info.APIGroup)
 	if err != nil || len(got.Kvs) == 0 {
 		return nil
 	}

@@ -3,6 +3,8 @@ package apiserver
 import (
 	"context"
 	"time"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // idleTime is how long a server of custom resources is kept although nobody uses it. It starts again in some tens of milliseconds.
@@ -53,7 +55,7 @@ func (s *crdServers) takeUnused(now time.Time) (unused []*crdServer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for space, server := range s.server {
-		busy := space == ownSpace || server.uses > 0 || now.Sub(server.last) < s.idle
+		busy := space == request.OwnSpace || server.uses > 0 || now.Sub(server.last) < s.idle
 		for _, unfinished := range s.known[space] {
 			busy = busy || unfinished
 		}
@@ -70,7 +72,7 @@ func (s *Server) CustomServers() int {
 	s.crds.mu.Lock()
 	defer s.crds.mu.Unlock()
 	n := len(s.crds.server)
-	if s.crds.server[ownSpace] != nil {
+	if s.crds.server[request.OwnSpace] != nil {
 		n--
 	}
 	return n

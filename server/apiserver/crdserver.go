@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
@@ -77,7 +78,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 	resources := aggregated.NewResourceManager("apis")
 	g.AggregatedDiscoveryGroupManager = resources
 	only := space
-	if space == ownSpace {
+	if space == request.OwnSpace {
 		only = "" // the definitions are here, the objects in every space
 	}
 	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{

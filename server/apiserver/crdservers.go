@@ -13,6 +13,10 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // crdServers keeps a crdServer for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
@@ -91,7 +95,7 @@ func (s *crdServers) run(ctx context.Context) error {
 	s.ctx = ctx
 	s.mu.Unlock()
 	s.wake.Go(func() { s.stopUnused(ctx) })
-	err := follow(ctx, s.client, crdKeys, s)
+	err := follow.Prefix(ctx, s.client, registrykey.CRDPrefix, s)
 	s.mu.Lock()
 	for space, server := range s.server {
 		s.wake.Go(server.stop)
@@ -102,10 +106,7 @@ func (s *crdServers) run(ctx context.Context) error {
 	return err
 }
 
-// crdKeys is the prefix of the keys of CustomResourceDefinitions.
-const crdKeys = registryPrefix + "/apiextensions.k8s.io/customresourcedefinitions/"
-
-func (s *crdServers) reset(_ int64, all []*mvccpb.KeyValue) error {
+func (s *crdServers) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	s.mu.Lock()
 	s.known = map[string]map[string]bool{}
 	s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *crdServers) reset(_ int64, all []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (s *crdServers) change(e *clientv3.Event) error {
+func (s *crdServers) Change(e *clientv3.Event) error {
 	if e.Type == mvccpb.PUT {
 		s.put(e.Kv)
 		return nil
@@ -160,7 +161,7 @@ func (s *crdServers) linger(ctx context.Context, space string, server *crdServer
 	}
 }
 
-func (s *crdServers) progress(int64) {}
+func (s *crdServers) Progress(int64) {}
 
 // put notes a definition, and starts the space's server when only that can bring it forward: a definition that is not established yet,
 // or is being deleted.
@@ -173,13 +174,13 @@ func (s *crdServers) put(kv *mvccpb.KeyValue) {
 	}
 	s.known[space][name] = unfinished(kv.Value)
 	s.wrote[space] = time.Now()
-	if s.server[space] == nil && space != ownSpace && s.known[space][name] {
+	if s.server[space] == nil && space != request.OwnSpace && s.known[space][name] {
 		s.wake.Go(func() { s.forSpace(space) })
 	}
 }
 
 func crdOf(kv *mvccpb.KeyValue) (space, name string) {
-	space, name, _ = strings.Cut(strings.TrimPrefix(string(kv.Key), crdKeys), "/")
+	space, name, _ = strings.Cut(strings.TrimPrefix(string(kv.Key), registrykey.CRDPrefix), "/")
 	return space, name
 }
 

@@ -9,6 +9,11 @@ import (
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // settle waits until discovery tells of what the definitions of a request's space define that say they are established, at most as long as a request for a
@@ -27,13 +32,13 @@ func (s *crdServers) settle(r *http.Request) {
 }
 
 func (s *crdServers) settled(r *http.Request) bool {
-	space := spaceOf(r.Context())
+	space := request.Space(r.Context())
 	definers := []string{space}
 	for lender := range s.borrows.of(space) {
 		definers = append(definers, lender)
 	}
 	for _, definer := range definers {
-		if definer != anySpace && definer != ownSpace && s.fresh(definer) && !s.tells(r, definer) {
+		if definer != request.AllSpaces && definer != request.OwnSpace && s.fresh(definer) && !s.tells(r, definer) {
 			return false
 		}
 	}
@@ -58,7 +63,7 @@ func (s *crdServers) tells(r *http.Request, space string) bool {
 		return true // it does not start: nothing comes
 	}
 	var all apidiscovery.APIGroupDiscoveryList
-	if a := ask(server.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.body, &all) != nil {
+	if a := response.Ask(server.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.Body, &all) != nil {
 		return true
 	}
 	has := map[string]bool{}
@@ -84,7 +89,7 @@ func (s *crdServers) tells(r *http.Request, space string) bool {
 
 // stored are the definitions of a space, past all caches.
 func (s *crdServers) stored(ctx context.Context, space string) []apiextensionsv1.CustomResourceDefinition {
-	_, all, err := listAll(ctx, s.client, crdKeys+space+"/")
+	_, all, err := follow.List(ctx, s.client, registrykey.CRDPrefix+space+"/")
 	if err != nil {
 		return nil
 	}
@@ -110,7 +115,7 @@ func discovered(path string) (group string, ok bool) {
 // defines tells whether a definition of the group has just been written that answers for the request's space.
 func (s *crdServers) defines(r *http.Request, group string) bool {
 	definer := s.definer(r, group)
-	if definer == anySpace || definer == ownSpace || !s.fresh(definer) {
+	if definer == request.AllSpaces || definer == request.OwnSpace || !s.fresh(definer) {
 		return false
 	}
 	for _, crd := range s.stored(r.Context(), definer) {

@@ -19,6 +19,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // sharedDefinitions has what equal definitions of different spaces have in common: the same operator brings the same definitions wherever it is installed,
@@ -161,7 +163,7 @@ func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Ha
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
 						// What is shared serves any space, so the request says whose definition this is.
-						h.ServeHTTP(w, r.WithContext(withDefiner(r.Context(), s.space)))
+						h.ServeHTTP(w, r.WithContext(request.WithDefiner(r.Context(), s.space)))
 						return
 					}
 				}

@@ -10,6 +10,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // TestSharedDefinitions: equal definitions of different spaces share what is made of them, others do not, and what nobody serves is forgotten.
@@ -83,7 +85,7 @@ func TestSharedDefinitions(t *testing.T) {
 func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 	definer := "nobody"
 	handler := func() (http.Handler, error) {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { definer = definerOf(r.Context()) }), nil
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { definer = request.Definer(r.Context()) }), nil
 	}
 	crd := described("Boat", "v1")
 	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue}}
@@ -91,7 +93,7 @@ func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 	for _, space := range []string{"lender", "other", ""} {
 		s := &serving{space: space, byName: map[string]served{crd.Name: {crd, shared}}}
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r = r.WithContext(apirequest.WithRequestInfo(withSpace(r.Context(), "borrower"),
+		r = r.WithContext(apirequest.WithRequestInfo(request.WithSpace(r.Context(), "borrower"),
 			&apirequest.RequestInfo{IsResourceRequest: true, APIGroup: crd.Spec.Group, Resource: crd.Spec.Names.Plural}))
 		s.wrap(onlyDefinition{crd: crd}.Lister(), http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
 		if definer != space {

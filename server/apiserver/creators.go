@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // creators is the admission plugin that notes on a new Space who made it, for the space's first admin. Those who are admins of everything
@@ -23,29 +25,29 @@ func (creators) Handles(op admission.Operation) bool {
 
 // Admit implements admission.MutationInterface.
 func (creators) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetResource().GroupResource() != v1alpha1.GroupVersion.WithResource("spaces").GroupResource() || spaceOf(ctx) != rootSpace || isInner(ctx) {
+	if a.GetResource().GroupResource() != v1alpha1.GroupVersion.WithResource("spaces").GroupResource() || request.Space(ctx) != request.RootSpace || request.FromCenter(ctx) {
 		return nil
 	}
-	obj, old := object(a.GetObject()), object(a.GetOldObject())
+	obj, old := metadata.Of(a.GetObject()), metadata.Of(a.GetOldObject())
 	if obj == nil {
 		return nil
 	}
-	is, has := annotation(obj, v1alpha1.AnnotationCreator)
+	is, has := metadata.Annotation(obj, v1alpha1.AnnotationCreator)
 	if a.GetOperation() == admission.Create {
 		switch who := a.GetUserInfo(); {
 		case who != nil && !strings.HasPrefix(who.GetName(), "system:") && !slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup):
-			annotate(obj, v1alpha1.AnnotationCreator, who.GetName())
+			metadata.Annotate(obj, v1alpha1.AnnotationCreator, who.GetName())
 		case has:
 			return admission.NewForbidden(a, errCreator)
 		}
 		return nil
 	}
-	was, had := annotation(old, v1alpha1.AnnotationCreator)
+	was, had := metadata.Annotation(old, v1alpha1.AnnotationCreator)
 	switch {
 	case has == had && is == was:
 		return nil
 	case !has && whole(ctx):
-		annotate(obj, v1alpha1.AnnotationCreator, was)
+		metadata.Annotate(obj, v1alpha1.AnnotationCreator, was)
 		return nil
 	default:
 		return admission.NewForbidden(a, errCreator)

@@ -14,25 +14,15 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 )
 
 // deletionTTL is how long a record of a named deletion is kept. It must outlast a restart of the center, or the change of its leader: the tombstones in
 // the feeds of a running center keep the word for themselves.
 const deletionTTL = time.Hour
-
-// deletionKey is where the record is stored that the object with a UID is to go: in the object's own space, so that it goes with the space. It does not
-// count against the space's quota.
-func deletionKey(space, uid string) string {
-	return registryPrefix + "/skerry.dev/" + deletions + "/" + space + "/" + uid
-}
-
-// deletions is the resource of the records. It is not served.
-const deletions = "deletions"
-
-func isDeletion(k store.Key) bool {
-	return k.Group == v1alpha1.GroupVersion.Group && k.Resource == deletions
-}
 
 // namedDeletions is the admission plugin that records which deletions a user asks for by the object's name. A site holds back deletions that are too many
 // to be no mistake; what somebody named is none. Deletions of collections and of Spaces, and what the center itself deletes, are not recorded, but for what garbage
@@ -47,12 +37,12 @@ func (namedDeletions) Handles(o admission.Operation) bool { return o == admissio
 
 // Validate implements admission.ValidationInterface. It refuses nothing: an object without a record may be held at its site, and that is said there.
 func (n namedDeletions) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	old := object(a.GetOldObject())
+	old := metadata.Of(a.GetOldObject())
 	if old == nil || a.IsDryRun() || a.GetSubresource() != "" {
 		return nil
 	}
 	key := placedKey(ctx, a, old)
-	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace || key.Space == ownSpace || !n.asked(ctx, key.Space, old) {
+	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace || key.Space == request.OwnSpace || !n.asked(ctx, key.Space, old) {
 		return nil
 	}
 	if err := n.record(ctx, key, string(old.GetUID())); err != nil {
@@ -67,11 +57,11 @@ func (n namedDeletions) asked(ctx context.Context, space string, old metav1.Obje
 	if !ok || info.Verb != "delete" {
 		return false
 	}
-	if !isInner(ctx) {
+	if !request.FromCenter(ctx) {
 		return true
 	}
 	for _, owner := range old.GetOwnerReferences() {
-		if r, err := n.store.Client.Get(ctx, deletionKey(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil && len(r.Kvs) > 0 {
+		if r, err := n.store.Client.Get(ctx, registrykey.Deletion(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil && len(r.Kvs) > 0 {
 			return true
 		}
 	}
@@ -89,7 +79,7 @@ func (n namedDeletions) record(ctx context.Context, key store.Key, uid string) e
 	if err != nil {
 		return fmt.Errorf("limit the record's life: %w", err)
 	}
-	if _, err = n.store.OptimisticPut(ctx, deletionKey(key.Space, uid), value, 0, kubernetes.PutOptions{LeaseID: lease.ID}); err != nil {
+	if _, err = n.store.OptimisticPut(ctx, registrykey.Deletion(key.Space, uid), value, 0, kubernetes.PutOptions{LeaseID: lease.ID}); err != nil {
 		return fmt.Errorf("write the record: %w", err)
 	}
 	return nil

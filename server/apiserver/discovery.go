@@ -8,23 +8,26 @@ import (
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // serveGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
 func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
-	base := ask(native, r, "/apis", aggregatedType)
+	base := response.Ask(native, r, "/apis", aggregatedType)
 	var all apidiscovery.APIGroupDiscoveryList
-	if base.code != http.StatusOK || json.Unmarshal(base.body, &all) != nil {
-		base.replay(w)
+	if base.Code != http.StatusOK || json.Unmarshal(base.Body, &all) != nil {
+		base.Replay(w)
 		return
 	}
-	space := spaceOf(r.Context())
+	space := request.Space(r.Context())
 	for _, s := range servers {
 		var more apidiscovery.APIGroupDiscoveryList
-		if a := ask(s.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.body, &more) != nil {
-			a.replay(w)
+		if a := response.Ask(s.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.Body, &more) != nil {
+			a.Replay(w)
 			return
 		}
 		for _, g := range more.Items {
@@ -35,15 +38,15 @@ func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 	}
 	accept := r.Header.Get("Accept")
 	if strings.Contains(accept, "as=APIGroupDiscoveryList") && strings.Contains(accept, "v=v2") {
-		writeJSON(w, r, aggregatedType, all)
+		response.WriteJSON(w, r, aggregatedType, all)
 		return
 	}
-	writeJSON(w, r, "application/json", groupList(all))
+	response.WriteJSON(w, r, "application/json", groupList(all))
 }
 
 // visible leaves out what exists in root only.
 func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
-	if "/apis/"+g.Name != ownGroup || space == rootSpace || space == anySpace {
+	if "/apis/"+g.Name != ownGroup || space == request.RootSpace || space == request.AllSpaces {
 		return g
 	}
 	versions := slices.Clone(g.Versions)

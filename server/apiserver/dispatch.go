@@ -9,6 +9,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/store"
 )
 
@@ -29,13 +31,13 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		if subresource, ok := talk(path); ok {
-			writeStatus(w, errOnSite(subresource))
+			response.Write(w, errOnSite(subresource))
 			return
 		}
 		d.furnish(r)
 		d.warnStale(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
-			r = r.WithContext(withApply(r.Context()))
+			r = r.WithContext(request.WithApply(r.Context()))
 		}
 		switch {
 		case path == "/metrics":
@@ -56,11 +58,11 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		case d.statuses.takes(r):
 			d.statuses.serve(w, r)
 		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
-			if own := d.crds.forSpace(ownSpace); own != nil {
+			if own := d.crds.forSpace(request.OwnSpace); own != nil {
 				serveOwn(own, w, r)
 				return
 			}
-			writeStatus(w, errNotFound())
+			response.Write(w, response.NotFound())
 		default:
 			native.ServeHTTP(w, r)
 		}
@@ -69,8 +71,8 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 
 // aboutAll answers in root alone, because what is told is about all spaces.
 func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	if h == nil || spaceOf(r.Context()) != rootSpace {
-		writeStatus(w, errNotFound())
+	if h == nil || request.Space(r.Context()) != request.RootSpace {
+		response.Write(w, response.NotFound())
 		return
 	}
 	h.ServeHTTP(w, r)
@@ -80,21 +82,21 @@ func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request
 // request goes on: the next one tries again.
 func (d *dispatch) furnish(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || isInner(r.Context()) {
+	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {
 		return
 	}
-	if err := d.used(r.Context(), spaceOf(r.Context())); err != nil && r.Context().Err() == nil {
-		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", spaceOf(r.Context()), "err", err)
+	if err := d.used(r.Context(), request.Space(r.Context())); err != nil && r.Context().Err() == nil {
+		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", request.Space(r.Context()), "err", err)
 	}
 }
 
 // warnStale warns who reads an object by its name when what is shown of it is old.
 func (d *dispatch) warnStale(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || isInner(r.Context()) {
+	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || request.FromCenter(r.Context()) {
 		return
 	}
-	k := store.Key{Space: spaceOf(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
+	k := store.Key{Space: request.Space(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
 	if info.Resource == "namespaces" {
 		k.Namespace = "" // which a request's information has, too
 	}
@@ -107,12 +109,12 @@ func (d *dispatch) warnStale(r *http.Request) {
 func (d *dispatch) servers(r *http.Request) []part {
 	var out []part
 	add := func(space string, groups []string) {
-		if s := d.crds.forSpace(space); s != nil && space != anySpace {
+		if s := d.crds.forSpace(space); s != nil && space != request.AllSpaces {
 			out = append(out, part{s, groups})
 		}
 	}
-	space := spaceOf(r.Context())
-	add(ownSpace, nil)
+	space := request.Space(r.Context())
+	add(request.OwnSpace, nil)
 	add(space, nil)
 	for lender, groups := range d.crds.borrows.of(space) {
 		add(lender, groups)
@@ -127,6 +129,6 @@ func (d *dispatch) custom() http.Handler {
 			d.crds.serve(w, r)
 			return
 		}
-		writeStatus(w, errNotFound())
+		response.Write(w, response.NotFound())
 	})
 }

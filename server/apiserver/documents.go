@@ -22,6 +22,8 @@ import (
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 const (
@@ -71,11 +73,11 @@ func (d *documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := d.get(is)
 	switch {
 	case err != nil:
-		writeStatus(w, status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
+		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
 	case body == nil:
-		writeStatus(w, errNotFound())
+		response.Write(w, response.NotFound())
 	default:
-		writeBody(w, r, is.contentType, body)
+		response.WriteBody(w, r, is.contentType, body)
 	}
 }
 
@@ -128,16 +130,16 @@ func (d *documents) buildV3() error {
 	if err != nil {
 		return err
 	}
-	list := ask(built, from, openAPIv3Path, jsonType)
+	list := response.Ask(built, from, openAPIv3Path, jsonType)
 	var all handler3.OpenAPIV3Discovery
-	if err := json.Unmarshal(list.body, &all); err != nil {
-		return fmt.Errorf("list the documents (%d): %w", list.code, err)
+	if err := json.Unmarshal(list.Body, &all); err != nil {
+		return fmt.Errorf("list the documents (%d): %w", list.Code, err)
 	}
 	for group := range all.Paths {
 		path := openAPIv3Path + "/" + group
-		d.kept[document{path, jsonType}] = pack(ask(built, from, path, jsonType).body)
+		d.kept[document{path, jsonType}] = pack(response.Ask(built, from, path, jsonType).Body)
 	}
-	d.kept[document{openAPIv3Path, jsonType}] = pack(list.body)
+	d.kept[document{openAPIv3Path, jsonType}] = pack(list.Body)
 	return nil
 }
 

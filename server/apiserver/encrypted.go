@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
 	"skerry.dev/skerry/server/apiserver/encryption"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 // Encryption encrypts and decrypts the values of the store, by resource.
@@ -36,8 +37,8 @@ func (unencrypted) Decrypt(_ context.Context, _ schema.GroupResource, _, data []
 func (s *Server) StoredBelow(gr schema.GroupResource) string {
 	for prefix, native := range s.storages.nativePrefixes() {
 		if native == gr {
-			return registryPrefix + "/" + prefix + "/"
+			return registrykey.Prefix + "/" + prefix + "/"
 		}
 	}
-	return registryPrefix + "/" + gr.Group + "/" + gr.Resource + "/"
+	return registrykey.Prefix + "/" + gr.Group + "/" + gr.Resource + "/"
 }

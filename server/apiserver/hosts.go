@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // hosts serves each space at a host of its own, NAME.<domain>, beside its path: for clients that cannot carry a path, as those in a pod, which know a host and
@@ -17,7 +20,7 @@ type hosts struct{ domain string } // "": by path alone
 // HostURL is where a space's kube API is found by a host of its own, "" when there are no such hosts or the space is root.
 func HostURL(external, domain, space string) string {
 	u, err := url.Parse(external)
-	if domain == "" || space == rootSpace || err != nil {
+	if domain == "" || space == request.RootSpace || err != nil {
 		return ""
 	}
 	host := space + "." + domain
@@ -58,7 +61,7 @@ func (h hosts) named(r *http.Request) (space string, wrong *metav1.Status) {
 		return connected, nil
 	}
 	if connected != space {
-		return "", status(http.StatusMisdirectedRequest, metav1.StatusReasonUnknown, "the host of the request is not that of its connection; connect to the host itself")
+		return "", response.Status(http.StatusMisdirectedRequest, metav1.StatusReasonUnknown, "the host of the request is not that of its connection; connect to the host itself")
 	}
 	return space, nil
 }
@@ -66,7 +69,7 @@ func (h hosts) named(r *http.Request) (space string, wrong *metav1.Status) {
 // split returns the space that a request names, by path or host, and the path within its API; byHost tells that the host names it. A request that names two
 // spaces is refused.
 func (h hosts) split(r *http.Request) (space, path string, byHost bool, wrong *metav1.Status) {
-	space, path = split(r.URL.Path)
+	space, path = request.Split(r.URL.Path)
 	host, wrong := h.named(r)
 	switch {
 	case wrong != nil:
@@ -76,5 +79,5 @@ func (h hosts) split(r *http.Request) (space, path string, byHost bool, wrong *m
 	case path == r.URL.Path, space == host:
 		return host, path, true, nil
 	}
-	return "", "", false, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the host names space "+clip(host)+" and the path "+clip(space)+"; name one space")
+	return "", "", false, response.Status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the host names space "+clip(host)+" and the path "+clip(space)+"; name one space")
 }

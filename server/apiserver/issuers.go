@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // isIssuerPath tells the paths at which whoever is shown a ServiceAccount token learns how to check it.
@@ -16,15 +19,15 @@ func isIssuerPath(path string) bool {
 // ServeHTTP answers for the issuer of the request's space: OIDC discovery, and its keys. Who may ask is a right of the space
 // (system:service-account-issuer-discovery), which its ServiceAccounts have.
 func (t *spaceTokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	space := spaceOf(r.Context())
-	if space == "" || space == anySpace || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		writeStatus(w, errNotFound())
+	space := request.Space(r.Context())
+	if space == "" || space == request.AllSpaces || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		response.Write(w, response.NotFound())
 		return
 	}
 	issuer := t.issuer(space)
 	metadata, err := serviceaccount.NewOpenIDMetadataProvider(issuer, issuer+serviceaccount.JWKSPath, "", t.keys)
 	if err != nil {
-		writeStatus(w, errNotFound()) // an address of the center that is no https
+		response.Write(w, response.NotFound()) // an address of the center that is no https
 		return
 	}
 	body, age := metadata.GetConfigJSON()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -30,7 +31,7 @@ type jobTTL struct {
 type jobKey struct{ space, namespace, name string }
 
 // jobKeys is the prefix of the keys of Jobs.
-const jobKeys = registryPrefix + "/jobs/"
+const jobKeys = registrykey.Prefix + "/jobs/"
 
 func newJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *jobTTL {
 	t := &jobTTL{loopback: loopback, log: log}

@@ -4,27 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
-)
 
-func TestSplit(t *testing.T) {
-	for path, want := range map[string][2]string{
-		"/api/v1/pods":               {"root", "/api/v1/pods"},
-		"/clusters/team/api/v1/pods": {"team", "/api/v1/pods"},
-		"/clusters/team":             {"team", "/"},
-		"/clusters/":                 {"", "/"},
-		"/clusters/*/apis":           {"*", "/apis"},
-		"/clustersx/team/apis":       {"root", "/clustersx/team/apis"},
-	} {
-		if space, rest := split(path); space != want[0] || rest != want[1] {
-			t.Errorf("%s: %q %q", path, space, rest)
-		}
-	}
-}
+	"skerry.dev/skerry/server/apiserver/request"
+)
 
 // TestSpaceInKey checks that nothing reaches the database without its space.
 func TestSpaceInKey(t *testing.T) {
 	s := &spaceStorage{prefix: "/pods"}
-	in := func(space string) context.Context { return withSpace(t.Context(), space) }
+	in := func(space string) context.Context { return request.WithSpace(t.Context(), space) }
 	for _, x := range []struct {
 		ctx       context.Context
 		key, want string
@@ -40,10 +27,10 @@ func TestSpaceInKey(t *testing.T) {
 	} {
 		_, _, got, err := s.key(x.ctx, x.key)
 		if got != x.want || (err != nil) != (x.want == "") {
-			t.Errorf("%s in %q: %q, %v", x.key, spaceOf(x.ctx), got, err)
+			t.Errorf("%s in %q: %q, %v", x.key, request.Space(x.ctx), got, err)
 		}
 	}
-	if _, _, _, err := s.key(t.Context(), "/pods/a"); !errors.Is(err, errNoSpace) {
+	if _, _, _, err := s.key(t.Context(), "/pods/a"); !errors.Is(err, request.ErrNoSpace) {
 		t.Errorf("no space: %v", err)
 	}
 	if _, _, _, err := s.one(in("*"), "/pods/a"); err == nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // A cache over all spaces must know the storage key of an object, and all it has is the decoded object. keyTransformer
@@ -25,7 +26,7 @@ func (t keyTransformer) TransformFromStorage(ctx context.Context, data []byte, d
 	if err != nil {
 		return nil, false, err
 	}
-	if s := spaceOf(ctx); s != "" && s != anySpace {
+	if s := request.Space(ctx); s != "" && s != request.AllSpaces {
 		return data, stale, nil
 	}
 	return registrykey.Put(dc.AuthenticatedData(), data), stale, nil

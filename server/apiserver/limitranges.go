@@ -10,6 +10,9 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
+
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // limitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of the request's namespace and space. It sees the
@@ -39,10 +42,10 @@ func (l *limitRanges) Validate(ctx context.Context, a admission.Attributes, _ ad
 }
 
 func (l *limitRanges) each(ctx context.Context, a admission.Attributes, do func(*corev1.LimitRange) error) error {
-	if isInner(ctx) || !l.actions.SupportsAttributes(a) {
+	if request.FromCenter(ctx) || !l.actions.SupportsAttributes(a) {
 		return nil
 	}
-	if old := object(a.GetOldObject()); old != nil && old.GetDeletionTimestamp() != nil {
+	if old := metadata.Of(a.GetOldObject()); old != nil && old.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	list, err := fromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.ranges)

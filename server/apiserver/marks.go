@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 )
 
@@ -31,12 +31,12 @@ func (*marks) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
 func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	obj, old := object(a.GetObject()), object(a.GetOldObject())
+	obj, old := metadata.Of(a.GetObject()), metadata.Of(a.GetOldObject())
 	switch {
 	case obj == nil:
 		return nil
 	case a.GetOperation() == admission.Create && a.GetSubresource() == "":
-		if !isInner(ctx) {
+		if !request.FromCenter(ctx) {
 			unallocate(a.GetObject(), nil)
 		}
 		if err := m.guard(ctx, a, obj, nil); err != nil {
@@ -44,13 +44,13 @@ func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		}
 		m.decide(ctx, a, obj)
 	case a.GetOperation() == admission.Update && old != nil:
-		if !isInner(ctx) && a.GetSubresource() == "" {
+		if !request.FromCenter(ctx) && a.GetSubresource() == "" {
 			unallocate(a.GetObject(), old)
 		}
 		if err := m.guard(ctx, a, obj, old); err != nil {
 			return err
 		}
-		if a.GetSubresource() == "" && !isInner(ctx) && (wish(old) == "") != (wish(obj) == "") {
+		if a.GetSubresource() == "" && !request.FromCenter(ctx) && (wish(old) == "") != (wish(obj) == "") {
 			m.pass(ctx, a, obj)
 		}
 	}
@@ -61,15 +61,15 @@ func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
 
 // Validate implements admission.ValidationInterface: deletions carry the object only here.
 func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	old := object(a.GetOldObject())
-	if a.GetOperation() != admission.Delete || old == nil || isInner(ctx) {
+	old := metadata.Of(a.GetOldObject())
+	if a.GetOperation() != admission.Delete || old == nil || request.FromCenter(ctx) {
 		return nil
 	}
 	return refuseMirror(a, old)
 }
 
 func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old metav1.Object) error {
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		return nil
 	}
 	if old != nil {
@@ -81,13 +81,13 @@ func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old meta
 		forgetCopied(obj, old)
 	}
 	for _, name := range append(v1alpha1.CenterMarks(), v1alpha1.AnnotationReportedFrom) {
-		was, had := annotation(old, name)
-		is, has := annotation(obj, name)
+		was, had := metadata.Annotation(old, name)
+		is, has := metadata.Annotation(obj, name)
 		switch {
 		case has == had && is == was:
 		case !has:
 			// An object or a patch that is made of a file without the mark does not mean to take it off.
-			annotate(obj, name, was)
+			metadata.Annotate(obj, name, was)
 		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
 			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
@@ -113,8 +113,8 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 // forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back those that were replaced by them:
 // `kubectl rollout undo` gives a Deployment the annotations of the ReplicaSet that it goes back to.
 func forgetCopied(obj, old metav1.Object) {
-	_, has := annotation(obj, v1alpha1.AnnotationReportedFrom)
-	if _, had := annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
+	_, has := metadata.Annotation(obj, v1alpha1.AnnotationReportedFrom)
+	if _, had := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
 		return
 	}
 	notes := obj.GetAnnotations()
@@ -124,7 +124,7 @@ func forgetCopied(obj, old metav1.Object) {
 		}
 	}
 	for _, name := range v1alpha1.CenterMarks() {
-		if was, had := annotation(old, name); had {
+		if was, had := metadata.Annotation(old, name); had {
 			notes[name] = was
 		}
 	}
@@ -133,7 +133,7 @@ func forgetCopied(obj, old metav1.Object) {
 
 // decide sets the mark of a new object in the same write when the decision is already known.
 func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
-	if _, has := annotation(obj, v1alpha1.AnnotationTargets); !has {
+	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); !has {
 		m.mark(ctx, placedKey(ctx, a, obj), obj)
 	}
 }
@@ -158,12 +158,12 @@ func (m *marks) pass(ctx context.Context, a admission.Attributes, obj metav1.Obj
 
 // mark sets the mark of where an object is, and tells whether that is known.
 func (m *marks) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
-	if m.place == nil || key.Space == ownSpace {
+	if m.place == nil || key.Space == request.OwnSpace {
 		return false
 	}
 	targets, known := m.place(ctx, key.Space, key, obj)
 	if known = known && targets != ""; known {
-		annotate(obj, v1alpha1.AnnotationTargets, targets)
+		metadata.Annotate(obj, v1alpha1.AnnotationTargets, targets)
 	}
 	return known
 }
@@ -175,7 +175,7 @@ func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) s
 		name = obj.GetName()
 	}
 	r := a.GetResource()
-	key := store.Key{Space: spaceOf(ctx), Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
+	key := store.Key{Space: request.Space(ctx), Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
 	if key.Group == "" && key.Resource == "namespaces" {
 		key.Namespace = "" // attributes of a Namespace name itself as its namespace
 	}
@@ -183,47 +183,15 @@ func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) s
 }
 
 func refuseMirror(a admission.Attributes, old metav1.Object) error {
-	target, has := annotation(old, v1alpha1.AnnotationReportedFrom)
+	target, has := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom)
 	if !has {
 		return nil
 	}
-	return admission.NewForbidden(a, onlyShows(target))
-}
-
-func onlyShows(target string) error {
-	return fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target)
+	return admission.NewForbidden(a, metadata.ErrReported(target))
 }
 
 // whole tells whether the request carries an object as somebody has it (PUT, server-side apply), not a patch of some fields.
 func whole(ctx context.Context) bool {
 	info, ok := apirequest.RequestInfoFrom(ctx)
-	return ok && info.Verb == "update" || applies(ctx)
-}
-
-func object(o runtime.Object) metav1.Object {
-	if o == nil {
-		return nil
-	}
-	a, err := meta.Accessor(o)
-	if err != nil {
-		return nil // reviews, options and the like have no metadata
-	}
-	return a
-}
-
-func annotation(o metav1.Object, name string) (string, bool) {
-	if o == nil {
-		return "", false
-	}
-	v, ok := o.GetAnnotations()[name]
-	return v, ok
-}
-
-func annotate(o metav1.Object, name, value string) {
-	m := o.GetAnnotations()
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[name] = value
-	o.SetAnnotations(m)
+	return ok && info.Verb == "update" || request.IsApply(ctx)
 }

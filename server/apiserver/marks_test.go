@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 )
 
@@ -50,7 +51,7 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		}}
 		attributes := admission.NewAttributesRecord(c.now, c.old, schema.GroupVersionKind{}, c.namespace, "one",
 			schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, c.subresource, admission.Update, &metav1.UpdateOptions{}, false, nil)
-		if err := m.Admit(withSpace(context.Background(), "shop"), attributes, nil); err != nil {
+		if err := m.Admit(request.WithSpace(context.Background(), "shop"), attributes, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := c.now.Annotations[v1alpha1.AnnotationTargets]; got != c.want {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+
+	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
 // mirrorPods lets the center write Pods that a target reported: with their status, in one write, and without the rules about what may
@@ -22,7 +24,7 @@ func mirrorPods(pods podstore.PodStorage) {
 
 // isMirror tells whether this write is the center's own, of a Pod that a target reported.
 func isMirror(ctx context.Context, pod *api.Pod) bool {
-	return isReported(ctx, pod)
+	return metadata.IsReported(ctx, pod)
 }
 
 type podCreate struct{ rest.RESTCreateStrategy }

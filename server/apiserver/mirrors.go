@@ -22,6 +22,8 @@ import (
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // mirroring lets the center write the kinds of a group that targets report beside what is placed: as they are, with their status, in one write.
@@ -56,35 +58,18 @@ func mirrorInto(s *genericregistry.Store) {
 	s.UpdateStrategy = mirrorUpdate{s.UpdateStrategy}
 }
 
-// isReported tells whether this write is the center's own, of an object that a target reported.
-func isReported(ctx context.Context, obj runtime.Object) bool {
-	if !isInner(ctx) {
-		return false
-	}
-	from, has := annotation(object(obj), v1alpha1.AnnotationReportedFrom)
-	return has && from != ""
-}
-
-// unmanaged takes off a mirror who set which of its fields: nobody but the center may, and of a Pod that would be a fifth of what it takes in the
-// store and, version by version, in the caches.
-func unmanaged(ctx context.Context, obj runtime.Object) {
-	if isReported(ctx, obj) {
-		object(obj).SetManagedFields(nil)
-	}
-}
-
 type mirrorCreate struct{ rest.RESTCreateStrategy }
 
 func (s mirrorCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
-	if isReported(ctx, obj) {
-		bornAt(object(obj))
+	if metadata.IsReported(ctx, obj) {
+		bornAt(metadata.Of(obj))
 	} else {
 		s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	}
 }
 
 func (s mirrorCreate) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	if isReported(ctx, obj) {
+	if metadata.IsReported(ctx, obj) {
 		return nil
 	}
 	return s.RESTCreateStrategy.Validate(ctx, obj)
@@ -93,20 +78,20 @@ func (s mirrorCreate) Validate(ctx context.Context, obj runtime.Object) field.Er
 type mirrorUpdate struct{ rest.RESTUpdateStrategy }
 
 func (s mirrorUpdate) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
-	if isReported(ctx, obj) {
-		forgetBirth(object(obj))
+	if metadata.IsReported(ctx, obj) {
+		forgetBirth(metadata.Of(obj))
 	} else {
 		s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
 	}
 }
 
 func (s mirrorUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if isReported(ctx, obj) {
+	if metadata.IsReported(ctx, obj) {
 		return nil
 	}
-	if from, mirrored := annotation(object(old), v1alpha1.AnnotationReportedFrom); mirrored && !isInner(ctx) {
+	if from, mirrored := metadata.Annotation(metadata.Of(old), v1alpha1.AnnotationReportedFrom); mirrored && !request.FromCenter(ctx) {
 		// The scale subresource comes this way: admission sees a Scale, which has no annotations.
-		return field.ErrorList{field.Forbidden(field.NewPath("spec"), onlyShows(from).Error())}
+		return field.ErrorList{field.Forbidden(field.NewPath("spec"), metadata.ErrReported(from).Error())}
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 }

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/warning"
 
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -20,8 +22,8 @@ func (noEffect) Handles(op admission.Operation) bool {
 
 // Validate implements admission.ValidationInterface.
 func (noEffect) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	obj := object(a.GetObject())
-	if obj == nil || isInner(ctx) || a.GetSubresource() != "" {
+	obj := metadata.Of(a.GetObject())
+	if obj == nil || request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
 	}
 	k := placedKey(ctx, a, obj)

@@ -7,6 +7,9 @@ import (
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // openAPIv2Proto is what the protobuf form is called in an answer. Clients ask for it by an older name as well, with an @, which is no
@@ -24,18 +27,18 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 	for _, h := range handlers(native, servers) {
 		more := all
 		more.Paths = map[string]item{}
-		a := ask(h, r, openAPIv3Path, jsonType)
-		if a.code != http.StatusOK || json.Unmarshal(a.body, &more) != nil {
-			a.replay(w)
+		a := response.Ask(h, r, openAPIv3Path, jsonType)
+		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &more) != nil {
+			a.Replay(w)
 			return
 		}
 		for path, i := range more.Paths {
 			if _, have := all.Paths[path]; !have {
-				all.Paths[path] = item{URL("", spaceOf(r.Context())) + i.URL}
+				all.Paths[path] = item{request.URL("", request.Space(r.Context())) + i.URL}
 			}
 		}
 	}
-	writeJSON(w, r, jsonType, all)
+	response.WriteJSON(w, r, jsonType, all)
 }
 
 // serveOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
@@ -43,14 +46,14 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
 	accept := r.Header.Get("Accept")
 	for _, h := range handlers(native, servers) {
-		if a := ask(h, r, r.URL.Path, accept); a.code == http.StatusOK && len(a.body) > 0 {
-			a.header.Del("Etag")
-			contentType := a.header.Get("Content-Type")
-			writeBody(w, r, contentType, a.body)
+		if a := response.Ask(h, r, r.URL.Path, accept); a.Code == http.StatusOK && len(a.Body) > 0 {
+			a.Header.Del("Etag")
+			contentType := a.Header.Get("Content-Type")
+			response.WriteBody(w, r, contentType, a.Body)
 			return
 		}
 	}
-	writeStatus(w, errNotFound())
+	response.Write(w, response.NotFound())
 }
 
 // serveOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
@@ -58,17 +61,17 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 	var all map[string]json.RawMessage
 	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
-		a := ask(h, r, openAPIv2Path, jsonType)
+		a := response.Ask(h, r, openAPIv2Path, jsonType)
 		var doc map[string]json.RawMessage
-		if a.code != http.StatusOK || json.Unmarshal(a.body, &doc) != nil {
-			a.replay(w)
+		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &doc) != nil {
+			a.Replay(w)
 			return
 		}
 		if all == nil {
 			all = doc
 		}
 		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil || merge(parameters, doc["parameters"]) != nil {
-			a.replay(w)
+			a.Replay(w)
 			return
 		}
 	}
@@ -85,10 +88,10 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 		}
 	}
 	if err != nil {
-		writeStatus(w, status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()))
+		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()))
 		return
 	}
-	writeBody(w, r, contentType, body)
+	response.WriteBody(w, r, contentType, body)
 }
 
 // merge adds the members of a JSON object that are not there yet.

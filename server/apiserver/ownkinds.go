@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crdServer serves them to
@@ -123,7 +125,7 @@ func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ownGroup), "/")
 	version, resource, _ := strings.Cut(rest, "/")
-	if spaceOf(r.Context()) == rootSpace || spaceOf(r.Context()) == anySpace || version == "" {
+	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces || version == "" {
 		own.handler.ServeHTTP(w, r)
 		return
 	}
@@ -132,7 +134,7 @@ func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !inEverySpace(resource) {
-		writeStatus(w, errNotFound())
+		response.Write(w, response.NotFound())
 		return
 	}
 	own.handler.ServeHTTP(w, r)
@@ -140,10 +142,10 @@ func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
 
 // serveOwnResources lists the kinds that exist in a space other than root.
 func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
-	a := ask(own.handler, r, r.URL.Path, "application/json")
+	a := response.Ask(own.handler, r, r.URL.Path, "application/json")
 	var list metav1.APIResourceList
-	if a.code != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
-		a.replay(w)
+	if a.Code != http.StatusOK || json.Unmarshal(a.Body, &list) != nil {
+		a.Replay(w)
 		return
 	}
 	kept := list.APIResources[:0]
@@ -153,5 +155,5 @@ func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	list.APIResources = kept
-	writeJSON(w, r, "application/json", list)
+	response.WriteJSON(w, r, "application/json", list)
 }

@@ -22,6 +22,8 @@ import (
 	psapi "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/metrics"
 	"k8s.io/pod-security-admission/policy"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // podSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the labels of the request's namespace and space. It refuses the
@@ -55,7 +57,7 @@ func (*podSecurity) Handles(op admission.Operation) bool {
 // Validate implements admission.ValidationInterface.
 func (p *podSecurity) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	kind := a.GetResource().GroupResource()
-	if isInner(ctx) || kind != api.Resource("namespaces") && !p.rules.PodSpecExtractor.HasPodSpec(kind) {
+	if request.FromCenter(ctx) || kind != api.Resource("namespaces") && !p.rules.PodSpecExtractor.HasPodSpec(kind) {
 		return nil
 	}
 	result := p.rules.Validate(ctx, secured{a})

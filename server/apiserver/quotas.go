@@ -20,6 +20,8 @@ import (
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 	"k8s.io/kubernetes/pkg/quota/v1/install"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // quotas is the admission plugin of ResourceQuotas. The rules are Kubernetes' own; it charges a quota in its status before the object is
@@ -65,10 +67,10 @@ func (*quotas) Handles(op admission.Operation) bool {
 func (q *quotas) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
 	_, ignored := install.DefaultIgnoredResources()[resource]
-	if isInner(ctx) || a.GetNamespace() == "" || ignored || resource == api.Resource("namespaces") {
+	if request.FromCenter(ctx) || a.GetNamespace() == "" || ignored || resource == api.Resource("namespaces") {
 		return nil
 	}
-	of := quotaKey{spaceOf(ctx), a.GetNamespace()}
+	of := quotaKey{request.Space(ctx), a.GetNamespace()}
 	ctx = apirequest.WithNamespace(ctx, a.GetNamespace())
 	e := q.evaluators.Get(resource)
 	if e == nil {
@@ -129,7 +131,7 @@ func (q *quotas) update(ctx context.Context, to *corev1.ResourceQuota) error {
 	if err := coreconv.Convert_v1_ResourceQuota_To_core_ResourceQuota(to, internal, nil); err != nil {
 		return err
 	}
-	_, _, err := q.status.Update(withInner(ctx), to.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc,
+	_, _, err := q.status.Update(request.AsCenter(ctx), to.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc,
 		rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	return err
 }

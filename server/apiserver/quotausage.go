@@ -28,6 +28,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
@@ -124,7 +127,7 @@ const recountTime = time.Second
 
 // count writes the status of all quotas of a namespace. Nothing is charged meanwhile.
 func (u *quotaUsage) count(ctx context.Context, of quotaKey) error {
-	ctx = apirequest.WithNamespace(withInner(withSpace(ctx, of.space)), of.namespace)
+	ctx = apirequest.WithNamespace(request.AsCenter(request.WithSpace(ctx, of.space)), of.namespace)
 	t := u.quotas.take(of)
 	defer u.quotas.leave(of, t)
 	if !u.quotas.landed(t) {
@@ -191,8 +194,8 @@ func (u *quotaUsage) registry(ctx context.Context, of quotaKey, revision int64, 
 
 // custom counts custom resources, by their keys.
 func (u *quotaUsage) custom(ctx context.Context, of quotaKey, gr schema.GroupResource) ([]runtime.Object, error) {
-	prefix := strings.Join([]string{registryPrefix, gr.Group, gr.Resource, of.space, of.namespace, ""}, "/")
-	_, all, err := listAll(ctx, u.client, prefix, clientv3.WithKeysOnly())
+	prefix := strings.Join([]string{registrykey.Prefix, gr.Group, gr.Resource, of.space, of.namespace, ""}, "/")
+	_, all, err := follow.List(ctx, u.client, prefix, clientv3.WithKeysOnly())
 	return make([]runtime.Object, len(all)), err
 }
 

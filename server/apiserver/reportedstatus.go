@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // reportedStatus is the status subresource of a kind that sites run. Kubernetes forbids some changes of a
@@ -37,7 +39,7 @@ type anewStrategy struct{ rest.RESTUpdateStrategy }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s anewStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		old = old.DeepCopyObject()
 		statusOf(old).Set(statusOf(obj.DeepCopyObject()))
 	}

@@ -25,9 +25,6 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// registryPrefix stands before every key of an API object.
-const registryPrefix = registrykey.Prefix
-
 // storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
 type storages struct {
 	factory    serverstorage.StorageFactory
@@ -73,14 +70,14 @@ func (s *storages) noteNative(prefix string, gr schema.GroupResource) {
 func (s *storages) parse(key string) (store.Key, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return registrykey.Parse(s.native, registryPrefix+key)
+	return registrykey.Parse(s.native, registrykey.Prefix+key)
 }
 
 // withCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and their objects. They
 // may belong to one space only.
 func (s *storages) withCodec(gr schema.GroupResource, codec runtime.Codec, cached bool, only string) generic.RESTOptions {
 	config := &storagebackend.ConfigForResource{
-		Config:        storagebackend.Config{Prefix: registryPrefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
+		Config:        storagebackend.Config{Prefix: registrykey.Prefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
 		GroupResource: gr,
 	}
 	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached, only))

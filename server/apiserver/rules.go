@@ -16,19 +16,22 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 
+	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
 func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
 		Space: func(ctx context.Context) string {
-			if space := spaceOf(ctx); !isInner(ctx) && space != ownSpace {
+			if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
 				return space
 			}
 			return ""
 		},
-		In: withSpace, Authorizer: authz, Loopback: s.Loopback,
+		In: request.WithSpace, Authorizer: authz, Loopback: s.Loopback,
 		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 			obj, err := cachedGet(ctx, l.namespaces, "", name)
@@ -46,8 +49,8 @@ func (s *Server) followRules(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, resource := range policy.Resources() {
 		g.Go(func() error {
-			prefix := registryPrefix + "/" + resource + "/"
-			return follow(ctx, s.config.Store.Client().Client, prefix, &ruleFollower{s.rules, resource, prefix})
+			prefix := registrykey.Prefix + "/" + resource + "/"
+			return follow.Prefix(ctx, s.config.Store.Client().Client, prefix, &ruleFollower{s.rules, resource, prefix})
 		})
 	}
 	return g.Wait()
@@ -59,7 +62,7 @@ type ruleFollower struct {
 	resource, prefix string
 }
 
-func (f *ruleFollower) reset(_ int64, kvs []*mvccpb.KeyValue) error {
+func (f *ruleFollower) Reset(_ int64, kvs []*mvccpb.KeyValue) error {
 	all := map[string]map[string]policy.Object{}
 	for _, kv := range kvs {
 		space, name := f.named(kv)
@@ -76,7 +79,7 @@ func (f *ruleFollower) reset(_ int64, kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (f *ruleFollower) change(e *clientv3.Event) error {
+func (f *ruleFollower) Change(e *clientv3.Event) error {
 	space, name := f.named(e.Kv)
 	if e.Type == mvccpb.DELETE {
 		f.to.Put(space, f.resource, name, nil)
@@ -89,7 +92,7 @@ func (f *ruleFollower) change(e *clientv3.Event) error {
 	return err
 }
 
-func (*ruleFollower) progress(int64) {}
+func (*ruleFollower) Progress(int64) {}
 
 func (f *ruleFollower) named(kv *mvccpb.KeyValue) (space, name string) {
 	space, name, _ = strings.Cut(strings.TrimPrefix(string(kv.Key), f.prefix), "/")

@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -184,7 +185,7 @@ func (s *Server) serve(ctx context.Context) error {
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
 	run("history", func(ctx context.Context) error { return s.storages.history.run(ctx, s.config.Store.Revision) })
-	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(rootSpace), s.config.Log) })
+	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)
@@ -202,10 +203,10 @@ func (s *Server) becomeReady(ctx context.Context) error {
 	if err := s.storages.wait(ctx); err != nil {
 		return err
 	}
-	if err := installOwnKinds(ctx, s.Loopback(ownSpace)); err != nil {
+	if err := installOwnKinds(ctx, s.Loopback(request.OwnSpace)); err != nil {
 		return err
 	}
-	if err := waitServed(ctx, s.Loopback(ownSpace), func() bool { return s.crds.forSpace(ownSpace) != nil }); err != nil {
+	if err := waitServed(ctx, s.Loopback(request.OwnSpace), func() bool { return s.crds.forSpace(request.OwnSpace) != nil }); err != nil {
 		return err
 	}
 	select {

@@ -14,6 +14,8 @@ import (
 	servicereg "k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
 	servicestore "k8s.io/kubernetes/pkg/registry/core/service/storage"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // addServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
@@ -71,11 +73,11 @@ type settledStrategy struct{ rest.RESTUpdateStrategy }
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s settledStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	before, after := old.(*api.Service).DeepCopy(), obj.(*api.Service)
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		before.Spec.ClusterIP, before.Spec.ClusterIPs = after.Spec.ClusterIP, after.Spec.ClusterIPs
 		before.Spec.IPFamilies, before.Spec.IPFamilyPolicy = after.Spec.IPFamilies, after.Spec.IPFamilyPolicy
 	}
-	if isInner(ctx) || before.Spec.HealthCheckNodePort == 0 {
+	if request.FromCenter(ctx) || before.Spec.HealthCheckNodePort == 0 {
 		before.Spec.HealthCheckNodePort = after.Spec.HealthCheckNodePort
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, checked(after), checked(before))

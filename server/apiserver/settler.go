@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -27,17 +28,17 @@ func (s *settler[T]) run(ctx context.Context) error {
 	defer all.Wait()
 	defer s.queue.ShutDown()
 	all.Go(func() { queue.Drain(ctx, s.queue, s.settle, s.failed) })
-	return follow(ctx, s.client, s.prefix, s)
+	return follow.Prefix(ctx, s.client, s.prefix, s)
 }
 
-func (s *settler[T]) reset(_ int64, all []*mvccpb.KeyValue) error {
+func (s *settler[T]) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	for _, kv := range all {
 		s.note(kv)
 	}
 	return nil
 }
 
-func (s *settler[T]) change(e *clientv3.Event) error {
+func (s *settler[T]) Change(e *clientv3.Event) error {
 	if e.Type != clientv3.EventTypeDelete {
 		s.note(e.Kv)
 	} else if s.gone != nil {
@@ -46,4 +47,4 @@ func (s *settler[T]) change(e *clientv3.Event) error {
 	return nil
 }
 
-func (*settler[T]) progress(int64) {}
+func (*settler[T]) Progress(int64) {}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 const (
@@ -31,13 +32,13 @@ type share struct {
 
 func (s *share) wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isInner(r.Context()) || isProbe(r.URL.Path) {
+		if request.FromCenter(r.Context()) || isProbe(r.URL.Path) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		space := spaceOf(r.Context())
+		space := request.Space(r.Context())
 		if refused := s.usage.admit(space); refused != nil {
-			writeTooMany(w, refused)
+			response.WriteTooMany(w, refused)
 			return
 		}
 		wait, cancel := context.WithTimeout(r.Context(), maxWait)
@@ -48,7 +49,7 @@ func (s *share) wrap(h http.Handler) http.Handler {
 			if errors.Is(err, fair.ErrFull) {
 				why = "space " + space + " has too many requests waiting; make fewer side by side"
 			}
-			writeTooMany(w, errTooManyRequests(why))
+			response.WriteTooMany(w, response.TooManyRequests(why))
 			return
 		}
 		defer leave()
@@ -67,9 +68,4 @@ func isProbe(path string) bool {
 		}
 	}
 	return false
-}
-
-func writeTooMany(w http.ResponseWriter, s *metav1.Status) {
-	w.Header().Set("Retry-After", "1")
-	writeStatus(w, s)
 }

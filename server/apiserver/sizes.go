@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -29,7 +31,7 @@ func (sizes) Handles(op admission.Operation) bool {
 // Validate implements admission.ValidationInterface.
 func (sizes) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	r := a.GetResource()
-	if isInner(ctx) || a.GetSubresource() != "" || spaceOf(ctx) == rootSpace ||
+	if request.FromCenter(ctx) || a.GetSubresource() != "" || request.Space(ctx) == request.RootSpace ||
 		placement.ClassOf(r.Group, r.Resource) == placement.Never || !maybeLarge(a.GetObject()) {
 		return nil
 	}
@@ -62,7 +64,7 @@ func versioned(a admission.Attributes, o runtime.Object) (map[string]any, error)
 		return u.Object, nil
 	}
 	scheme := legacyscheme.Scheme
-	if a.GetKind().Group == crdResource.Group {
+	if a.GetKind().Group == registrykey.CRDs.Group {
 		scheme = apiextensionsapiserver.Scheme
 	}
 	as, err := scheme.ConvertToVersion(o, a.GetKind().GroupVersion())

@@ -17,6 +17,9 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -38,12 +41,12 @@ type spaceStorage struct {
 
 // scope gives the context its space.
 func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
-	space := spaceOf(ctx)
+	space := request.Space(ctx)
 	switch {
 	case space == "" && s.only != "":
-		return withSpace(ctx, s.only), nil
+		return request.WithSpace(ctx, s.only), nil
 	case space == "":
-		return nil, errNoSpace
+		return nil, request.ErrNoSpace
 	case s.only != "" && space != s.only && !s.lends(space):
 		return nil, fmt.Errorf("a request in space %q reached the custom resources of %q", space, s.only)
 	}
@@ -58,11 +61,13 @@ func (s *spaceStorage) lends(space string) bool {
 // lendsOrBorrows tells whether what is written may concern what spaces lend each other: Spaces, definitions, and objects of borrowers.
 func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
 	lender := s.definer(ctx)
-	return s.prefix == spacePrefix || s.resource() == crdResource || lender != "" && spaceOf(ctx) != lender
+	return s.prefix == registrykey.SpacesPath || s.resource() == registrykey.CRDs || lender != "" && request.Space(ctx) != lender
 }
 
 // definer is the space whose definition what is stored here is made of, "" where that is no custom resource of a space.
-func (s *spaceStorage) definer(ctx context.Context) string { return cmp.Or(s.only, definerOf(ctx)) }
+func (s *spaceStorage) definer(ctx context.Context) string {
+	return cmp.Or(s.only, request.Definer(ctx))
+}
 
 // resource is what is stored here, where that is of a group.
 func (s *spaceStorage) resource() schema.GroupResource {
@@ -83,9 +88,9 @@ func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, st
 	if !ok || (rest != "" && rest[0] != '/') {
 		return nil, nil, "", fmt.Errorf("key %q is not below %q", key, s.prefix)
 	}
-	space := spaceOf(ctx)
+	space := request.Space(ctx)
 	switch {
-	case space == anySpace:
+	case space == request.AllSpaces:
 		// Anything longer would be read as the name of a space.
 		if strings.Trim(rest, "/") != "" {
 			return nil, nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
@@ -101,7 +106,7 @@ func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, st
 
 // one is key for operations on a single object, which must name their space.
 func (s *spaceStorage) one(ctx context.Context, key string) (context.Context, storage.Interface, string, error) {
-	if spaceOf(ctx) == anySpace {
+	if request.Space(ctx) == request.AllSpaces {
 		return nil, nil, "", fmt.Errorf("%q needs one space", key)
 	}
 	return s.key(ctx, key)
@@ -126,13 +131,13 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 
 // admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says afterwards at which revision it was written, 0 if it was not.
 func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Object) (written func(revision int64), err error) {
-	if err := s.mayCreate(spaceOf(ctx)); err != nil {
+	if err := s.mayCreate(request.Space(ctx)); err != nil {
 		return nil, err
 	}
-	if err := becomeImported(obj); err != nil {
+	if err := metadata.Import(obj); err != nil {
 		return nil, err
 	}
-	unmanaged(ctx, obj)
+	metadata.TrimReported(ctx, obj)
 	if parsed, known := s.all.parse(key); known {
 		return s.all.usage.reserve(ctx, parsed)
 	}
@@ -159,7 +164,7 @@ func withoutSpace(err error, key string) error {
 
 // revisionOf is that of an object that has been written, 0 if it was not.
 func revisionOf(out runtime.Object, err error) int64 {
-	o := object(out)
+	o := metadata.Of(out)
 	if err != nil || o == nil {
 		return 0
 	}
@@ -169,7 +174,7 @@ func revisionOf(out runtime.Object, err error) int64 {
 
 // mayCreate refuses what would be left behind in a space that is gone: a request that came in before, or a write of the center's own.
 func (s *spaceStorage) mayCreate(space string) error {
-	if s.exists == nil || space == ownSpace || s.exists(space) {
+	if s.exists == nil || space == request.OwnSpace || s.exists(space) {
 		return nil
 	}
 	return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("spaces").GroupResource(), space)
@@ -201,7 +206,7 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 }
 
 func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
-	if spaceOf(ctx) == "" && s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
+	if request.Space(ctx) == "" && s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
 		if err := s.all.check.unused(ctx, s.only, s.resource()); err != nil {
 			return err
 		}
@@ -216,7 +221,7 @@ func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOp
 		}
 		return err
 	}
-	if spaceOf(ctx) != anySpace {
+	if request.Space(ctx) != request.AllSpaces {
 		clearKey(out)
 	}
 	return nil
@@ -249,7 +254,7 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 			}
 			return next, ttl, err
 		}
-		unmanaged(ctx, next)
+		metadata.TrimReported(ctx, next)
 		if parsed, known := s.all.parse(k); known {
 			err = s.all.usage.grows(ctx, parsed, in, next)
 		}
@@ -269,7 +274,7 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if err != nil {
 		return nil, err
 	}
-	bySpace := spaceOf(ctx) != anySpace
+	bySpace := request.Space(ctx) != request.AllSpaces
 	fromStore := bySpace && s.newest == nil
 	if fromStore { // the cache sends bookmarks by itself
 		o.ProgressNotify = o.Predicate.AllowWatchBookmarks
@@ -282,7 +287,7 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 		return w, err
 	}
 	if is := watchingOf(ctx); is != nil && s.all != nil {
-		return stripKeys(ctx, w, fromStore, s.holdEvents(is, spaceOf(ctx))), nil
+		return stripKeys(ctx, w, fromStore, s.holdEvents(is, request.Space(ctx))), nil
 	}
 	return stripKeys(ctx, w, fromStore, nil), nil
 }

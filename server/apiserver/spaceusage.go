@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"net/http"
 	"strconv"
 	"sync"
 
@@ -17,6 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/store"
 )
@@ -70,7 +73,7 @@ func isCRD(k store.Key) bool {
 }
 
 func isSpaceKey(k store.Key) bool {
-	return k.Space == rootSpace && k.Resource == "spaces" && k.Group == v1alpha1.GroupVersion.Group
+	return k.Space == request.RootSpace && k.Resource == "spaces" && k.Group == v1alpha1.GroupVersion.Group
 }
 
 // Reset implements ChangeHandler.
@@ -113,7 +116,7 @@ func (u *spaceUsage) apply(w store.Write) {
 }
 
 func (u *spaceUsage) put(k store.Key, size int) {
-	if isDeletion(k) {
+	if registrykey.IsDeletion(k) {
 		return // the center's note, not the space's object
 	}
 	h, s := u.hash(k), u.of(k.Space)
@@ -187,7 +190,7 @@ func (u *spaceUsage) reserve(ctx context.Context, k store.Key) (written func(rev
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.of(k.Space)
-	if !isInner(ctx) {
+	if !request.FromCenter(ctx) {
 		if what, has, may := s.full(k); what != "" {
 			return nil, apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, what, has, may))
 		}
@@ -230,7 +233,7 @@ func errQuota(space, what string, has, may int64) error {
 
 // grows refuses an update that makes an object larger in a space that has used up its bytes.
 func (u *spaceUsage) grows(ctx context.Context, k store.Key, before, after runtime.Object) error {
-	if isInner(ctx) {
+	if request.FromCenter(ctx) {
 		return nil
 	}
 	u.mu.Lock()
@@ -241,7 +244,7 @@ func (u *spaceUsage) grows(ctx context.Context, k store.Key, before, after runti
 		has, may = s.bytes, s.limits.bytes
 	}
 	u.mu.Unlock()
-	if o := object(after); !over || o == nil || o.GetDeletionTimestamp() != nil || sizeOf(after) <= sizeOf(before) {
+	if o := metadata.Of(after); !over || o == nil || o.GetDeletionTimestamp() != nil || sizeOf(after) <= sizeOf(before) {
 		return nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, "bytes", has, may))
@@ -258,15 +261,8 @@ func (u *spaceUsage) admit(space string) *metav1.Status {
 	if l.requests == nil || l.requests.Allow() {
 		return nil
 	}
-	return errTooManyRequests("space " + space + " makes more requests than spec.quota.requestsPerSecond of its Space, " + strconv.FormatInt(l.perSecond, 10) +
+	return response.TooManyRequests("space " + space + " makes more requests than spec.quota.requestsPerSecond of its Space, " + strconv.FormatInt(l.perSecond, 10) +
 		"; make fewer, or ask an admin of the center for more")
-}
-
-// errTooManyRequests asks for another try a second later.
-func errTooManyRequests(why string) *metav1.Status {
-	s := status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, why)
-	s.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return s
 }
 
 func sizeOf(obj runtime.Object) int {

@@ -16,6 +16,8 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/follow"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -37,7 +39,7 @@ func newSums(client *clientv3.Client, b *bootstrap, loopback func(string) *rest.
 }
 
 // roleKeys is the prefix of the keys of ClusterRoles.
-const roleKeys = registryPrefix + "/clusterroles/"
+const roleKeys = registrykey.Prefix + "/clusterroles/"
 
 func (s *sums) written(kv *mvccpb.KeyValue) {
 	space, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), roleKeys), "/")
@@ -47,7 +49,7 @@ func (s *sums) written(kv *mvccpb.KeyValue) {
 // sync writes the sums of one space that are not what they should be. It reads what is stored, never a cache, which could be behind the
 // change that it was called for.
 func (s *sums) sync(ctx context.Context, space string) error {
-	_, all, err := listAll(ctx, s.client, roleKeys+space+"/")
+	_, all, err := follow.List(ctx, s.client, roleKeys+space+"/")
 	if err != nil || len(all) == 0 {
 		return err
 	}

@@ -24,6 +24,8 @@ import (
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which has thousands of them to write when sites come back. Upstream
@@ -71,7 +73,7 @@ func newTargetStatus(all *storages) (s *targetStatus, destroy func(), err error)
 // takes tells whether a request is one that is answered here.
 func (*targetStatus) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	return ok && r.Method == http.MethodPut && isInner(r.Context()) && spaceOf(r.Context()) == rootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
+	return ok && r.Method == http.MethodPut && request.FromCenter(r.Context()) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
 		info.Resource == targetsResource.Resource && info.APIGroup == targetsResource.Group && info.APIVersion == targetsResource.Version
 }
 
@@ -83,13 +85,13 @@ func (s *targetStatus) put(w http.ResponseWriter, r *http.Request) {
 		written, err = s.write(r, info.Name, body)
 	}
 	if err != nil {
-		writeStatus(w, responsewriters.ErrorToAPIStatus(err))
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
 		return
 	}
 	audit.LogResponseObject(r.Context(), written, targetsResource.GroupVersion(), s.codecs)
 	answer, err := json.Marshal(written)
 	if err != nil {
-		writeStatus(w, responsewriters.ErrorToAPIStatus(err))
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

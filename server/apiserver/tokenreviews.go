@@ -13,6 +13,8 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	authenticationrest "k8s.io/kubernetes/pkg/registry/authentication/rest"
 	"k8s.io/kubernetes/pkg/registry/authentication/tokenreview"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // reviewing is the group authentication.k8s.io with TokenReviews that know which space asks: upstream checks the token by a request of
@@ -41,7 +43,7 @@ type tokenReviews struct {
 // Create implements rest.Creater.
 func (t *tokenReviews) Create(ctx context.Context, obj runtime.Object, valid rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
 	// Only the space goes along: who asks is not who is asked about.
-	space := withSpace(context.Background(), spaceOf(ctx))
+	space := request.WithSpace(context.Background(), request.Space(ctx))
 	here := authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		within := space
 		if audiences, ok := authenticator.AudiencesFrom(r.Context()); ok {

@@ -18,6 +18,8 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // tokenAudience is whom ServiceAccount tokens are for unless a request for one says otherwise.
@@ -45,13 +47,13 @@ func (t *spaceTokens) use(m map[string]rest.Storage) {
 	t.accounts, t.secrets = m["serviceaccounts"].(rest.Getter), m["secrets"].(rest.Getter)
 }
 
-func (t *spaceTokens) issuer(space string) string { return t.external + prefix + space }
+func (t *spaceTokens) issuer(space string) string { return t.external + request.URLPrefix + space }
 
 // GenerateToken implements serviceaccount.TokenGenerator.
 func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private any) (string, error) {
-	space := spaceOf(ctx)
-	if space == "" || space == anySpace {
-		return "", errNoSpace
+	space := request.Space(ctx)
+	if space == "" || space == request.AllSpaces {
+		return "", request.ErrNoSpace
 	}
 	g, err := serviceaccount.JWTTokenGenerator(t.issuer(space), t.key)
 	if err != nil {
@@ -66,7 +68,7 @@ func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, pri
 func (t *spaceTokens) issuerOf(token, space string) string {
 	var claims jwt.Claims
 	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {
-		if base, ok := strings.CutSuffix(claims.Issuer, prefix+space); ok {
+		if base, ok := strings.CutSuffix(claims.Issuer, request.URLPrefix+space); ok {
 			if u, err := url.Parse(base); err == nil && u.Scheme == "https" && base == "https://"+u.Host {
 				return claims.Issuer
 			}
@@ -77,8 +79,8 @@ func (t *spaceTokens) issuerOf(token, space string) string {
 
 // AuthenticateToken implements authenticator.Token, for the issuer of the request's space alone.
 func (t *spaceTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	space := spaceOf(ctx)
-	if space == "" || space == anySpace {
+	space := request.Space(ctx)
+	if space == "" || space == request.AllSpaces {
 		return nil, false, nil
 	}
 	auds := authenticator.Audiences{tokenAudience}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -33,7 +34,7 @@ type typeChecks struct {
 type policyKey struct{ space, name string }
 
 // policyKeys is the prefix of the keys of ValidatingAdmissionPolicies.
-const policyKeys = registryPrefix + "/validatingadmissionpolicies/"
+const policyKeys = registrykey.Prefix + "/validatingadmissionpolicies/"
 
 // typeChecker is the name under which the status is applied, the same as in a cluster.
 const typeChecker = "validatingadmissionpolicy-status"

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"skerry.dev/skerry/server/apiserver/backlog"
+	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
 // heldEvent is an object that a watch is about to send. All watches of a space that have it to send
@@ -41,7 +42,7 @@ func (h *heldEvent) DeepCopyObject() runtime.Object { return h.shared.copy() }
 func (h *heldEvent) GetObject() runtime.Object { return h.shared.copy() }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor. What it returns is to be read only.
-func (h *heldEvent) GetObjectMeta() metav1.Object { return object(h.shared.object) }
+func (h *heldEvent) GetObjectMeta() metav1.Object { return metadata.Of(h.shared.object) }
 
 // CacheEncode implements runtime.CacheableObject: it is how a watch sends the event.
 func (h *heldEvent) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {

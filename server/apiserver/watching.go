@@ -9,6 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
 	"skerry.dev/skerry/server/apiserver/backlog"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 const (
@@ -46,8 +48,8 @@ func watchingOf(ctx context.Context) *watching {
 func (s *share) watch(w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	most, limited := s.usage.watches(spaceOf(ctx))
-	books, err := s.backlog.Open(spaceOf(ctx), most, func(force bool) {
+	most, limited := s.usage.watches(request.Space(ctx))
+	books, err := s.backlog.Open(request.Space(ctx), most, func(force bool) {
 		cancel()
 		if force {
 			// An answer that cannot be given a deadline waits for nobody either.
@@ -55,13 +57,13 @@ func (s *share) watch(w http.ResponseWriter, r *http.Request, h http.Handler, le
 		}
 	})
 	if err != nil {
-		why := "space " + spaceOf(ctx) + " has " + strconv.Itoa(most) + " watches open, which is all that it may; end some"
+		why := "space " + request.Space(ctx) + " has " + strconv.Itoa(most) + " watches open, which is all that it may; end some"
 		if limited {
 			why += ", or ask an admin of the center for more (spec.quota.watches of its Space)"
 		} else {
 			why += ", or ask an admin of the center to set spec.quota.watches of its Space"
 		}
-		writeTooMany(w, errTooManyRequests(why))
+		response.WriteTooMany(w, response.TooManyRequests(why))
 		return
 	}
 	defer books.Close()

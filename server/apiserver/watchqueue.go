@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
 // maxQueue is how many events a reader may be behind.
@@ -29,7 +31,7 @@ func (s *spaceStorage) holdEvents(is *watching, space string) *holding {
 // hold notes an event that is about to be sent, and returns the event to send instead. ok is false
 // when the watch has ended.
 func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
-	o := object(e.Object)
+	o := metadata.Of(e.Object)
 	switch e.Object.(type) {
 	case nil, *api.Service, *api.PersistentVolumeClaim: // upstream fills in defaults of what it reads of these
 		return e, true
@@ -57,7 +59,7 @@ func (h *holding) ahead(queue []watch.Event) bool {
 	if h == nil {
 		return false
 	}
-	last := object(queue[len(queue)-1].Object)
+	last := metadata.Of(queue[len(queue)-1].Object)
 	if last == nil {
 		return false
 	}

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // wellKnown is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
@@ -56,7 +58,7 @@ type birth func(ctx context.Context) metav1.Time
 // in returns a well-known object as this space shows it.
 func (s *wellKnown) in(ctx context.Context, name string) knownObject {
 	out := s.known[name].DeepCopyObject().(knownObject)
-	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(spaceOf(ctx)+"/"+s.resource.String()+"/"+name)).String()))
+	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(request.Space(ctx)+"/"+s.resource.String()+"/"+name)).String()))
 	out.SetCreationTimestamp(s.born(ctx))
 	out.SetResourceVersion(knownVersion)
 	return out
@@ -65,7 +67,7 @@ func (s *wellKnown) in(ctx context.Context, name string) knownObject {
 // Get implements rest.Getter.
 func (s *wellKnown) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := s.stored.Get(ctx, name, o)
-	if apierrors.IsNotFound(err) && s.known[name] != nil && spaceOf(ctx) != anySpace {
+	if apierrors.IsNotFound(err) && s.known[name] != nil && request.Space(ctx) != request.AllSpaces {
 		return s.in(ctx, name), nil
 	}
 	return obj, err
@@ -73,13 +75,13 @@ func (s *wellKnown) Get(ctx context.Context, name string, o *metav1.GetOptions) 
 
 // List implements rest.Lister.
 func (s *wellKnown) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
-	if o != nil && o.Limit > 0 && spaceOf(ctx) != anySpace {
+	if o != nil && o.Limit > 0 && request.Space(ctx) != request.AllSpaces {
 		if from, ok := parseKnownPage(o.Continue); ok || o.Continue == "" {
 			return s.page(ctx, o, from)
 		}
 	}
 	list, err := s.stored.List(ctx, o)
-	if err != nil || spaceOf(ctx) == anySpace || o != nil && o.Continue != "" {
+	if err != nil || request.Space(ctx) == request.AllSpaces || o != nil && o.Continue != "" {
 		return list, err
 	}
 	items, err := meta.ExtractList(list)
@@ -94,7 +96,7 @@ func (s *wellKnown) List(ctx context.Context, o *internalversion.ListOptions) (r
 		items = append(items, obj)
 	}
 	slices.SortFunc(items, func(a, b runtime.Object) int {
-		return compareNames(object(a), object(b))
+		return compareNames(metadata.Of(a), metadata.Of(b))
 	})
 	return list, meta.SetList(list, items)
 }
@@ -145,7 +147,7 @@ func (s *wellKnown) isStored(ctx context.Context, name string) (bool, error) {
 // Watch implements rest.Watcher.
 func (s *wellKnown) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
 	in, err := s.stored.Watch(ctx, o)
-	if err != nil || spaceOf(ctx) == anySpace {
+	if err != nil || request.Space(ctx) == request.AllSpaces {
 		return in, err
 	}
 	var first []knownObject
@@ -173,7 +175,7 @@ func beginsWithAll(o *internalversion.ListOptions) bool {
 
 // Create implements rest.Creater.
 func (s *wellKnown) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
-	if name := object(obj).GetName(); s.known[name] != nil && !isInner(ctx) {
+	if name := metadata.Of(obj).GetName(); s.known[name] != nil && !request.FromCenter(ctx) {
 		return nil, apierrors.NewAlreadyExists(s.resource, name)
 	}
 	return s.stored.Create(ctx, obj, validate, o)
@@ -189,8 +191,8 @@ func (s *wellKnown) Update(ctx context.Context, name string, obj rest.UpdatedObj
 		}
 		if made != "" {
 			obj = rest.WrapUpdatedObjectInfo(obj, func(_ context.Context, changed, before runtime.Object) (runtime.Object, error) {
-				if object(changed).GetResourceVersion() == knownVersion && object(before).GetResourceVersion() == made {
-					object(changed).SetResourceVersion(made)
+				if metadata.Of(changed).GetResourceVersion() == knownVersion && metadata.Of(before).GetResourceVersion() == made {
+					metadata.Of(changed).SetResourceVersion(made)
 				}
 				return changed, nil
 			})
@@ -218,7 +220,7 @@ func (s *wellKnown) store(ctx context.Context, name string) (version string, err
 	if err != nil {
 		return "", err
 	}
-	return object(out).GetResourceVersion(), nil
+	return metadata.Of(out).GetResourceVersion(), nil
 }
 
 // keepIdentity has the storage give a new object the UID that it has.

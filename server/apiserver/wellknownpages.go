@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
 // knownPage is the continue token of a page that ends among the well-known objects, which come before the stored ones. Further on the tokens
@@ -76,7 +78,7 @@ func (s *wellKnown) page(ctx context.Context, o *internalversion.ListOptions, fr
 	case !more && len(stored) == 0:
 		return list, meta.SetList(list, items)
 	}
-	next, err := knownPage{After: object(items[len(items)-1]).GetName(), Revision: about.GetResourceVersion()}.token()
+	next, err := knownPage{After: metadata.Of(items[len(items)-1]).GetName(), Revision: about.GetResourceVersion()}.token()
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
 // knownWatch is a watch of a kind that has well-known objects: it begins with those that are asked for, and when a stored object of
@@ -43,7 +45,7 @@ func (w *knownWatch) run(first []knownObject, known func(string) knownObject) {
 		if e.Type != watch.Deleted {
 			continue
 		}
-		gone := object(e.Object)
+		gone := metadata.Of(e.Object)
 		if back := known(gone.GetName()); back != nil {
 			back.SetResourceVersion(gone.GetResourceVersion())
 			if !w.send(watch.Event{Type: watch.Added, Object: back}) {

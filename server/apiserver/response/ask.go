@@ -1,4 +1,4 @@
-package apiserver
+package response
 
 import (
 	"bytes"
@@ -8,15 +8,15 @@ import (
 	"net/http"
 )
 
-// answer is what one of the servers behind the front said to a question that the front asked for itself.
-type answer struct {
-	code   int
-	header http.Header
-	body   []byte
+// Answer is what a handler said to Ask.
+type Answer struct {
+	Code   int
+	Header http.Header
+	Body   []byte
 }
 
-// ask puts a GET to a server in the name of the request.
-func ask(h http.Handler, r *http.Request, path, accept string) answer {
+// Ask puts a GET for a path to a handler, in the name of the request: with its context and its user.
+func Ask(h http.Handler, r *http.Request, path, accept string) Answer {
 	q := r.Clone(r.Context())
 	q.URL.Path, q.URL.RawPath, q.URL.RawQuery, q.RequestURI = path, "", "", path
 	q.Header.Set("Accept", accept)
@@ -24,16 +24,16 @@ func ask(h http.Handler, r *http.Request, path, accept string) answer {
 	q.Header.Del("Accept-Encoding")
 	w := &recorder{header: http.Header{}, code: http.StatusOK}
 	h.ServeHTTP(w, q)
-	return answer{w.code, w.header, w.body.Bytes()}
+	return Answer{w.code, w.header, w.body.Bytes()}
 }
 
-// replay passes the answer on as it is.
-func (a answer) replay(w http.ResponseWriter) {
-	for k, v := range a.header {
+// Replay passes the answer on as it is.
+func (a Answer) Replay(w http.ResponseWriter) {
+	for k, v := range a.Header {
 		w.Header()[k] = v
 	}
-	w.WriteHeader(a.code)
-	w.Write(a.body)
+	w.WriteHeader(a.Code)
+	w.Write(a.Body)
 }
 
 type recorder struct {
@@ -51,17 +51,18 @@ func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(code int) { r.code = code }
 
-func writeJSON(w http.ResponseWriter, r *http.Request, contentType string, v any) {
+// WriteJSON answers with v as JSON, as WriteBody does.
+func WriteJSON(w http.ResponseWriter, r *http.Request, contentType string, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		writeStatus(w, status(http.StatusInternalServerError, "InternalError", "encode answer: "+err.Error()))
+		Write(w, Status(http.StatusInternalServerError, "InternalError", "encode answer: "+err.Error()))
 		return
 	}
-	writeBody(w, r, contentType, b)
+	WriteBody(w, r, contentType, b)
 }
 
-// writeBody answers with an ETag, and without the body to a client that has it.
-func writeBody(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
+// WriteBody answers with an ETag, and without the body to a client that has it.
+func WriteBody(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	w.Header().Set("Etag", tag)

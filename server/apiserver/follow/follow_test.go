@@ -1,4 +1,4 @@
-package apiserver
+package follow
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ import (
 // notes is a follower that writes down what it is given.
 type notes struct{ changes, reached []int64 }
 
-func (n *notes) reset(int64, []*mvccpb.KeyValue) error { return nil }
-func (n *notes) progress(revision int64)               { n.reached = append(n.reached, revision) }
-func (n *notes) change(e *clientv3.Event) error {
+func (n *notes) Reset(int64, []*mvccpb.KeyValue) error { return nil }
+func (n *notes) Progress(revision int64)               { n.reached = append(n.reached, revision) }
+func (n *notes) Change(e *clientv3.Event) error {
 	n.changes = append(n.changes, e.Kv.ModRevision)
 	return nil
 }
