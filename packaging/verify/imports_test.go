@@ -25,10 +25,14 @@ var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customi
 var concerns = []concern{
 	{"registrykey", nil},
 	{"outbound", nil},
+	{"backlog", nil},
+	{"fair", nil},
+	{"encryption", nil},
 	{"request", []string{"registrykey"}},
 	{"response", nil},
 	{"metadata", []string{"request"}},
 	{"follow", nil},
+	{"share", []string{"backlog", "fair", "request", "response"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

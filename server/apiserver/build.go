@@ -37,6 +37,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/share"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -92,15 +93,15 @@ func (s *Server) build() error {
 	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
-	seats := cmp.Or(s.config.Seats, defaultSeats)
-	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats), backlog: s.backlog}
+	seats := cmp.Or(s.config.Seats, share.DefaultSeats)
+	sharing := &share.Limiter{Usage: s.usage, Seats: fair.New(seats, 2*seats), Backlog: s.backlog}
 	statuses, endStatuses, err := newTargetStatus(s.storages)
 	if err != nil {
 		return err
 	}
 	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
-		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
+		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
 	}
 	s.generic, err = g.Complete(nil).New("skerry", genericapiserver.NewEmptyDelegateWithCustomHandler(d.custom()))
 	if err != nil {

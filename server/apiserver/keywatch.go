@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
+
+	"skerry.dev/skerry/server/apiserver/share"
 )
 
 // keylessWatch takes the storage keys off the objects of a watch of the cache. The objects are the watcher's own, or
@@ -80,13 +82,13 @@ func (w *keylessWatch) run() {
 		case put <- next:
 			w.queue = w.queue[1:]
 			if w.holding != nil {
-				look.Reset(stuckAfter)
+				look.Reset(share.StuckAfter)
 			}
 		case now := <-bookmark.C:
 			w.queue = append(w.queue, *kept)
 			kept, due = nil, w.nextBookmark(now)
 		case <-look.C:
-			again := w.holding.books.EndIfStuck(stuckAfter)
+			again := w.holding.Books.EndIfStuck(share.StuckAfter)
 			if again == 0 {
 				return
 			}
@@ -116,7 +118,7 @@ func (w *keylessWatch) add(e watch.Event) bool {
 		clearKey(e.Object)
 	}
 	if w.holding != nil {
-		w.holding.leave()
+		w.holding.Leave()
 		held, ok := w.holding.hold(e)
 		if !ok {
 			return false

@@ -21,6 +21,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -116,7 +117,7 @@ func New(c Config) (*Server, error) {
 	if c.Encryption == nil {
 		c.Encryption = unencrypted{}
 	}
-	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(watchBytes), ready: make(chan struct{})}
+	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(share.WatchBytes), ready: make(chan struct{})}
 	if err := s.build(); err != nil {
 		return nil, fmt.Errorf("build API server: %w", err)
 	}
@@ -234,7 +235,7 @@ func (s *Server) serveListener(ctx context.Context) error {
 		Handler:           s.Handler(),
 		TLSConfig:         s.TLSConfig(),
 		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: stuckAfter},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: share.StuckAfter},
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       90 * time.Second,

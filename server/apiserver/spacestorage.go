@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -279,14 +280,14 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	if fromStore { // the cache sends bookmarks by itself
 		o.ProgressNotify = o.Predicate.AllowWatchBookmarks
 	}
-	if is := watchingOf(ctx); is != nil && fromStore && (o.ResourceVersion == "" || o.ResourceVersion == "0") {
-		is.lists = true
+	if is := share.WatchOf(ctx); is != nil && fromStore && (o.ResourceVersion == "" || o.ResourceVersion == "0") {
+		is.Lists = true
 	}
 	w, err := to.Watch(ctx, k, o)
 	if err != nil || !bySpace {
 		return w, err
 	}
-	if is := watchingOf(ctx); is != nil && s.all != nil {
+	if is := share.WatchOf(ctx); is != nil && s.all != nil {
 		return stripKeys(ctx, w, fromStore, s.holdEvents(is, request.Space(ctx))), nil
 	}
 	return stripKeys(ctx, w, fromStore, nil), nil

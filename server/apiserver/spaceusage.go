@@ -250,8 +250,8 @@ func (u *spaceUsage) grows(ctx context.Context, k store.Key, before, after runti
 	return apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, "bytes", has, may))
 }
 
-// admit tells whether a request is within the rate of its space, and otherwise what to answer.
-func (u *spaceUsage) admit(space string) *metav1.Status {
+// Admit tells whether a request is within the rate of its space, and otherwise what to answer.
+func (u *spaceUsage) Admit(space string) *metav1.Status {
 	u.mu.Lock()
 	var l limits
 	if s := u.spaces[space]; s != nil {

@@ -8,6 +8,7 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/share"
 )
 
 // maxQueue is how many events a reader may be behind.
@@ -17,15 +18,15 @@ const maxQueue = 1000
 // it is open is taken at once, so that neither the cache, which serves all spaces, nor the store waits
 // for a reader or keeps copies for it. What was there before comes as fast as the reader takes it.
 type holding struct {
-	*watching
+	*share.Watch
 	of        *spaceStorage
 	space     string
 	fromStore bool  // for each such watch the store sends a copy of each event, and keeps it until it is taken
 	since     int64 // what is of a later revision happens while the watch is open
 }
 
-func (s *spaceStorage) holdEvents(is *watching, space string) *holding {
-	return &holding{watching: is, of: s, space: space, fromStore: s.newest == nil, since: s.all.usage.seen()}
+func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
+	return &holding{Watch: is, of: s, space: space, fromStore: s.newest == nil, since: s.all.usage.seen()}
 }
 
 // hold notes an event that is about to be sent, and returns the event to send instead. ok is false
@@ -42,15 +43,15 @@ func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	key := eventKey{h.of, h.space, o.GetNamespace(), o.GetName(), o.GetResourceVersion(), e.Type}
 	size := h.of.sizeOf(key)
 	if h.fromStore {
-		h.books.Keep(2 * size) // the object and the one before it
+		h.Books.Keep(2 * size) // the object and the one before it
 	}
-	held := h.books.Hold(key, size, func() any {
+	held := h.Books.Hold(key, size, func() any {
 		return &sharedObject{object: e.Object, all: map[runtime.Identifier]*encoding{}}
 	})
 	if held == nil {
 		return e, false
 	}
-	return watch.Event{Type: e.Type, Object: &heldEvent{h.books, held, held.Value.(*sharedObject)}}, true
+	return watch.Event{Type: e.Type, Object: &heldEvent{h.Books, held, held.Value.(*sharedObject)}}, true
 }
 
 // ahead reports whether the next event is to be taken although the reader has not taken these yet. It
@@ -67,7 +68,7 @@ func (h *holding) ahead(queue []watch.Event) bool {
 		return false
 	}
 	if len(queue) >= maxQueue {
-		h.books.End()
+		h.Books.End()
 		return false
 	}
 	return true

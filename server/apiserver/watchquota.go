@@ -2,8 +2,12 @@ package apiserver
 
 import "skerry.dev/skerry/store"
 
-// watches is how many watches a space may have open. limited reports whether its quota says so.
-func (u *spaceUsage) watches(space string) (most int, limited bool) {
+// defaultWatches is how many watches a space may have open where its quota does not say: an
+// informer of each kind for some dozens of controllers.
+const defaultWatches = 1000
+
+// Watches is how many watches a space may have open. limited reports whether its quota says so.
+func (u *spaceUsage) Watches(space string) (most int, limited bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if s := u.spaces[space]; s != nil && s.limits.watches > 0 {

@@ -1,4 +1,4 @@
-package apiserver
+package share
 
 import (
 	"context"
@@ -14,42 +14,39 @@ import (
 )
 
 const (
-	// defaultWatches is how many watches a space may have open where its quota does not say: an
-	// informer of each kind for some dozens of controllers.
-	defaultWatches = 1000
-	// watchBytes is what the unsent events of a space's watches may take.
-	watchBytes = 64 << 20
-	// stuckAfter ends a watch whose reader has taken nothing for so long although there is something. The
+	// WatchBytes is what the unsent events of a space's watches may take.
+	WatchBytes = 64 << 20
+	// StuckAfter ends a watch whose reader has taken nothing for so long although there is something. The
 	// buffers of a connection take the first events, so it can be some seconds until nothing is taken.
-	stuckAfter = 15 * time.Second
+	StuckAfter = 15 * time.Second
 	// writeStep is how much of an event is written at a time: a slow reader takes it, a stuck one does not.
 	writeStep = 32 << 10
 )
 
-// watching is a watch that a request from outside has begun.
-type watching struct {
-	books *backlog.Watch
-	// leave gives back the seat of the request. It may be called more than once.
-	leave func()
-	// lists is set before the answer begins: what is there is read from the store, for which the
+// Watch is a watch that a request from outside has begun.
+type Watch struct {
+	Books *backlog.Watch
+	// Leave gives back the seat of the request. It may be called more than once.
+	Leave func()
+	// Lists is set before the answer begins: what is there is read from the store, for which the
 	// watch keeps its seat until the first of it has come.
-	lists bool
+	Lists bool
 }
 
 type watchingKey struct{}
 
-// watchingOf returns the watch that a context is about, nil for one of the center's own.
-func watchingOf(ctx context.Context) *watching {
-	w, _ := ctx.Value(watchingKey{}).(*watching)
+// WatchOf returns the watch that a context is about, nil for one of the center.
+func WatchOf(ctx context.Context) *Watch {
+	w, _ := ctx.Value(watchingKey{}).(*Watch)
 	return w
 }
 
 // watch answers a request that begins a watch. It calls leave when the watch has begun.
-func (s *share) watch(w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
+func (s *Limiter) watch(w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	most, limited := s.usage.watches(request.Space(ctx))
-	books, err := s.backlog.Open(request.Space(ctx), most, func(force bool) {
+	most, limited := s.Usage.Watches(request.Space(ctx))
+	books, err := s.Backlog.Open(request.Space(ctx), most, func(force bool) {
 		cancel()
 		if force {
 			// An answer that cannot be given a deadline waits for nobody either.
@@ -67,7 +64,7 @@ func (s *share) watch(w http.ResponseWriter, r *http.Request, h http.Handler, le
 		return
 	}
 	defer books.Close()
-	is := &watching{books: books, leave: leave}
+	is := &Watch{Books: books, Leave: leave}
 	h.ServeHTTP(responsewriter.WrapForHTTP1Or2(steppedWriter{w, is}), r.WithContext(context.WithValue(ctx, watchingKey{}, is)))
 }
 
@@ -77,15 +74,15 @@ const listTime = time.Second
 // steppedWriter writes the events of a watch in steps, and notes each that the reader has taken.
 type steppedWriter struct {
 	http.ResponseWriter
-	watch *watching
+	watch *Watch
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w steppedWriter) WriteHeader(code int) {
-	if w.watch.lists {
-		time.AfterFunc(listTime, w.watch.leave)
+	if w.watch.Lists {
+		time.AfterFunc(listTime, w.watch.Leave)
 	} else {
-		w.watch.leave()
+		w.watch.Leave()
 	}
 	w.ResponseWriter.WriteHeader(code)
 }
@@ -103,6 +100,6 @@ func (w steppedWriter) Write(p []byte) (int, error) {
 		if err != nil || written == len(p) {
 			return written, err
 		}
-		w.watch.books.Progress()
+		w.watch.Books.Progress()
 	}
 }

@@ -1,4 +1,4 @@
-package apiserver
+package share
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"skerry.dev/skerry/server/apiserver/backlog"
@@ -16,33 +17,42 @@ import (
 )
 
 const (
-	// defaultSeats is how many requests from outside are answered side by side, watches left out: most of them wait for the disk.
-	defaultSeats = 200
+	// DefaultSeats is how many requests from outside are answered side by side, watches left out: most of them wait for the disk.
+	DefaultSeats = 200
 	// maxWait is how long a request waits for a seat.
 	maxWait = 15 * time.Second
 )
 
-// share keeps a space from taking the server away from others: the rate of Space.spec.quota, a seat for each request, and for watches
+// Limiter keeps a space from taking the server away from others: the rate of Space.spec.quota, a seat for each request, and for watches
 // their number and the bytes that they have not sent.
-type share struct {
-	usage   *spaceUsage
-	seats   *fair.Scheduler
-	backlog *backlog.Ledger
+type Limiter struct {
+	Usage   Usage
+	Seats   *fair.Scheduler
+	Backlog *backlog.Ledger
 }
 
-func (s *share) wrap(h http.Handler) http.Handler {
+// Usage says what the quota of a space leaves it.
+type Usage interface {
+	// Admit returns nil for a request that is within the rate of its space, and otherwise what to answer.
+	Admit(space string) *metav1.Status
+	// Watches returns how many watches a space may have open, and whether its quota says so.
+	Watches(space string) (most int, limited bool)
+}
+
+// Wrap returns a handler that lets h answer what is within the limits, and refuses the rest with 429.
+func (s *Limiter) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if request.FromCenter(r.Context()) || isProbe(r.URL.Path) {
 			h.ServeHTTP(w, r)
 			return
 		}
 		space := request.Space(r.Context())
-		if refused := s.usage.admit(space); refused != nil {
+		if refused := s.Usage.Admit(space); refused != nil {
 			response.WriteTooMany(w, refused)
 			return
 		}
 		wait, cancel := context.WithTimeout(r.Context(), maxWait)
-		leave, err := s.seats.Take(wait, space)
+		leave, err := s.Seats.Take(wait, space)
 		cancel()
 		if err != nil {
 			why := "the center is busy: the request has waited too long for its turn"
