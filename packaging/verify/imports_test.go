@@ -32,6 +32,7 @@ var concerns = []concern{
 	{"response", nil},
 	{"metadata", []string{"request"}},
 	{"follow", nil},
+	{"borrow", []string{"follow", "metadata", "registrykey", "request"}},
 	{"share", []string{"backlog", "fair", "request", "response"}},
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,7 +13,6 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
-	"skerry.dev/skerry/server/customize"
 )
 
 // unallocate takes off a Service or a claim that a user writes what it brings as chosen by a target, by the mark that it had when it was read: that is no
@@ -62,21 +60,6 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 // isAllocated tells whether a mark is one that goes with values which users read and send back.
 func isAllocated(mark string) bool {
 	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
-}
-
-// markAddress writes the mark on a Service, as it was stored by a center that did not: what follows the store does not see who set its fields.
-func markAddress(s *corev1.Service) {
-	if ip := s.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone || s.Annotations[v1alpha1.AnnotationAllocated] != "" {
-		return
-	}
-	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
-	if err != nil {
-		return // it cannot be read, and so is not sent either
-	}
-	if chosen := customize.Chosen(whole); chosen.ClusterIP != "" {
-		metadata.Annotate(s, v1alpha1.AnnotationAllocated, chosen.String())
-		delete(s.Annotations, v1alpha1.AnnotationNodePorts)
-	}
 }
 
 // settledClaim lets the center show which volume a claim has got, also another one than before, and users bring the claim as they first had it.

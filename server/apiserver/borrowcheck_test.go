@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store/kine"
@@ -26,6 +28,7 @@ import (
 type agreements struct {
 	*testing.T
 	client *kubernetes.Client
+	known  *borrow.Table
 	*storages
 }
 
@@ -35,9 +38,15 @@ func newAgreements(t *testing.T) *agreements {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	b := newBorrows()
-	b.lender["borrower"] = map[string]string{"sea.example.com": "lender"} // known to the cache
-	a := &agreements{t, st.Client(), &storages{client: st.Client(), usage: newSpaceUsage(), borrows: b, check: borrowCheck{borrowGuard{b, st.Client().Client}}}}
+	b := borrow.NewTable()
+	borrower, err := json.Marshal(aSpace("borrower", true, false))
+	if err == nil {
+		err = b.Reset(0, []*mvccpb.KeyValue{{Key: []byte(registrykey.SpacePrefix + "borrower"), Value: borrower}}) // known to the cache
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agreements{t, st.Client(), b, newStorages(storagesConfig{Client: st.Client(), Quota: newSpaceUsage(), Lending: borrow.NewCheck(b, st.Client().Client)})}
 	a.spaceIs("lender", false, false)
 	a.spaceIs("borrower", true, false)
 	a.boatsAre(true, false)
@@ -246,7 +255,9 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 // Upstream lists what is made of a definition before it lets it go. It is told of a borrower that holds some, whatever the cache of borrowers knows.
 func TestDefinitionInUseDoesNotGo(t *testing.T) {
 	a := newAgreements(t)
-	clear(a.borrows.lender)
+	if err := a.known.Reset(0, nil); err != nil {
+		t.Fatal(err)
+	}
 	a.boatIs()
 	s := &spaceStorage{Interface: &slowStorage{}, prefix: "/sea.example.com/boats", only: "lender", all: a.storages}
 	err := s.GetList(t.Context(), "/sea.example.com/boats", storage.ListOptions{}, &unstructured.UnstructuredList{})
@@ -254,7 +265,7 @@ func TestDefinitionInUseDoesNotGo(t *testing.T) {
 		t.Errorf("a definition that a borrower uses may go: %v", err)
 	}
 	a.remove(aBoat)
-	if err := a.check.unused(t.Context(), "lender", s.resource()); err != nil {
+	if err := a.Lending.Unused(t.Context(), "lender", s.resource()); err != nil {
 		t.Errorf("a definition that nobody uses: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -28,12 +27,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
-	"k8s.io/kubernetes/pkg/apis/storage"
+	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -82,7 +82,7 @@ func (s *Server) build() error {
 	}
 	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
-	s.usage, s.borrows = newSpaceUsage(), newBorrows()
+	s.usage, s.borrows = newSpaceUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
@@ -128,8 +128,9 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), encryption: s.config.Encryption, exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
-		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, recent: newRecent(), native: map[string]schema.GroupResource{}}
+	s.check = borrow.NewCheck(s.borrows, s.config.Store.Client().Client)
+	s.storages = newStorages(storagesConfig{Factory: factory, Client: s.config.Store.Client(), Encryption: s.config.Encryption, Exists: s.config.Spaces.Has,
+		Newest: s.config.Store.Watermark, Quota: s.usage, Lending: s.check, Unserved: unserved})
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -163,7 +164,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
 	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
+		s.check.Guard, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
 	return g, factory, nil
 }
 
@@ -192,7 +193,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			continue
 		case scheduling.GroupName:
 			p.defaults.priorities = v1["priorityclasses"].(rest.Lister)
-		case storage.GroupName:
+		case storageapi.GroupName:
 			p.defaults.storage = v1["storageclasses"].(rest.Lister)
 		}
 		groups = append(groups, &info)

@@ -34,8 +34,8 @@ type ChangeHandler interface {
 
 // Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
 // returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
-func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
-	err := follow.Prefix(ctx, s.config.Store.Client().Client, registrykey.Prefix+"/", &changes{native: s.storages.nativePrefixes(), encryption: s.config.Encryption, to: h})
+func (s *storages) Changes(ctx context.Context, h ChangeHandler) error {
+	err := follow.Prefix(ctx, s.Client.Client, registrykey.Prefix+"/", &changes{native: s.nativePrefixes(), encryption: s.Encryption, to: h})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -40,7 +40,7 @@ func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
 // definer is the space whose definitions answer a request for a group: its own, or a lender's.
 func (s *crdServers) definer(r *http.Request, group string) string {
 	space := request.Space(r.Context())
-	if lender := s.borrows.from(space, group); lender != "" {
+	if lender := s.borrows.Lender(space, group); lender != "" {
 		return lender
 	}
 	return space

@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -26,7 +27,7 @@ type crdServers struct {
 	config  *crdServerConfig
 	shared  *sharedDefinitions
 	client  *clientv3.Client
-	borrows *borrows
+	borrows *borrow.Table
 	idle    time.Duration // how long an unused server is kept
 	log     *slog.Logger
 
@@ -41,7 +42,7 @@ type crdServers struct {
 	wake   sync.WaitGroup
 }
 
-func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrows, idle time.Duration, log *slog.Logger) *crdServers {
+func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrow.Table, idle time.Duration, log *slog.Logger) *crdServers {
 	s := &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*crdServer{}}
 	s.shared = newSharedDefinitions(c, http.HandlerFunc(s.unserved))
 	return s

@@ -34,7 +34,7 @@ func (s *crdServers) settle(r *http.Request) {
 func (s *crdServers) settled(r *http.Request) bool {
 	space := request.Space(r.Context())
 	definers := []string{space}
-	for lender := range s.borrows.of(space) {
+	for lender := range s.borrows.Of(space) {
 		definers = append(definers, lender)
 	}
 	for _, definer := range definers {

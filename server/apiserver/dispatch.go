@@ -116,7 +116,7 @@ func (d *dispatch) servers(r *http.Request) []part {
 	space := request.Space(r.Context())
 	add(request.OwnSpace, nil)
 	add(space, nil)
-	for lender, groups := range d.crds.borrows.of(space) {
+	for lender, groups := range d.crds.borrows.Of(space) {
 		add(lender, groups)
 	}
 	return out

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
 	"skerry.dev/skerry/server/apiserver/encryption"
-	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
 // Encryption encrypts and decrypts the values of the store, by resource.
@@ -31,14 +30,4 @@ func (unencrypted) TransformerForResource(schema.GroupResource) value.Transforme
 // Decrypt implements Encryption.
 func (unencrypted) Decrypt(_ context.Context, _ schema.GroupResource, _, data []byte) ([]byte, error) {
 	return data, nil
-}
-
-// StoredBelow is the prefix of the keys under which objects of a resource are stored, in all spaces.
-func (s *Server) StoredBelow(gr schema.GroupResource) string {
-	for prefix, native := range s.storages.nativePrefixes() {
-		if native == gr {
-			return registrykey.Prefix + "/" + prefix + "/"
-		}
-	}
-	return registrykey.Prefix + "/" + gr.Group + "/" + gr.Resource + "/"
 }

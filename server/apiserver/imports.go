@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
@@ -25,7 +26,7 @@ func (imports) Handles(op admission.Operation) bool {
 
 // Validate implements admission.ValidationInterface: it sees what all that changes objects has left.
 func (imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update || isSpace(a) {
+	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update || a.GetResource().GroupResource() == registrykey.Spaces {
 		return nil
 	}
 	text, has := metadata.Annotation(metadata.Of(a.GetObject()), v1alpha1.AnnotationImport)
@@ -43,8 +44,4 @@ func (imports) Validate(ctx context.Context, a admission.Attributes, _ admission
 		return admission.NewForbidden(a, fmt.Errorf("%s%w", name, err))
 	}
 	return nil
-}
-
-func isSpace(a admission.Attributes) bool {
-	return a.GetResource().GroupResource() == v1alpha1.GroupVersion.WithResource("spaces").GroupResource()
 }

@@ -24,9 +24,3 @@ func (p part) openAPI() http.Handler {
 	slices.SortFunc(of, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return customDocuments{of, p.documents}
 }
-
-// groupIn is the API group that a path below /apis/ names.
-func groupIn(path string) string {
-	group, _, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
-	return group
-}

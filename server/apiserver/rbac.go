@@ -5,9 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
@@ -87,8 +85,4 @@ func (r *spaceRoles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.Clu
 		out = append(out, b)
 	}
 	return out, nil
-}
-
-func fromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
-	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 }

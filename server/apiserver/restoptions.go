@@ -25,18 +25,60 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
+// storagesConfig is what the storages of all resources are made of.
+type storagesConfig struct {
+	// Factory knows where and in which version each built-in kind is stored.
+	Factory serverstorage.StorageFactory
+	// Client is the client of the store.
+	Client *kubernetes.Client
+	// Encryption encrypts what is stored.
+	Encryption Encryption
+	// Exists reports whether there is a space.
+	Exists func(space string) bool
+	// Newest returns the newest write below a prefix of keys.
+	Newest func(prefix string) *kine.Watermark
+	// Quota counts what spaces hold.
+	Quota storageQuota
+	// Lending knows which spaces lend each other definitions.
+	Lending storageLending
+	// Unserved are kinds that are not served, which need no cache.
+	Unserved []schema.GroupVersionResource
+}
+
+// storageQuota keeps spaces within what they may hold.
+type storageQuota interface {
+	// reserve makes room for a new object, or refuses it. The caller says afterwards at which revision the object was written, 0 if it was not.
+	reserve(ctx context.Context, k store.Key) (written func(revision int64), err error)
+	// grows refuses an update that makes an object larger in a space that has used up its bytes.
+	grows(ctx context.Context, k store.Key, before, after runtime.Object) error
+	// size returns how many bytes are stored of an object, 0 where that is not known yet.
+	size(k store.Key) int64
+	// seen returns the revision up to which every write has been counted.
+	seen() int64
+}
+
+// storageLending knows which spaces are served with the definitions of another one.
+type storageLending interface {
+	// Lender returns the space whose definitions of a group serve another one, "" when it has its own.
+	Lender(space, group string) string
+	// Unused refuses to let a definition go that objects of a borrower are made of.
+	Unused(ctx context.Context, lender string, r schema.GroupResource) error
+	// Written looks again after a write: next is what is stored now, old what was before, nil for nothing. definer is whose definition a custom resource is made of.
+	Written(ctx context.Context, definer string, r schema.GroupResource, old, next runtime.Object) error
+	// PutBack gives an object what the borrower and the lender had agreed on before.
+	PutBack(in, old runtime.Object) error
+}
+
+// newStorages returns the storages of all spaces. They have no resources yet.
+func newStorages(c storagesConfig) *storages {
+	return &storages{storagesConfig: c, recent: newRecent(), native: map[string]schema.GroupResource{}}
+}
+
 // storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
 type storages struct {
-	factory    serverstorage.StorageFactory
-	client     *kubernetes.Client
-	exists     func(space string) bool
-	newest     func(prefix string) *kine.Watermark // the newest write below a prefix of keys
-	usage      *spaceUsage
-	history    history
-	borrows    *borrows
-	check      borrowCheck
-	recent     *recent
-	encryption Encryption
+	storagesConfig
+	history history
+	recent  *recent
 
 	mu      sync.Mutex
 	native  map[string]schema.GroupResource // resource prefix without slashes around -> resource
@@ -45,18 +87,18 @@ type storages struct {
 
 // GetRESTOptions implements generic.RESTOptionsGetter for the built-in kinds.
 func (s *storages) GetRESTOptions(gr schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
-	config, err := s.factory.NewConfig(gr, example)
+	config, err := s.Factory.NewConfig(gr, example)
 	if err != nil {
 		return generic.RESTOptions{}, fmt.Errorf("storage of %s: %w", gr, err)
 	}
-	prefix := s.factory.ResourcePrefix(gr)
+	prefix := s.Factory.ResourcePrefix(gr)
 	s.noteNative(prefix, gr)
-	return options(config, prefix, s.decorate(isCached(gr), "")), nil
+	return options(config, prefix, s.decorate(s.isCached(gr), "")), nil
 }
 
 // isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly read. So are kinds that are not served.
-func isCached(gr schema.GroupResource) bool {
-	return gr.Resource != "events" && !slices.ContainsFunc(unserved, func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr })
+func (s *storages) isCached(gr schema.GroupResource) bool {
+	return gr.Resource != "events" && !slices.ContainsFunc(s.Unserved, func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr })
 }
 
 // noteNative remembers the prefix of a built-in kind, so that Changes can tell what a key is.
@@ -96,15 +138,15 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		prefix = "/" + strings.Trim(prefix, "/")
 		codec := keyCodec{config.Codec, &storageName{prefix}, s.recent}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(s.client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
-			keyTransformer{s.encryption.TransformerForResource(config.GroupResource)}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+		raw, err := etcd3.New(s.Client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
+			keyTransformer{s.Encryption.TransformerForResource(config.GroupResource)}, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
 		if err != nil {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.exists, all: s}, raw.Close, nil
+			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, only: only, exists: s.Exists, all: s}, raw.Close, nil
 		}
-		newest := s.newest(config.Prefix + prefix) // before the cache reads anything
+		newest := s.Newest(config.Prefix + prefix) // before the cache reads anything
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
 			Storage: plainList{raw}, Versioner: versioner, GroupResource: config.GroupResource,
 			EventsHistoryWindow: cacher.DefaultEventFreshDuration, ResourcePrefix: prefix,
@@ -121,7 +163,7 @@ func (s *storages) decorate(cached bool, only string) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.exists, all: s}, destroy, nil
+		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.Exists, all: s}, destroy, nil
 	}
 }
 
@@ -137,6 +179,11 @@ func keyOf(prefix string) func(runtime.Object) (string, error) {
 		}
 		return strings.TrimPrefix(a.GetSelfLink(), prefix), nil
 	}
+}
+
+// run moves the revision from which on caches answer lists, until ctx ends. newest returns the revision of the store.
+func (s *storages) run(ctx context.Context, newest func(context.Context) (int64, error)) error {
+	return s.history.run(ctx, newest)
 }
 
 // wait returns when every cache has its first list.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/backlog"
+	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -95,7 +96,8 @@ type Server struct {
 	counts   *quotaUsage
 	usage    *spaceUsage
 	backlog  *backlog.Ledger
-	borrows  *borrows
+	borrows  *borrow.Table
+	check    borrow.Check
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 	// stopPeople ends what asks OIDC providers for their keys.
@@ -179,13 +181,13 @@ func (s *Server) serve(ctx context.Context) error {
 		})
 	}
 	run("custom resources", s.crds.run)
-	run("shared APIs", func(ctx context.Context) error { return s.borrows.run(ctx, s.config.Store.Client().Client) })
+	run("shared APIs", func(ctx context.Context) error { return s.borrows.Run(ctx, s.config.Store.Client().Client) })
 	run("aggregated roles", s.sums.run)
 	run("types of admission policies", s.checks.run)
 	run("finished Jobs", s.ttl.run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
-	run("history", func(ctx context.Context) error { return s.storages.history.run(ctx, s.config.Store.Revision) })
+	run("history", func(ctx context.Context) error { return s.storages.run(ctx, s.config.Store.Revision) })
 	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
@@ -211,7 +213,7 @@ func (s *Server) becomeReady(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-s.borrows.known:
+	case <-s.borrows.Known:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

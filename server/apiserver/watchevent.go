@@ -105,5 +105,5 @@ func (s *spaceStorage) sizeOf(k eventKey) int64 {
 	if !known {
 		return 0
 	}
-	return s.all.usage.size(key)
+	return s.all.Quota.size(key)
 }

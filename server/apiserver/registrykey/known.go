@@ -9,6 +9,9 @@ import (
 // CRDs is the resource of CustomResourceDefinitions.
 var CRDs = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
+// Spaces is the resource of Spaces.
+var Spaces = schema.GroupResource{Group: ownGroup, Resource: "spaces"}
+
 const (
 	// CRDPrefix is the prefix of the keys of CustomResourceDefinitions.
 	CRDPrefix = Prefix + "/apiextensions.k8s.io/customresourcedefinitions/"

@@ -1,4 +1,4 @@
-package apiserver
+package borrow
 
 import (
 	"context"
@@ -23,25 +23,26 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// borrowGuard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the group, and nothing is taken away that
-// objects of a borrower are made of. What is written beside it, by this replica or another one, it cannot see: borrowcheck.go looks again.
-type borrowGuard struct {
-	borrows *borrows
-	client  *clientv3.Client
+// Guard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the
+// group, and nothing is taken away that objects of a borrower are made of. It cannot see what is written at the
+// same moment, by this replica or another one: Check looks again.
+type Guard struct {
+	table  *Table
+	client *clientv3.Client
 }
 
 // Handles implements admission.Interface.
-func (borrowGuard) Handles(op admission.Operation) bool { return op != admission.Connect }
+func (Guard) Handles(op admission.Operation) bool { return op != admission.Connect }
 
 // Validate implements admission.ValidationInterface.
-func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	space := request.Space(ctx)
 	if a.GetSubresource() != "" || request.FromCenter(ctx) || space == request.OwnSpace {
 		return nil
 	}
 	var err error
 	switch {
-	case isSpace(a) && space == request.RootSpace:
+	case a.GetResource().GroupResource() == registrykey.Spaces && space == request.RootSpace:
 		err = g.space(ctx, a.GetName(), a.GetOldObject(), a.GetObject())
 	case a.GetResource().GroupResource() == registrykey.CRDs:
 		err = g.definition(ctx, space, a.GetOldObject(), a.GetObject())
@@ -53,9 +54,9 @@ func (g borrowGuard) Validate(ctx context.Context, a admission.Attributes, _ adm
 }
 
 // space judges a change of a Space: nothing before is a new one, nothing after its end.
-func (g borrowGuard) space(ctx context.Context, name string, old, next runtime.Object) error {
+func (g Guard) space(ctx context.Context, name string, old, next runtime.Object) error {
 	if next == nil {
-		if by := g.borrows.by(name, ""); len(by) > 0 {
+		if by := g.table.Borrowers(name, ""); len(by) > 0 {
 			return errLends(by)
 		}
 		return nil
@@ -97,7 +98,7 @@ func errLends(to []string) error {
 }
 
 // borrow judges a group that a space is to borrow from now on.
-func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI) error {
+func (g Guard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI) error {
 	if stays, err := g.stays(ctx, api.FromSpace); api.FromSpace == space || !stays {
 		return errors.Join(err, fmt.Errorf("fromSpace %q: name another space that exists", api.FromSpace))
 	}
@@ -120,7 +121,7 @@ func (g borrowGuard) borrow(ctx context.Context, space string, api v1alpha1.Shar
 }
 
 // stays tells whether there is a space that is not being deleted.
-func (g borrowGuard) stays(ctx context.Context, space string) (bool, error) {
+func (g Guard) stays(ctx context.Context, space string) (bool, error) {
 	if space == request.RootSpace {
 		return true, nil
 	}
@@ -130,7 +131,7 @@ func (g borrowGuard) stays(ctx context.Context, space string) (bool, error) {
 }
 
 // stored reads an object of which there are no caches yet.
-func (g borrowGuard) stored(ctx context.Context, key string, into any) (found bool, err error) {
+func (g Guard) stored(ctx context.Context, key string, into any) (found bool, err error) {
 	got, err := g.client.Get(ctx, key)
 	if err != nil || len(got.Kvs) == 0 {
 		return false, err
@@ -142,7 +143,7 @@ func (g borrowGuard) stored(ctx context.Context, key string, into any) (found bo
 }
 
 // definition judges a change of a CustomResourceDefinition.
-func (g borrowGuard) definition(ctx context.Context, space string, old, next runtime.Object) error {
+func (g Guard) definition(ctx context.Context, space string, old, next runtime.Object) error {
 	crd, ok := next.(*apiextensions.CustomResourceDefinition)
 	if !ok {
 		if crd, ok = old.(*apiextensions.CustomResourceDefinition); ok {
@@ -150,18 +151,18 @@ func (g borrowGuard) definition(ctx context.Context, space string, old, next run
 		}
 		return nil
 	}
-	if lender := g.borrows.from(space, crd.Spec.Group); lender != "" && old == nil {
+	if lender := g.table.Lender(space, crd.Spec.Group); lender != "" && old == nil {
 		return fmt.Errorf("spec.group: %s is served with the definitions of space %s", crd.Spec.Group, lender)
 	}
-	if by := g.borrows.by(space, crd.Spec.Group); len(by) > 0 && !isShared(crd.Annotations) {
+	if by := g.table.Borrowers(space, crd.Spec.Group); len(by) > 0 && !isShared(crd.Annotations) {
 		return fmt.Errorf("group %s is shared with space %s, so all its definitions are: annotate this one with %s=true", crd.Spec.Group, strings.Join(by, ", "), v1alpha1.AnnotationShared)
 	}
 	return nil
 }
 
 // unused refuses to let a definition go that objects of a borrower are made of.
-func (g borrowGuard) unused(ctx context.Context, lender string, r schema.GroupResource) error {
-	for _, by := range g.borrows.by(lender, r.Group) {
+func (g Guard) unused(ctx context.Context, lender string, r schema.GroupResource) error {
+	for _, by := range g.table.Borrowers(lender, r.Group) {
 		if has, err := g.holds(ctx, by, r); has || err != nil {
 			return errors.Join(err, fmt.Errorf("space %s holds objects of it; they have to be deleted there first", by))
 		}
@@ -170,7 +171,7 @@ func (g borrowGuard) unused(ctx context.Context, lender string, r schema.GroupRe
 }
 
 // definitions are those of a group that are stored in a space.
-func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]apiextensionsv1.CustomResourceDefinition, error) {
+func (g Guard) definitions(ctx context.Context, space, group string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 	_, all, err := follow.List(ctx, g.client, registrykey.CRDPrefix+space+"/")
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (g borrowGuard) definitions(ctx context.Context, space, group string) ([]ap
 }
 
 // holds tells whether a space has objects of a definition.
-func (g borrowGuard) holds(ctx context.Context, space string, r schema.GroupResource) (bool, error) {
+func (g Guard) holds(ctx context.Context, space string, r schema.GroupResource) (bool, error) {
 	prefix := registrykey.Prefix + "/" + r.Group + "/" + r.Resource + "/" + space + "/"
 	got, err := g.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {

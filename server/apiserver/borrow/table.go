@@ -1,4 +1,4 @@
-package apiserver
+package borrow
 
 import (
 	"context"
@@ -16,20 +16,21 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
-// borrows knows which groups of custom resources a space is served with the definitions of another one: Space.spec.apis. The server of the lender answers for
-// them in the borrower's space too, with the borrower's own objects, so a borrower costs no more than its entry here. A nil borrows knows none.
-type borrows struct {
+// Table knows which groups of custom resources a space is served with the definitions of another one. A nil Table
+// knows none.
+type Table struct {
 	mu     sync.RWMutex
 	lender map[string]map[string]string // space -> group -> whose definitions
-	known  chan struct{}                // closed once the Spaces have been read
+	Known  chan struct{}                // closed once the Spaces have been read
 }
 
-func newBorrows() *borrows {
-	return &borrows{lender: map[string]map[string]string{}, known: make(chan struct{})}
+// NewTable returns a table that knows nobody until it has read the Spaces.
+func NewTable() *Table {
+	return &Table{lender: map[string]map[string]string{}, Known: make(chan struct{})}
 }
 
-// from is the space whose definitions of a group serve another one, "" when it has its own.
-func (b *borrows) from(space, group string) string {
+// Lender returns the space whose definitions of a group serve another one, "" when it has its own.
+func (b *Table) Lender(space, group string) string {
 	if b == nil {
 		return ""
 	}
@@ -38,8 +39,8 @@ func (b *borrows) from(space, group string) string {
 	return b.lender[space][group]
 }
 
-// of lists what a space borrows: the groups by lender.
-func (b *borrows) of(space string) map[string][]string {
+// Of returns what a space borrows: the groups by lender.
+func (b *Table) Of(space string) map[string][]string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	out := map[string][]string{}
@@ -49,8 +50,8 @@ func (b *borrows) of(space string) map[string][]string {
 	return out
 }
 
-// by lists the spaces that borrow a group of a lender, of any group where that is "".
-func (b *borrows) by(lender, group string) []string {
+// Borrowers returns the spaces that borrow a group of a lender, of any group where that is "", in order.
+func (b *Table) Borrowers(lender, group string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var out []string
@@ -66,12 +67,13 @@ func (b *borrows) by(lender, group string) []string {
 	return out
 }
 
-// run follows the Spaces until ctx ends.
-func (b *borrows) run(ctx context.Context, c *clientv3.Client) error {
+// Run follows the Spaces until ctx ends.
+func (b *Table) Run(ctx context.Context, c *clientv3.Client) error {
 	return follow.Prefix(ctx, c, registrykey.SpacePrefix, b)
 }
 
-func (b *borrows) Reset(_ int64, all []*mvccpb.KeyValue) error {
+// Reset implements follow.Handler.
+func (b *Table) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	next := map[string]map[string]string{}
 	for _, kv := range all {
 		if err := put(next, kv); err != nil {
@@ -82,14 +84,15 @@ func (b *borrows) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	defer b.mu.Unlock()
 	b.lender = next
 	select {
-	case <-b.known:
+	case <-b.Known:
 	default:
-		close(b.known)
+		close(b.Known)
 	}
 	return nil
 }
 
-func (b *borrows) Change(e *clientv3.Event) error {
+// Change implements follow.Handler.
+func (b *Table) Change(e *clientv3.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.Type == mvccpb.DELETE {
@@ -99,7 +102,8 @@ func (b *borrows) Change(e *clientv3.Event) error {
 	return put(b.lender, e.Kv)
 }
 
-func (*borrows) Progress(int64) {}
+// Progress implements follow.Handler.
+func (*Table) Progress(int64) {}
 
 func put(into map[string]map[string]string, kv *mvccpb.KeyValue) error {
 	var s struct {
