@@ -23,6 +23,7 @@ import (
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/server/furnish"
@@ -259,7 +260,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
+	serving, deciding := append(s.api.Counters(), s.furnish), []storage.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {

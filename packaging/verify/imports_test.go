@@ -34,6 +34,7 @@ var concerns = []concern{
 	{"follow", nil},
 	{"borrow", []string{"follow", "metadata", "registrykey", "request"}},
 	{"share", []string{"backlog", "fair", "request", "response"}},
+	{"storage", []string{"backlog", "encryption", "follow", "metadata", "registrykey", "request", "share", "borrow"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

@@ -38,6 +38,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -129,7 +130,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
 	s.check = borrow.NewCheck(s.borrows, s.config.Store.Client().Client)
-	s.storages = newStorages(storagesConfig{Factory: factory, Client: s.config.Store.Client(), Encryption: s.config.Encryption, Exists: s.config.Spaces.Has,
+	s.storages = storage.ForSpaces(storage.Config{Factory: factory, Client: s.config.Store.Client(), Encryption: s.config.Encryption, Exists: s.config.Spaces.Has,
 		Newest: s.config.Store.Watermark, Quota: s.usage, Lending: s.check, Unserved: unserved})
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)

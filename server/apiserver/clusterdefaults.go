@@ -9,10 +9,11 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	corehelper "k8s.io/kubernetes/pkg/apis/core/helper"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
-	"k8s.io/kubernetes/pkg/apis/storage"
+	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // clusterDefaults is the admission plugin that fills in what Kubernetes' own plugins ServiceAccount, Priority
@@ -49,7 +50,7 @@ func (c *clusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 // prioritize gives a Pod the number of its class, or of the default one. A class that the space does not have
 // may be the site's: then the site says the number.
 func (c *clusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
-	list, err := fromCache(ctx, c.priorities)
+	list, err := storage.FromCache(ctx, c.priorities)
 	if err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func priorityOf(name string, classes []scheduling.PriorityClass) (value int32, p
 
 // classify gives a claim the default class of the space, if the space has one: it is the user's wish then.
 func (c *clusterDefaults) classify(ctx context.Context, claim *api.PersistentVolumeClaim) error {
-	list, err := fromCache(ctx, c.storage)
+	list, err := storage.FromCache(ctx, c.storage)
 	if err != nil {
 		return err
 	}
-	var best *storage.StorageClass
-	classes := list.(*storage.StorageClassList).Items
+	var best *storageapi.StorageClass
+	classes := list.(*storageapi.StorageClassList).Items
 	for i := range classes {
 		class := &classes[i]
 		if !storageutil.IsDefaultAnnotation(class.ObjectMeta) {

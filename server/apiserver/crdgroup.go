@@ -19,17 +19,18 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // crdGroup serves CustomResourceDefinitions themselves, to all spaces. Their objects are served by a crdServer.
-type crdGroup struct{ storages *storages }
+type crdGroup struct{ storages *storage.Storages }
 
 func (crdGroup) GroupName() string { return apiextensions.GroupName }
 
 func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, apiextensionsapiserver.Scheme, metav1.ParameterCodec,
 		apiextensionsapiserver.Codecs)
-	g.storages.noteNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
+	g.storages.AddNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
 	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
 	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true, ""})
 	if err != nil {
@@ -45,14 +46,14 @@ func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.
 
 // withCodec is a RESTOptionsGetter for resources that are stored by a codec of their own.
 type withCodec struct {
-	storages *storages
+	storages *storage.Storages
 	codec    runtime.Codec
 	cached   bool
 	only     string
 }
 
 func (w withCodec) GetRESTOptions(gr schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	return w.storages.withCodec(gr, w.codec, w.cached, w.only), nil
+	return w.storages.WithCodec(gr, w.codec, w.cached, w.only), nil
 }
 
 // crdCreate gives a new definition an empty list of conditions instead of none at all, on which "kubectl wait" fails instead of waiting: the

@@ -14,6 +14,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 const (
@@ -29,7 +30,7 @@ type heldKey struct{}
 
 // serve answers a request below /apis that no built-in kind answers.
 func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
-	if server, done := s.use(s.definer(r, groupIn(r.URL.Path))); server != nil {
+	if server, done := s.use(s.definer(r, storage.GroupIn(r.URL.Path))); server != nil {
 		defer done()
 		server.handler.ServeHTTP(w, r) // and what it does not know comes to unserved
 		return

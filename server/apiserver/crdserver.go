@@ -25,6 +25,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
@@ -44,7 +45,7 @@ type crdServer struct {
 // crdServerConfig is what all crdServers have in common.
 type crdServerConfig struct {
 	base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
-	storages *storages
+	storages *storage.Storages
 	loopback func(space string) *rest.Config
 	outbound *outbound.Rules
 	// common are the OpenAPI definitions that server-side apply begins with in every crdServer, built once.

@@ -21,6 +21,8 @@ import (
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
+
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // eventTTL is how long Events are kept, as in Kubernetes.
@@ -72,7 +74,7 @@ func resourceConfig() *serverstorage.ResourceConfig {
 }
 
 // providers lists the groups in the order in which discovery shows them.
-func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storages) []groupProvider {
+func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storage.Storages) []groupProvider {
 	authz := c.Authorization.Authorizer
 	core := &coreGroup{generic: corerest.GenericConfig{
 		StorageFactory:              sf,

@@ -17,6 +17,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -44,7 +45,7 @@ func newJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log 
 
 func (t *jobTTL) written(kv *mvccpb.KeyValue) {
 	key := strings.Split(strings.TrimPrefix(string(kv.Key), jobKeys), "/")
-	obj, err := decodeStored(kv.Value)
+	obj, err := storage.Decode(kv.Value)
 	job, ok := obj.(*batchv1.Job)
 	if err != nil || !ok || len(key) != 3 {
 		t.log.Warn("Job not understood, it is not deleted after its time", "key", string(kv.Key), "err", err)

@@ -13,6 +13,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // limitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of the request's namespace and space. It sees the
@@ -48,7 +49,7 @@ func (l *limitRanges) each(ctx context.Context, a admission.Attributes, do func(
 	if old := metadata.Of(a.GetOldObject()); old != nil && old.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	list, err := fromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.ranges)
+	list, err := storage.FromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.ranges)
 	if err != nil {
 		return err
 	}

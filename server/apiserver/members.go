@@ -11,6 +11,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/kubernetes/pkg/apis/authentication"
 	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
+
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // members lets the group system:authenticated mean those who are known in the space of the request: its ServiceAccounts, and people whom a binding of the
@@ -64,14 +66,14 @@ func (r *spaceRoles) name(ctx context.Context, who user.Info) (bool, error) {
 		return false
 	}
 	ctx = apirequest.WithNamespace(ctx, "") // of all namespaces
-	obj, err := fromCache(ctx, r.clusterBindings)
+	obj, err := storage.FromCache(ctx, r.clusterBindings)
 	if err != nil {
 		return false, err
 	}
 	if slices.ContainsFunc(obj.(*rbacapi.ClusterRoleBindingList).Items, func(b rbacapi.ClusterRoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) }) {
 		return true, nil
 	}
-	if obj, err = fromCache(ctx, r.bindings); err != nil {
+	if obj, err = storage.FromCache(ctx, r.bindings); err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(obj.(*rbacapi.RoleBindingList).Items, func(b rbacapi.RoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) }), nil

@@ -24,6 +24,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // podSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the labels of the request's namespace and space. It refuses the
@@ -94,7 +95,7 @@ func (p *podSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Na
 
 // ListPods implements psadmission.PodLister.
 func (p *podSecurity) ListPods(ctx context.Context, namespace string) ([]*corev1.Pod, error) {
-	list, err := fromCache(apirequest.WithNamespace(ctx, namespace), p.pods)
+	list, err := storage.FromCache(apirequest.WithNamespace(ctx, namespace), p.pods)
 	if err != nil {
 		return nil, err
 	}

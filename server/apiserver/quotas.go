@@ -22,6 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/quota/v1/install"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // quotas is the admission plugin of ResourceQuotas. The rules are Kubernetes' own; it charges a quota in its status before the object is
@@ -138,7 +139,7 @@ func (q *quotas) update(ctx context.Context, to *corev1.ResourceQuota) error {
 
 // of returns the names of the quotas of a namespace that the cache has.
 func (q *quotas) of(ctx context.Context) ([]string, error) {
-	list, err := fromCache(ctx, q.list)
+	list, err := storage.FromCache(ctx, q.list)
 	if err != nil {
 		return nil, err
 	}

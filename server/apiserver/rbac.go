@@ -11,6 +11,8 @@ import (
 	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
 	rbacconv "k8s.io/kubernetes/pkg/apis/rbac/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // spaceRoles gives Kubernetes' RBAC authorizer the roles and bindings of the space that a request is in, from the shared caches.
@@ -54,7 +56,7 @@ func (r *spaceRoles) GetClusterRole(ctx context.Context, name string) (*rbacv1.C
 
 // ListRoleBindings implements validation.RoleBindingLister.
 func (r *spaceRoles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.RoleBinding, error) {
-	obj, err := fromCache(apirequest.WithNamespace(ctx, ns), r.bindings)
+	obj, err := storage.FromCache(apirequest.WithNamespace(ctx, ns), r.bindings)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (r *spaceRoles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1
 
 // ListClusterRoleBindings implements validation.ClusterRoleBindingLister.
 func (r *spaceRoles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
-	obj, err := fromCache(apirequest.WithNamespace(ctx, ""), r.clusterBindings)
+	obj, err := storage.FromCache(apirequest.WithNamespace(ctx, ""), r.clusterBindings)
 	if err != nil {
 		return nil, err
 	}

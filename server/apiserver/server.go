@@ -23,6 +23,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -32,7 +33,7 @@ type Config struct {
 	// Store is the center's database. It must outlive Run.
 	Store *kine.Store
 	// Encryption encrypts what is stored; nil stores everything as it is.
-	Encryption Encryption
+	Encryption storage.Encryption
 	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil means that only the loopback is served. TLS
 	// has the certificates.
 	Listener net.Listener
@@ -85,7 +86,7 @@ type Config struct {
 // Server is the kube API of a center.
 type Server struct {
 	config   Config
-	storages *storages
+	storages *storage.Storages
 	loopback *loopback
 	front    *front
 	crds     *crdServers
@@ -117,7 +118,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("apiserver: Store, Spaces and ServiceAccountKey are needed")
 	}
 	if c.Encryption == nil {
-		c.Encryption = unencrypted{}
+		c.Encryption = storage.Unencrypted{}
 	}
 	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(share.WatchBytes), ready: make(chan struct{})}
 	if err := s.build(); err != nil {
@@ -127,7 +128,9 @@ func New(c Config) (*Server, error) {
 }
 
 // Counters are those parts of the server that count what spaces hold: they have to be given the writes of all spaces.
-func (s *Server) Counters() []ChangeHandler { return []ChangeHandler{s.usage, s.counts} }
+func (s *Server) Counters() []storage.ChangeHandler {
+	return []storage.ChangeHandler{s.usage, s.counts}
+}
 
 // Watches returns how many watches clients have open in all spaces, and how many the server has
 // ended because of what they kept in memory.
@@ -187,7 +190,7 @@ func (s *Server) serve(ctx context.Context) error {
 	run("finished Jobs", s.ttl.run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.run)
-	run("history", func(ctx context.Context) error { return s.storages.run(ctx, s.config.Store.Revision) })
+	run("history", func(ctx context.Context) error { return s.storages.Run(ctx, s.config.Store.Revision) })
 	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
@@ -203,7 +206,7 @@ func (s *Server) serve(ctx context.Context) error {
 
 // becomeReady fills the caches, installs the own kinds, and closes ready.
 func (s *Server) becomeReady(ctx context.Context) error {
-	if err := s.storages.wait(ctx); err != nil {
+	if err := s.storages.Wait(ctx); err != nil {
 		return err
 	}
 	if err := installOwnKinds(ctx, s.Loopback(request.OwnSpace)); err != nil {

@@ -185,8 +185,8 @@ func (u *spaceUsage) limit(w store.Write) {
 	s.limits, s.changed = next, true
 }
 
-// reserve makes room for a new object, or refuses. The caller says afterwards at which revision it was written, 0 if it was not.
-func (u *spaceUsage) reserve(ctx context.Context, k store.Key) (written func(revision int64), err error) {
+// Reserve makes room for a new object, or refuses. The caller says afterwards at which revision it was written, 0 if it was not.
+func (u *spaceUsage) Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.of(k.Space)
@@ -231,8 +231,8 @@ func errQuota(space, what string, has, may int64) error {
 		space, what, has, may, space)
 }
 
-// grows refuses an update that makes an object larger in a space that has used up its bytes.
-func (u *spaceUsage) grows(ctx context.Context, k store.Key, before, after runtime.Object) error {
+// Grows refuses an update that makes an object larger in a space that has used up its bytes.
+func (u *spaceUsage) Grows(ctx context.Context, k store.Key, before, after runtime.Object) error {
 	if request.FromCenter(ctx) {
 		return nil
 	}

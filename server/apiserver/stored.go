@@ -5,12 +5,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/store"
 )
 
 // Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
 // returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
-func (s *Server) Changes(ctx context.Context, h ChangeHandler) error {
+func (s *Server) Changes(ctx context.Context, h storage.ChangeHandler) error {
 	return s.storages.Changes(ctx, h)
 }
 

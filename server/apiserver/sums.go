@@ -18,6 +18,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/queue"
 )
 
@@ -55,7 +56,7 @@ func (s *sums) sync(ctx context.Context, space string) error {
 	}
 	stored, roles := map[string]*rbacv1.ClusterRole{}, maps.Clone(s.bootstrap.roles)
 	for _, kv := range all {
-		v, err := decodeStored(kv.Value)
+		v, err := storage.Decode(kv.Value)
 		role, ok := v.(*rbacv1.ClusterRole)
 		if err != nil || !ok {
 			return fmt.Errorf("decode %s: %T, %w", kv.Key, v, err)

@@ -20,12 +20,13 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/metrics"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/storage"
+	genericstorage "k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which has thousands of them to write when sites come back. Upstream
@@ -33,7 +34,7 @@ import (
 // as for any write: it has been authenticated, authorized and noted for the audit by now, is refused when the object is not what its writer saw or the
 // status is not valid, and is seen by watches. Requests from outside never come here.
 type targetStatus struct {
-	storage storage.Interface
+	storage genericstorage.Interface
 	codecs  serializer.CodecFactory
 	serve   http.HandlerFunc
 }
@@ -58,12 +59,12 @@ func (t *storedTarget) DeepCopyObject() runtime.Object {
 }
 
 // newTargetStatus returns what writes to a storage of its own, below which are the same keys as below that of the custom resource. destroy ends it.
-func newTargetStatus(all *storages) (s *targetStatus, destroy func(), err error) {
+func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), err error) {
 	scheme, kind := runtime.NewScheme(), v1alpha1.GroupVersion.WithKind("SyncTarget")
 	scheme.AddKnownTypeWithName(kind, &storedTarget{})
 	s = &targetStatus{codecs: serializer.NewCodecFactory(scheme)}
 	format := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})
-	o := all.withCodec(targetsResource.GroupResource(), runtime.NewCodec(format, format), false, "")
+	o := all.WithCodec(targetsResource.GroupResource(), runtime.NewCodec(format, format), false, "")
 	s.storage, destroy, err = o.Decorator(o.StorageConfig, o.ResourcePrefix, nil, func() runtime.Object { return &storedTarget{} },
 		func() runtime.Object { return &v1alpha1.SyncTargetList{} }, nil, nil, nil)
 	s.serve = metrics.InstrumentHandlerFunc("PUT", targetsResource.Group, targetsResource.Version, targetsResource.Resource, "status", "resource", "skerry", false, "", s.put)
@@ -114,7 +115,7 @@ func (s *targetStatus) write(r *http.Request, name string, body []byte) (*stored
 	}
 	stored := &storedTarget{}
 	err = s.storage.GuaranteedUpdate(r.Context(), "/"+targetsResource.Group+"/"+targetsResource.Resource+"/"+name, stored, false, nil,
-		func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		func(in runtime.Object, _ genericstorage.ResponseMeta) (runtime.Object, *uint64, error) {
 			is := in.(*storedTarget)
 			if err := unchanged(is, asked.UID, asked.ResourceVersion); err != nil {
 				return nil, nil, err

@@ -16,15 +16,15 @@ func (u *spaceUsage) Watches(space string) (most int, limited bool) {
 	return defaultWatches, false
 }
 
-// size is how many bytes are stored of an object, 0 where that is not known yet.
-func (u *spaceUsage) size(k store.Key) int64 {
+// Size is how many bytes are stored of an object, 0 where that is not known yet.
+func (u *spaceUsage) Size(k store.Key) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return int64(u.sizes[u.hash(k)])
 }
 
-// seen is the revision up to which every write has been counted.
-func (u *spaceUsage) seen() int64 {
+// Seen is the revision up to which every write has been counted.
+func (u *spaceUsage) Seen() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.applied

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-func (s *storages) nativePrefixes() map[string]schema.GroupResource {
+func (s *Storages) nativePrefixes() map[string]schema.GroupResource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.native)
@@ -25,7 +25,7 @@ func (s *storages) nativePrefixes() map[string]schema.GroupResource {
 
 // Keys lists everything that is stored in a space. It reads all keys of the center: it is for rare questions, like whether a
 // space may be deleted.
-func (s *storages) Keys(ctx context.Context, space string) ([]store.Key, error) {
+func (s *Storages) Keys(ctx context.Context, space string) ([]store.Key, error) {
 	var out []store.Key
 	err := s.eachKey(ctx, space, func(_ *mvccpb.KeyValue, k store.Key) error {
 		out = append(out, k)
@@ -35,9 +35,9 @@ func (s *storages) Keys(ctx context.Context, space string) ([]store.Key, error) 
 }
 
 // Namespaces lists the namespaces of a space as they are stored now.
-func (s *storages) Namespaces(ctx context.Context, space string) ([]string, error) {
+func (s *Storages) Namespaces(ctx context.Context, space string) ([]string, error) {
 	prefix := registrykey.Prefix + "/namespaces/" + space + "/"
-	_, all, err := follow.List(ctx, s.Client.Client, prefix, clientv3.WithKeysOnly())
+	_, all, err := follow.List(ctx, s.config.Client.Client, prefix, clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *storages) Namespaces(ctx context.Context, space string) ([]string, erro
 
 // Purge deletes everything that is stored in a space, finalizers or not, and tells after each object how many are left. Watchers see each
 // deletion.
-func (s *storages) Purge(ctx context.Context, space string, progress func(left int)) error {
+func (s *Storages) Purge(ctx context.Context, space string, progress func(left int)) error {
 	if space == request.RootSpace || space == request.OwnSpace || space == "" {
 		return fmt.Errorf("space %q cannot be purged", space)
 	}
@@ -72,10 +72,10 @@ func (s *storages) Purge(ctx context.Context, space string, progress func(left i
 }
 
 // deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is named.
-func (s *storages) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
+func (s *Storages) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
 	key, revision := string(kv.Key), kv.ModRevision
 	for {
-		resp, err := s.Client.OptimisticDelete(ctx, key, revision, kubernetes.DeleteOptions{GetOnFailure: true})
+		resp, err := s.config.Client.OptimisticDelete(ctx, key, revision, kubernetes.DeleteOptions{GetOnFailure: true})
 		if err != nil || resp.Succeeded || resp.KV == nil {
 			return err
 		}
@@ -83,11 +83,11 @@ func (s *storages) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
 	}
 }
 
-func (s *storages) eachKey(ctx context.Context, space string, visit func(*mvccpb.KeyValue, store.Key) error) error {
+func (s *Storages) eachKey(ctx context.Context, space string, visit func(*mvccpb.KeyValue, store.Key) error) error {
 	native := s.nativePrefixes()
 	from, end := registrykey.Prefix+"/", clientv3.GetPrefixRangeEnd(registrykey.Prefix+"/")
 	for {
-		resp, err := s.Client.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*follow.PageSize), clientv3.WithKeysOnly())
+		resp, err := s.config.Client.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*follow.PageSize), clientv3.WithKeysOnly())
 		if err != nil {
 			return fmt.Errorf("list keys of space %s: %w", space, err)
 		}
@@ -106,7 +106,7 @@ func (s *storages) eachKey(ctx context.Context, space string, visit func(*mvccpb
 }
 
 // StoredBelow is the prefix of the keys under which objects of a resource are stored, in all spaces.
-func (s *storages) StoredBelow(gr schema.GroupResource) string {
+func (s *Storages) StoredBelow(gr schema.GroupResource) string {
 	for prefix, native := range s.nativePrefixes() {
 		if native == gr {
 			return registrykey.Prefix + "/" + prefix + "/"

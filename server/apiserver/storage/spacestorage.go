@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ type spaceStorage struct {
 	only string
 	// exists tells whether there is such a space; nil is that there are all.
 	exists func(space string) bool
-	all    *storages
+	all    *Storages
 }
 
 // scope gives the context its space.
@@ -56,7 +56,7 @@ func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 
 // lends tells whether the custom resources are those of a space that borrows their definition.
 func (s *spaceStorage) lends(space string) bool {
-	return s.all != nil && s.all.Lending.Lender(space, groupIn("/apis"+s.prefix)) == s.only
+	return s.all != nil && s.all.config.Lending.Lender(space, GroupIn("/apis"+s.prefix)) == s.only
 }
 
 // lendsOrBorrows tells whether what is written may concern what spaces lend each other: Spaces, definitions, and objects of borrowers.
@@ -140,7 +140,7 @@ func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Obj
 	}
 	metadata.TrimReported(ctx, obj)
 	if parsed, known := s.all.parse(key); known {
-		return s.all.Quota.reserve(ctx, parsed)
+		return s.all.config.Quota.Reserve(ctx, parsed)
 	}
 	return func(int64) {}, nil
 }
@@ -208,7 +208,7 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 
 func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
 	if request.Space(ctx) == "" && s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
-		if err := s.all.Lending.Unused(ctx, s.only, s.resource()); err != nil {
+		if err := s.all.config.Lending.Unused(ctx, s.only, s.resource()); err != nil {
 			return err
 		}
 	}
@@ -257,7 +257,7 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		}
 		metadata.TrimReported(ctx, next)
 		if parsed, known := s.all.parse(k); known {
-			err = s.all.Quota.grows(ctx, parsed, in, next)
+			err = s.all.config.Quota.Grows(ctx, parsed, in, next)
 		}
 		return next, ttl, err
 	}

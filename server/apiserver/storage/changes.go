@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type ChangeHandler interface {
 
 // Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
 // returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
-func (s *storages) Changes(ctx context.Context, h ChangeHandler) error {
-	err := follow.Prefix(ctx, s.Client.Client, registrykey.Prefix+"/", &changes{native: s.nativePrefixes(), encryption: s.Encryption, to: h})
+func (s *Storages) Changes(ctx context.Context, h ChangeHandler) error {
+	err := follow.Prefix(ctx, s.config.Client.Client, registrykey.Prefix+"/", &changes{native: s.nativePrefixes(), encryption: s.config.Encryption, to: h})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -110,7 +110,7 @@ func (c *changes) write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 // storedMap returns a stored object as decoded JSON, without who manages its fields: that is most of a small object, and concerns no part of the
 // center. Custom resources are stored as JSON, built-in kinds as protobuf.
 func storedMap(data []byte) (map[string]any, error) {
-	v, err := decodeStored(data)
+	v, err := Decode(data)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,8 @@ func storedMap(data []byte) (map[string]any, error) {
 	}
 }
 
-func decodeStored(data []byte) (any, error) {
+// Decode returns a stored value: a map of a custom resource, a runtime.Object of a built-in kind.
+func Decode(data []byte) (any, error) {
 	if len(data) > 0 && data[0] == '{' {
 		m := map[string]any{}
 		return m, utiljson.Unmarshal(data, &m)

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key str
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), borrowCheckTime)
 	defer cancel()
-	err := s.all.Lending.Written(ctx, s.definer(ctx), s.resource(), old, next)
+	err := s.all.config.Lending.Written(ctx, s.definer(ctx), s.resource(), old, next)
 	if err == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key str
 	} else {
 		err = to.GuaranteedUpdate(ctx, key, next.DeepCopyObject(), false, same, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
 			clearKey(in)
-			return in, nil, s.all.Lending.PutBack(in, old)
+			return in, nil, s.all.config.Lending.PutBack(in, old)
 		}, nil)
 	}
 	if err != nil && !storage.IsNotFound(err) {

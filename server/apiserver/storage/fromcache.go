@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-func fromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
+// FromCache lists a resource of the space of ctx from its cache, however old that is.
+func FromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
 	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 }

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"bytes"
@@ -105,5 +105,5 @@ func (s *spaceStorage) sizeOf(k eventKey) int64 {
 	if !known {
 		return 0
 	}
-	return s.all.Quota.size(key)
+	return s.all.config.Quota.Size(key)
 }

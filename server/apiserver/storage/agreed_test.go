@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
 
@@ -29,7 +30,7 @@ type agreements struct {
 	*testing.T
 	client *kubernetes.Client
 	known  *borrow.Table
-	*storages
+	*Storages
 }
 
 func newAgreements(t *testing.T) *agreements {
@@ -46,12 +47,23 @@ func newAgreements(t *testing.T) *agreements {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agreements{t, st.Client(), b, newStorages(storagesConfig{Client: st.Client(), Quota: newSpaceUsage(), Lending: borrow.NewCheck(b, st.Client().Client)})}
+	a := &agreements{t, st.Client(), b, ForSpaces(Config{Client: st.Client(), Quota: noQuota{}, Lending: borrow.NewCheck(b, st.Client().Client)})}
 	a.spaceIs("lender", false, false)
 	a.spaceIs("borrower", true, false)
 	a.boatsAre(true, false)
 	return a
 }
+
+// noQuota lets spaces hold anything.
+type noQuota struct{}
+
+func (noQuota) Reserve(context.Context, store.Key) (func(int64), error) { return func(int64) {}, nil }
+
+func (noQuota) Grows(context.Context, store.Key, runtime.Object, runtime.Object) error { return nil }
+
+func (noQuota) Size(store.Key) int64 { return 0 }
+
+func (noQuota) Seen() int64 { return 0 }
 
 // put writes as another replica does.
 func (a *agreements) put(key string, value any) {
@@ -218,7 +230,7 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 				if x.beside != nil {
 					slow.beside = func() { x.beside(a) }
 				}
-				s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.storages}
+				s := &spaceStorage{Interface: slow, raw: slow, prefix: x.prefix, all: a.Storages}
 				ctx, out := request.WithSpace(t.Context(), x.space), x.write.DeepCopyObject()
 				if own {
 					s.only = x.definer
@@ -259,13 +271,13 @@ func TestDefinitionInUseDoesNotGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.boatIs()
-	s := &spaceStorage{Interface: &slowStorage{}, prefix: "/sea.example.com/boats", only: "lender", all: a.storages}
+	s := &spaceStorage{Interface: &slowStorage{}, prefix: "/sea.example.com/boats", only: "lender", all: a.Storages}
 	err := s.GetList(t.Context(), "/sea.example.com/boats", storage.ListOptions{}, &unstructured.UnstructuredList{})
 	if err == nil || !strings.Contains(err.Error(), "space borrower holds objects of it") {
 		t.Errorf("a definition that a borrower uses may go: %v", err)
 	}
 	a.remove(aBoat)
-	if err := a.Lending.Unused(t.Context(), "lender", s.resource()); err != nil {
+	if err := a.config.Lending.Unused(t.Context(), "lender", s.resource()); err != nil {
 		t.Errorf("a definition that nobody uses: %v", err)
 	}
 }

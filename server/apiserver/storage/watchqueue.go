@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"strconv"
@@ -26,7 +26,7 @@ type holding struct {
 }
 
 func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
-	return &holding{Watch: is, of: s, space: space, fromStore: s.newest == nil, since: s.all.Quota.seen()}
+	return &holding{Watch: is, of: s, space: space, fromStore: s.newest == nil, since: s.all.config.Quota.Seen()}
 }
 
 // hold notes an event that is about to be sent, and returns the event to send instead. ok is false

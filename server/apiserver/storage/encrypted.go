@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"context"
@@ -19,15 +19,15 @@ type Encryption interface {
 
 var _ Encryption = (*encryption.Encryption)(nil)
 
-// unencrypted stores everything as it is.
-type unencrypted struct{}
+// Unencrypted is the Encryption that stores everything as it is.
+type Unencrypted struct{}
 
 // TransformerForResource implements value.ResourceTransformers.
-func (unencrypted) TransformerForResource(schema.GroupResource) value.Transformer {
+func (Unencrypted) TransformerForResource(schema.GroupResource) value.Transformer {
 	return identity.NewEncryptCheckTransformer()
 }
 
 // Decrypt implements Encryption.
-func (unencrypted) Decrypt(_ context.Context, _ schema.GroupResource, _, data []byte) ([]byte, error) {
+func (Unencrypted) Decrypt(_ context.Context, _ schema.GroupResource, _, data []byte) ([]byte, error) {
 	return data, nil
 }

@@ -1,4 +1,4 @@
-package apiserver
+package storage
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func (c *changes) newListing(all []*mvccpb.KeyValue) (*listing, error) {
 	for part := range l.decoded(nil, func(i record) (store.Write, error) {
 		data, err := c.plain(i.key, i.kv)
 		if err == nil {
-			_, err = decodeStored(data)
+			_, err = Decode(data)
 		}
 		return store.Write{Key: i.key}, err
 	}) {
