@@ -35,6 +35,7 @@ var concerns = []concern{
 	{"borrow", []string{"follow", "metadata", "registrykey", "request"}},
 	{"share", []string{"backlog", "fair", "request", "response"}},
 	{"storage", []string{"backlog", "encryption", "follow", "metadata", "registrykey", "request", "share", "borrow"}},
+	{"quota", []string{"follow", "metadata", "registrykey", "request", "response", "storage"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

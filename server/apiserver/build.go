@@ -35,6 +35,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
@@ -47,10 +48,10 @@ type parts struct {
 	tokens    *spaceTokens
 	lifecycle *namespaceLifecycle
 	defaults  *clusterDefaults
-	ranges    *limitRanges
+	ranges    *quota.LimitRanges
 	security  *podSecurity
 	eventTTL  time.Duration
-	quotas    *quotas
+	quotas    *quota.Plugin
 }
 
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
@@ -72,7 +73,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	charged, err := newQuotas()
+	charged, err := quota.NewPlugin()
 	if err != nil {
 		return err
 	}
@@ -81,9 +82,9 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
-	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
-	s.usage, s.borrows = newSpaceUsage(), borrow.NewTable()
+	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
+	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
@@ -178,15 +179,15 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			return fmt.Errorf("storages of group %q: %w", provider.GroupName(), err)
 		}
 		v1 := info.VersionedResourcesStorageMap["v1"]
-		s.counts.use(provider.GroupName(), v1)
+		s.counts.Use(provider.GroupName(), v1)
 		addPlaceColumns(v1, s.config.Unreachable)
 		switch provider.GroupName() {
 		case "":
 			p.tokens.use(v1)
 			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
-			p.ranges.ranges = v1["limitranges"].(rest.Lister)
+			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
 			p.security.pods = v1["pods"].(rest.Lister)
-			p.quotas.use(v1)
+			p.quotas.Use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}

@@ -21,6 +21,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
@@ -94,8 +95,8 @@ type Server struct {
 	checks   *typeChecks
 	ttl      *jobTTL
 	rules    *policy.Plugin
-	counts   *quotaUsage
-	usage    *spaceUsage
+	counts   *quota.Counter
+	usage    *quota.Usage
 	backlog  *backlog.Ledger
 	borrows  *borrow.Table
 	check    borrow.Check
@@ -189,9 +190,9 @@ func (s *Server) serve(ctx context.Context) error {
 	run("types of admission policies", s.checks.run)
 	run("finished Jobs", s.ttl.run)
 	run("admission policies", s.followRules)
-	run("quotas", s.counts.run)
+	run("quotas", s.counts.Run)
 	run("history", func(ctx context.Context) error { return s.storages.Run(ctx, s.config.Store.Revision) })
-	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
+	run("usage of spaces", func(ctx context.Context) error { return s.usage.Run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)

@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import (
 	"context"
@@ -24,20 +24,20 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// spaceUsage counts what each space holds and keeps it within Space.spec.quota. It follows the writes of all spaces; what is about to be written
-// is reserved before, so that requests side by side do not exceed a quota together. What the center itself writes is counted and
-// never refused.
-type spaceUsage struct {
+// Usage counts what each space holds and keeps it within Space.spec.quota. It follows the writes of all spaces. What
+// is about to be written is reserved before, so that requests side by side do not exceed a quota together. What the
+// center itself writes is counted and never refused.
+type Usage struct {
 	seed maphash.Seed
 
 	mu      sync.Mutex
 	sizes   map[uint64]uint32 // hash of a key -> bytes stored: some 25 bytes for each object
-	spaces  map[string]*usage
+	spaces  map[string]*spaceUse
 	applied int64 // every write up to this revision is in
 }
 
-// usage is that of one space, and what it may be.
-type usage struct {
+// spaceUse is what one space holds, and what it may.
+type spaceUse struct {
 	objects, bytes, crds int64
 	flying, flyingCRDs   int64 // reserved, not written yet
 	limits               limits
@@ -53,20 +53,21 @@ type limits struct {
 	watches              int64
 }
 
-func newSpaceUsage() *spaceUsage {
-	return &spaceUsage{seed: maphash.MakeSeed(), sizes: map[uint64]uint32{}, spaces: map[string]*usage{}}
+// NewUsage returns the usage of a center without objects. It has to be given the writes of all spaces.
+func NewUsage() *Usage {
+	return &Usage{seed: maphash.MakeSeed(), sizes: map[uint64]uint32{}, spaces: map[string]*spaceUse{}}
 }
 
-func (u *spaceUsage) of(space string) *usage {
+func (u *Usage) of(space string) *spaceUse {
 	s := u.spaces[space]
 	if s == nil {
-		s = &usage{}
+		s = &spaceUse{}
 		u.spaces[space] = s
 	}
 	return s
 }
 
-func (u *spaceUsage) hash(k store.Key) uint64 { return maphash.Comparable(u.seed, k) }
+func (u *Usage) hash(k store.Key) uint64 { return maphash.Comparable(u.seed, k) }
 
 func isCRD(k store.Key) bool {
 	return k.Resource == "customresourcedefinitions" && k.Group == "apiextensions.k8s.io"
@@ -77,7 +78,7 @@ func isSpaceKey(k store.Key) bool {
 }
 
 // Reset implements ChangeHandler.
-func (u *spaceUsage) Reset(revision int64, all store.Listing) {
+func (u *Usage) Reset(revision int64, all store.Listing) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	clear(u.sizes)
@@ -94,7 +95,7 @@ func (u *spaceUsage) Reset(revision int64, all store.Listing) {
 }
 
 // Apply implements ChangeHandler.
-func (u *spaceUsage) Apply(w store.Write) {
+func (u *Usage) Apply(w store.Write) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.apply(w)
@@ -102,9 +103,9 @@ func (u *spaceUsage) Apply(w store.Write) {
 }
 
 // Progress implements ChangeHandler.
-func (*spaceUsage) Progress(int64) {}
+func (*Usage) Progress(int64) {}
 
-func (u *spaceUsage) apply(w store.Write) {
+func (u *Usage) apply(w store.Write) {
 	if isSpaceKey(w.Key) {
 		u.limit(w)
 	}
@@ -115,7 +116,7 @@ func (u *spaceUsage) apply(w store.Write) {
 	u.put(w.Key, w.Size)
 }
 
-func (u *spaceUsage) put(k store.Key, size int) {
+func (u *Usage) put(k store.Key, size int) {
 	if registrykey.IsDeletion(k) {
 		return // the center's note, not the space's object
 	}
@@ -132,7 +133,7 @@ func (u *spaceUsage) put(k store.Key, size int) {
 	}
 }
 
-func (u *spaceUsage) drop(k store.Key) {
+func (u *Usage) drop(k store.Key) {
 	h := u.hash(k)
 	before, had := u.sizes[h]
 	if !had {
@@ -146,13 +147,13 @@ func (u *spaceUsage) drop(k store.Key) {
 	if isCRD(k) {
 		s.crds--
 	}
-	if *s == (usage{changed: true}) {
+	if *s == (spaceUse{changed: true}) {
 		delete(u.spaces, k.Space)
 	}
 }
 
 // limit takes over the quota of a Space.
-func (u *spaceUsage) limit(w store.Write) {
+func (u *Usage) limit(w store.Write) {
 	if w.Object == nil {
 		if s := u.spaces[w.Key.Name]; s != nil {
 			s.limits = limits{}
@@ -186,7 +187,7 @@ func (u *spaceUsage) limit(w store.Write) {
 }
 
 // Reserve makes room for a new object, or refuses. The caller says afterwards at which revision it was written, 0 if it was not.
-func (u *spaceUsage) Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error) {
+func (u *Usage) Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.of(k.Space)
@@ -214,7 +215,7 @@ func (u *spaceUsage) Reserve(ctx context.Context, k store.Key) (written func(rev
 }
 
 // full says which limit leaves no room for one more.
-func (s *usage) full(k store.Key) (what string, has, may int64) {
+func (s *spaceUse) full(k store.Key) (what string, has, may int64) {
 	switch l := &s.limits; {
 	case l.objects > 0 && s.objects+s.flying >= l.objects:
 		return "objects", s.objects + s.flying, l.objects
@@ -232,7 +233,7 @@ func errQuota(space, what string, has, may int64) error {
 }
 
 // Grows refuses an update that makes an object larger in a space that has used up its bytes.
-func (u *spaceUsage) Grows(ctx context.Context, k store.Key, before, after runtime.Object) error {
+func (u *Usage) Grows(ctx context.Context, k store.Key, before, after runtime.Object) error {
 	if request.FromCenter(ctx) {
 		return nil
 	}
@@ -250,8 +251,8 @@ func (u *spaceUsage) Grows(ctx context.Context, k store.Key, before, after runti
 	return apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, "bytes", has, may))
 }
 
-// Admit tells whether a request is within the rate of its space, and otherwise what to answer.
-func (u *spaceUsage) Admit(space string) *metav1.Status {
+// Admit returns nil for a request that is within the rate of its space, and otherwise what to answer.
+func (u *Usage) Admit(space string) *metav1.Status {
 	u.mu.Lock()
 	var l limits
 	if s := u.spaces[space]; s != nil {

@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import (
 	"context"
@@ -16,40 +16,40 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// limitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of the request's namespace and space. It sees the
+// LimitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of the request's namespace and space. It sees the
 // Pods and claims that users make; the Pods of a Deployment are made on a target, by that cluster's rules.
-type limitRanges struct {
+type LimitRanges struct {
 	actions limitranger.DefaultLimitRangerActions
-	ranges  rest.Lister
+	Ranges  rest.Lister
 }
 
 // Handles implements admission.Interface.
-func (*limitRanges) Handles(op admission.Operation) bool {
+func (*LimitRanges) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Admit implements admission.MutationInterface.
-func (l *limitRanges) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (l *LimitRanges) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	return l.each(ctx, a, func(r *corev1.LimitRange) error {
 		return l.actions.MutateLimit(r, a.GetResource().Resource, a.GetObject())
 	})
 }
 
 // Validate implements admission.ValidationInterface.
-func (l *limitRanges) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (l *LimitRanges) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	return l.each(ctx, a, func(r *corev1.LimitRange) error {
 		return l.actions.ValidateLimit(r, a.GetResource().Resource, a.GetObject())
 	})
 }
 
-func (l *limitRanges) each(ctx context.Context, a admission.Attributes, do func(*corev1.LimitRange) error) error {
+func (l *LimitRanges) each(ctx context.Context, a admission.Attributes, do func(*corev1.LimitRange) error) error {
 	if request.FromCenter(ctx) || !l.actions.SupportsAttributes(a) {
 		return nil
 	}
 	if old := metadata.Of(a.GetOldObject()); old != nil && old.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	list, err := storage.FromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.ranges)
+	list, err := storage.FromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.Ranges)
 	if err != nil {
 		return err
 	}

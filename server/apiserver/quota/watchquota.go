@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import "skerry.dev/skerry/store"
 
@@ -6,8 +6,8 @@ import "skerry.dev/skerry/store"
 // informer of each kind for some dozens of controllers.
 const defaultWatches = 1000
 
-// Watches is how many watches a space may have open. limited reports whether its quota says so.
-func (u *spaceUsage) Watches(space string) (most int, limited bool) {
+// Watches returns how many watches a space may have open. limited reports whether its quota says so.
+func (u *Usage) Watches(space string) (most int, limited bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if s := u.spaces[space]; s != nil && s.limits.watches > 0 {
@@ -16,15 +16,15 @@ func (u *spaceUsage) Watches(space string) (most int, limited bool) {
 	return defaultWatches, false
 }
 
-// Size is how many bytes are stored of an object, 0 where that is not known yet.
-func (u *spaceUsage) Size(k store.Key) int64 {
+// Size returns how many bytes are stored of an object, 0 where that is not known yet.
+func (u *Usage) Size(k store.Key) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return int64(u.sizes[u.hash(k)])
 }
 
-// Seen is the revision up to which every write has been counted.
-func (u *spaceUsage) Seen() int64 {
+// Seen returns the revision up to which every write has been counted.
+func (u *Usage) Seen() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.applied

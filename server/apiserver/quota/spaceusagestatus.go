@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 // showEvery is how often the usage of spaces that have a quota is written to their Spaces.
 const showEvery = 5 * time.Second
 
-// run shows in the status of Spaces what they use, until ctx ends.
-func (u *spaceUsage) run(ctx context.Context, loopback *rest.Config, log *slog.Logger) error {
+// Run shows in the status of Spaces what they use, until ctx ends.
+func (u *Usage) Run(ctx context.Context, loopback *rest.Config, log *slog.Logger) error {
 	client, err := dynamic.NewForConfig(loopback)
 	if err != nil {
 		return err
@@ -45,10 +45,10 @@ func (u *spaceUsage) run(ctx context.Context, loopback *rest.Config, log *slog.L
 }
 
 // toShow returns what has changed since it was called last, of spaces that have a quota or have lost theirs.
-func (u *spaceUsage) toShow() map[string]usage {
+func (u *Usage) toShow() map[string]spaceUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	out := map[string]usage{}
+	out := map[string]spaceUse{}
 	for space, s := range u.spaces {
 		if s.changed && (s.limits != limits{} || s.shown) {
 			out[space] = *s
@@ -59,7 +59,7 @@ func (u *spaceUsage) toShow() map[string]usage {
 	return out
 }
 
-func (u *spaceUsage) again(space string) {
+func (u *Usage) again(space string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if s := u.spaces[space]; s != nil {
@@ -67,7 +67,7 @@ func (u *spaceUsage) again(space string) {
 	}
 }
 
-func show(ctx context.Context, client dynamic.Interface, space string, used usage) error {
+func show(ctx context.Context, client dynamic.Interface, space string, used spaceUse) error {
 	api := client.Resource(v1alpha1.GroupVersion.WithResource("spaces"))
 	obj, err := api.Get(ctx, space, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -103,7 +103,7 @@ func show(ctx context.Context, client dynamic.Interface, space string, used usag
 }
 
 // usedUp says which limit is reached, "" for none.
-func (s *usage) usedUp() string {
+func (s *spaceUse) usedUp() string {
 	switch l := s.limits; {
 	case l.objects > 0 && s.objects >= l.objects:
 		return "objects"

@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import (
 	"context"
@@ -25,9 +25,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// quotas is the admission plugin of ResourceQuotas. The rules are Kubernetes' own; it charges a quota in its status before the object is
-// written, one namespace at a time, so that requests side by side do not exceed it together.
-type quotas struct {
+// Plugin is the admission plugin of ResourceQuotas. The rules are those of Kubernetes. It charges a quota in its
+// status before the object is written, one namespace at a time, so that requests side by side do not exceed it
+// together.
+type Plugin struct {
 	list   rest.Lister
 	get    rest.Getter
 	status rest.Updater
@@ -51,21 +52,22 @@ type turn struct {
 // notEvaluated leaves out claims of devices, which belong to nodes.
 func notEvaluated(r schema.GroupVersionResource) bool { return r.Group != "resource.k8s.io" }
 
-func newQuotas() (*quotas, error) {
+// NewPlugin returns a plugin. Use must give it the storages before the first request.
+func NewPlugin() (*Plugin, error) {
 	all, err := core.NewEvaluators(nil, nil, notEvaluated)
 	if err != nil {
 		return nil, err
 	}
-	return &quotas{evaluators: quotageneric.NewRegistry(all), busy: map[quotaKey]*turn{}}, nil
+	return &Plugin{evaluators: quotageneric.NewRegistry(all), busy: map[quotaKey]*turn{}}, nil
 }
 
 // Handles implements admission.Interface.
-func (*quotas) Handles(op admission.Operation) bool {
+func (*Plugin) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface. It has to be the last one: what is charged is about to be written.
-func (q *quotas) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (q *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
 	_, ignored := install.DefaultIgnoredResources()[resource]
 	if request.FromCenter(ctx) || a.GetNamespace() == "" || ignored || resource == api.Resource("namespaces") {
@@ -97,7 +99,7 @@ func (q *quotas) Validate(ctx context.Context, a admission.Attributes, _ admissi
 // chargeTries is how often a quota is read again because somebody else has written its status meanwhile.
 const chargeTries = 5
 
-func (q *quotas) charge(ctx context.Context, a admission.Attributes, e quota.Evaluator, names []string) error {
+func (q *Plugin) charge(ctx context.Context, a admission.Attributes, e quota.Evaluator, names []string) error {
 	var err error
 	for range chargeTries {
 		var have, next []corev1.ResourceQuota
@@ -115,7 +117,7 @@ func (q *quotas) charge(ctx context.Context, a admission.Attributes, e quota.Eva
 }
 
 // write stores what has been charged.
-func (q *quotas) write(ctx context.Context, before, after []corev1.ResourceQuota) error {
+func (q *Plugin) write(ctx context.Context, before, after []corev1.ResourceQuota) error {
 	for i := range after {
 		if equality.Semantic.DeepEqual(before[i].Status, after[i].Status) {
 			continue
@@ -127,7 +129,7 @@ func (q *quotas) write(ctx context.Context, before, after []corev1.ResourceQuota
 	return nil
 }
 
-func (q *quotas) update(ctx context.Context, to *corev1.ResourceQuota) error {
+func (q *Plugin) update(ctx context.Context, to *corev1.ResourceQuota) error {
 	internal := &api.ResourceQuota{}
 	if err := coreconv.Convert_v1_ResourceQuota_To_core_ResourceQuota(to, internal, nil); err != nil {
 		return err
@@ -138,7 +140,7 @@ func (q *quotas) update(ctx context.Context, to *corev1.ResourceQuota) error {
 }
 
 // of returns the names of the quotas of a namespace that the cache has.
-func (q *quotas) of(ctx context.Context) ([]string, error) {
+func (q *Plugin) of(ctx context.Context) ([]string, error) {
 	list, err := storage.FromCache(ctx, q.list)
 	if err != nil {
 		return nil, err
@@ -152,7 +154,7 @@ func (q *quotas) of(ctx context.Context) ([]string, error) {
 }
 
 // now returns quotas as they are stored: the cache may be behind what was charged last.
-func (q *quotas) now(ctx context.Context, names []string) ([]corev1.ResourceQuota, error) {
+func (q *Plugin) now(ctx context.Context, names []string) ([]corev1.ResourceQuota, error) {
 	var out []corev1.ResourceQuota
 	for _, name := range names {
 		obj, err := q.get.Get(ctx, name, &metav1.GetOptions{})
@@ -172,7 +174,7 @@ func (q *quotas) now(ctx context.Context, names []string) ([]corev1.ResourceQuot
 }
 
 // take waits until nobody else charges the namespace.
-func (q *quotas) take(of quotaKey) *turn {
+func (q *Plugin) take(of quotaKey) *turn {
 	q.mu.Lock()
 	t := q.busy[of]
 	if t == nil {
@@ -185,7 +187,7 @@ func (q *quotas) take(of quotaKey) *turn {
 	return t
 }
 
-func (q *quotas) leave(of quotaKey, t *turn) {
+func (q *Plugin) leave(of quotaKey, t *turn) {
 	t.mu.Unlock()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -194,7 +196,7 @@ func (q *quotas) leave(of quotaKey, t *turn) {
 }
 
 // fly notes that a request has been charged, until it ends.
-func (q *quotas) fly(request context.Context, of quotaKey, t *turn) {
+func (q *Plugin) fly(request context.Context, of quotaKey, t *turn) {
 	q.mu.Lock()
 	t.flying++
 	q.mu.Unlock()
@@ -206,7 +208,7 @@ func (q *quotas) fly(request context.Context, of quotaKey, t *turn) {
 	})
 }
 
-func (q *quotas) forget(of quotaKey, t *turn) {
+func (q *Plugin) forget(of quotaKey, t *turn) {
 	if t.users == 0 && t.flying == 0 {
 		delete(q.busy, of)
 	}
@@ -219,7 +221,7 @@ const (
 )
 
 // landed waits until all that were charged are through. False means that it took too long.
-func (q *quotas) landed(t *turn) bool {
+func (q *Plugin) landed(t *turn) bool {
 	for range landTries {
 		q.mu.Lock()
 		n := t.flying
@@ -232,7 +234,8 @@ func (q *quotas) landed(t *turn) bool {
 	return false
 }
 
-func (q *quotas) use(m map[string]rest.Storage) {
+// Use gives the plugin the storages of the core group, which it reads and writes quotas with.
+func (q *Plugin) Use(m map[string]rest.Storage) {
 	q.list, q.get = m["resourcequotas"].(rest.Lister), m["resourcequotas"].(rest.Getter)
 	q.status = m["resourcequotas/status"].(rest.Updater)
 }

@@ -1,4 +1,4 @@
-package apiserver
+package quota
 
 import (
 	"context"
@@ -36,10 +36,11 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// quotaUsage counts what the namespaces that have a ResourceQuota hold, in all spaces, and writes it to the quotas' status. Admission charges
-// what is about to be written; this puts right what was refused after that, deleted, or written by the center.
-type quotaUsage struct {
-	quotas  *quotas
+// Counter counts what the namespaces that have a ResourceQuota hold, in all spaces, and writes it to the status of
+// the quotas. Plugin charges what is about to be written; Counter puts right what was refused after that, deleted,
+// or written by the center.
+type Counter struct {
+	quotas  *Plugin
 	natives map[schema.GroupResource]rest.Lister
 	client  *clientv3.Client
 	now     func(context.Context) (int64, error)
@@ -50,15 +51,16 @@ type quotaUsage struct {
 	with map[quotaKey]map[string]bool // the quotas of the namespaces that have some
 }
 
-func newQuotaUsage(q *quotas, db *kine.Store, log *slog.Logger) *quotaUsage {
-	return &quotaUsage{quotas: q, natives: map[schema.GroupResource]rest.Lister{}, client: db.Client().Client, now: db.Revision, log: log,
+// NewCounter returns the counter of the namespaces whose quotas q charges.
+func NewCounter(q *Plugin, db *kine.Store, log *slog.Logger) *Counter {
+	return &Counter{quotas: q, natives: map[schema.GroupResource]rest.Lister{}, client: db.Client().Client, now: db.Revision, log: log,
 		queue: queue.New[quotaKey](100*time.Millisecond, 30*time.Second), with: map[quotaKey]map[string]bool{}}
 }
 
 func isQuota(k store.Key) bool { return k.Group == "" && k.Resource == "resourcequotas" }
 
 // Reset implements ChangeHandler.
-func (u *quotaUsage) Reset(_ int64, all store.Listing) {
+func (u *Counter) Reset(_ int64, all store.Listing) {
 	u.mu.Lock()
 	clear(u.with)
 	u.mu.Unlock()
@@ -68,7 +70,7 @@ func (u *quotaUsage) Reset(_ int64, all store.Listing) {
 }
 
 // Apply implements ChangeHandler.
-func (u *quotaUsage) Apply(w store.Write) {
+func (u *Counter) Apply(w store.Write) {
 	of := quotaKey{w.Key.Space, w.Key.Namespace}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -102,9 +104,10 @@ func counted(obj map[string]any) bool {
 }
 
 // Progress implements ChangeHandler.
-func (*quotaUsage) Progress(int64) {}
+func (*Counter) Progress(int64) {}
 
-func (u *quotaUsage) run(ctx context.Context) error {
+// Run counts namespaces until ctx ends.
+func (u *Counter) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer u.queue.ShutDown()
@@ -126,7 +129,7 @@ var errFlying = errors.New("requests that have been charged are under way")
 const recountTime = time.Second
 
 // count writes the status of all quotas of a namespace. Nothing is charged meanwhile.
-func (u *quotaUsage) count(ctx context.Context, of quotaKey) error {
+func (u *Counter) count(ctx context.Context, of quotaKey) error {
 	ctx = apirequest.WithNamespace(request.AsCenter(request.WithSpace(ctx, of.space)), of.namespace)
 	t := u.quotas.take(of)
 	defer u.quotas.leave(of, t)
@@ -168,7 +171,7 @@ func (u *quotaUsage) count(ctx context.Context, of quotaKey) error {
 }
 
 // registry has an evaluator for everything that a quota limits.
-func (u *quotaUsage) registry(ctx context.Context, of quotaKey, revision int64, hard corev1.ResourceList) (quota.Registry, error) {
+func (u *Counter) registry(ctx context.Context, of quotaKey, revision int64, hard corev1.ResourceList) (quota.Registry, error) {
 	all, err := core.NewEvaluators(func(r schema.GroupVersionResource) (cache.GenericLister, error) {
 		return namespaceObjects{ctx: ctx, of: u.natives[r.GroupResource()], revision: revision}, nil
 	}, nil, notEvaluated)
@@ -193,7 +196,7 @@ func (u *quotaUsage) registry(ctx context.Context, of quotaKey, revision int64, 
 }
 
 // custom counts custom resources, by their keys.
-func (u *quotaUsage) custom(ctx context.Context, of quotaKey, gr schema.GroupResource) ([]runtime.Object, error) {
+func (u *Counter) custom(ctx context.Context, of quotaKey, gr schema.GroupResource) ([]runtime.Object, error) {
 	prefix := strings.Join([]string{registrykey.Prefix, gr.Group, gr.Resource, of.space, of.namespace, ""}, "/")
 	_, all, err := follow.List(ctx, u.client, prefix, clientv3.WithKeysOnly())
 	return make([]runtime.Object, len(all)), err
@@ -228,8 +231,8 @@ func (n namespaceObjects) List(labels.Selector) ([]runtime.Object, error) {
 	return meta.ExtractList(list)
 }
 
-// use remembers the storages of a group, to count in.
-func (u *quotaUsage) use(group string, m map[string]rest.Storage) {
+// Use adds the storages of a group, to count in.
+func (u *Counter) Use(group string, m map[string]rest.Storage) {
 	for resource, s := range m {
 		if l, ok := s.(rest.Lister); ok {
 			u.natives[schema.GroupResource{Group: group, Resource: resource}] = l
