@@ -36,6 +36,8 @@ var concerns = []concern{
 	{"share", []string{"backlog", "fair", "request", "response"}},
 	{"storage", []string{"backlog", "encryption", "follow", "metadata", "registrykey", "request", "share", "borrow"}},
 	{"quota", []string{"follow", "metadata", "registrykey", "request", "response", "storage"}},
+	{"authn", []string{"request", "response", "storage"}},
+	{"authz", []string{"storage"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

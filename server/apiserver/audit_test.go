@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"skerry.dev/skerry/server/apiserver/authn"
 )
 
 // TestDefaultAuditPolicy: which requests are logged.
@@ -29,8 +31,8 @@ func TestDefaultAuditPolicy(t *testing.T) {
 		{"alice", "list", "apps", "deployments", auditapi.LevelNone},
 		{"alice", "watch", "", "configmaps", auditapi.LevelNone},
 		{"alice", "update", "coordination.k8s.io", "leases", auditapi.LevelNone},
-		{loopbackUser, "update", "apps", "deployments", auditapi.LevelNone},
-		{loopbackUser, "get", "", "secrets", auditapi.LevelNone},
+		{authn.CenterUser, "update", "apps", "deployments", auditapi.LevelNone},
+		{authn.CenterUser, "get", "", "secrets", auditapi.LevelNone},
 	} {
 		a := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: x.user}, Verb: x.verb, APIGroup: x.group, Resource: x.resource, ResourceRequest: true}
 		if got := g.AuditPolicyRuleEvaluator.EvaluatePolicyRule(a); got.Level != x.want {

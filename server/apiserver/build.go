@@ -33,6 +33,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/quota"
@@ -44,8 +46,8 @@ import (
 
 // parts are those of the server that can only be filled in once the storages exist.
 type parts struct {
-	roles     *spaceRoles
-	tokens    *spaceTokens
+	roles     *authz.Roles
+	tokens    *authn.Tokens
 	lifecycle *namespaceLifecycle
 	defaults  *clusterDefaults
 	ranges    *quota.LimitRanges
@@ -65,11 +67,11 @@ func allowPrivileged() { capabilities.Setup(true, 0) }
 // build wires the generic API server. Nothing runs yet but the caches.
 func (s *Server) build() error {
 	allowPrivileged()
-	boot, err := newBootstrap()
+	boot, err := authz.NewBootstrap()
 	if err != nil {
 		return err
 	}
-	tokens, err := newSpaceTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	p := parts{roles: &authz.Roles{Bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
@@ -152,16 +154,16 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIV3Config.Info.Title = "Skerry"
 	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
-	if g.Authentication.Authenticator, err = s.authenticator(p.tokens); err != nil {
+	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs, p.tokens); err != nil {
 		return nil, nil, err
 	}
 	if err := s.config.Audit.add(g); err != nil {
 		return nil, nil, err
 	}
-	rbac := p.roles.authorizer()
-	known := &members{p.roles, rbac}
+	rbac := p.roles.Authorizer()
+	known := &authz.Members{Roles: p.roles, Next: rbac}
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(onlyOwnMasters), people{known}, known)
+		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.Users{Next: known}, known)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
@@ -183,7 +185,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		addPlaceColumns(v1, s.config.Unreachable)
 		switch provider.GroupName() {
 		case "":
-			p.tokens.use(v1)
+			p.tokens.Use(v1)
 			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
 			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
 			p.security.pods = v1["pods"].(rest.Lister)

@@ -15,6 +15,8 @@ import (
 	podtemplatestore "k8s.io/kubernetes/pkg/registry/core/podtemplate/storage"
 	rcstore "k8s.io/kubernetes/pkg/registry/core/replicationcontroller/storage"
 	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+
+	"skerry.dev/skerry/server/apiserver/authn"
 )
 
 // coreGroup is the core group without what needs nodes: upstream's generic part (namespaces, configmaps, secrets, service accounts,
@@ -32,7 +34,7 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 		return info, err
 	}
 	m := info.VersionedResourcesStorageMap["v1"]
-	if err := limitTokens(m); err != nil {
+	if err := authn.LimitTokens(m); err != nil {
 		return info, err
 	}
 	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addEndpoints, addVolumes, addLimitRanges} {

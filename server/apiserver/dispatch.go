@@ -9,6 +9,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/store"
@@ -44,7 +45,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.aboutAll(d.metrics, w, r)
 		case path == profilesPath || strings.HasPrefix(path, profilesPath+"/"):
 			d.aboutAll(d.profiles, w, r)
-		case isIssuerPath(path):
+		case authn.IsIssuerPath(path):
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
 			d.crds.settle(r)

@@ -22,6 +22,7 @@ import (
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
 
+	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
@@ -81,15 +82,15 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		EventTTL:                    p.eventTTL,
 		LoopbackClientConfig:        c.LoopbackClientConfig,
 		ServiceAccountIssuer:        p.tokens,
-		ServiceAccountMaxExpiration: longestPersonToken,
-		APIAudiences:                authenticator.Audiences{tokenAudience},
+		ServiceAccountMaxExpiration: authn.LongestPersonToken,
+		APIAudiences:                authenticator.Audiences{authn.Audience},
 	}, authz: authz}
 	return []groupProvider{
 		core,
 		mirroring{appsrest.StorageProvider{}},
 		mirroring{batchrest.RESTStorageProvider{}},
 		autoscalingrest.RESTStorageProvider{},
-		reviewing{authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}}},
+		authn.Reviews{RESTStorageProvider: authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{authn.Audience}}},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},

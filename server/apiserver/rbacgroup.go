@@ -18,13 +18,15 @@ import (
 	bindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
 	bindingstore "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/storage"
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
+
+	"skerry.dev/skerry/server/apiserver/authz"
 )
 
 // rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the well-known roles when it asks whether somebody
 // gives away more than he has, and it shows them.
 type rbacGroup struct {
 	authz authorizer.Authorizer
-	roles *spaceRoles
+	roles *authz.Roles
 	born  birth
 }
 
@@ -48,7 +50,7 @@ func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og g
 	if err != nil {
 		return info, err
 	}
-	g.roles.use(roles, clusterRoles, bindings, clusterBindings)
+	g.roles.Use(roles, clusterRoles, bindings, clusterBindings)
 	resolver := validation.NewDefaultRuleResolver(g.roles, g.roles, g.roles, g.roles)
 	known, err := g.known()
 	if err != nil {
@@ -70,14 +72,14 @@ type knownObjects struct{ roles, bindings map[string]knownObject }
 
 func (g *rbacGroup) known() (knownObjects, error) {
 	out := knownObjects{map[string]knownObject{}, map[string]knownObject{}}
-	for name, r := range g.roles.bootstrap.roles {
+	for name, r := range g.roles.Bootstrap.Roles {
 		internal := &rbacapi.ClusterRole{}
 		if err := rbacconv.Convert_v1_ClusterRole_To_rbac_ClusterRole(r.DeepCopy(), internal, nil); err != nil {
 			return out, err
 		}
 		out.roles[name] = internal
 	}
-	for _, b := range g.roles.bootstrap.bindings {
+	for _, b := range g.roles.Bootstrap.Bindings {
 		full := b.DeepCopy()
 		rbacconv.SetObjectDefaults_ClusterRoleBinding(full)
 		internal := &rbacapi.ClusterRoleBinding{}

@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
@@ -34,7 +35,7 @@ func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *p
 		In: request.WithSpace, Authorizer: authz, Loopback: s.Loopback,
 		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
-			obj, err := cachedGet(ctx, l.namespaces, "", name)
+			obj, err := storage.GetCached(ctx, l.namespaces, "", name)
 			if err != nil {
 				return nil, err
 			}

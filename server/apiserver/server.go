@@ -103,7 +103,7 @@ type Server struct {
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 	// stopPeople ends what asks OIDC providers for their keys.
-	stopPeople context.CancelFunc
+	stopPeople func()
 }
 
 // New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run, or with Run's context if that ended

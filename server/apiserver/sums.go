@@ -16,6 +16,7 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/storage"
@@ -25,12 +26,12 @@ import (
 // sums keeps the ClusterRoles that are sums of others (aggregationRule) up to date in all spaces, as a controller does in a cluster. A
 // well-known sum, such as edit, is stored in a space only when the space has added something to it.
 type sums struct {
-	bootstrap *bootstrap
+	bootstrap *authz.Bootstrap
 	loopback  func(space string) *rest.Config
 	settler[string]
 }
 
-func newSums(client *clientv3.Client, b *bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *sums {
+func newSums(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *sums {
 	s := &sums{bootstrap: b, loopback: loopback}
 	s.settler = settler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second),
 		note: s.written, gone: s.written, settle: s.sync, failed: func(space string, err error) {
@@ -54,7 +55,7 @@ func (s *sums) sync(ctx context.Context, space string) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	stored, roles := map[string]*rbacv1.ClusterRole{}, maps.Clone(s.bootstrap.roles)
+	stored, roles := map[string]*rbacv1.ClusterRole{}, maps.Clone(s.bootstrap.Roles)
 	for _, kv := range all {
 		v, err := storage.Decode(kv.Value)
 		role, ok := v.(*rbacv1.ClusterRole)
@@ -64,7 +65,7 @@ func (s *sums) sync(ctx context.Context, space string) error {
 		role.ResourceVersion = fmt.Sprint(kv.ModRevision)
 		stored[role.Name], roles[role.Name] = role, role
 	}
-	rules, err := aggregate(roles)
+	rules, err := authz.Aggregate(roles)
 	if err != nil {
 		return err
 	}

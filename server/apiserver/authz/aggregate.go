@@ -1,4 +1,4 @@
-package apiserver
+package authz
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// aggregate returns the rules of those ClusterRoles that are sums of others, by name: an aggregationRule selects them by label. Sums are
+// Aggregate returns the rules of those ClusterRoles that are sums of others, by name: an aggregationRule selects them by label. Sums are
 // transitive: admin contains edit, which contains view.
-func aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
+func Aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	sums, names := map[string][]rbacv1.PolicyRule{}, slices.Sorted(maps.Keys(roles))
 	// Sums only grow, so that even those that contain each other come to an end.
 	for grown := true; grown; {

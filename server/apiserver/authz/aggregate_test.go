@@ -1,4 +1,4 @@
-package apiserver
+package authz
 
 import (
 	"slices"
@@ -40,7 +40,7 @@ func TestAggregate(t *testing.T) {
 		for _, r := range x.roles {
 			all[r.Name] = r
 		}
-		sums, err := aggregate(all)
+		sums, err := Aggregate(all)
 		if err != nil || len(sums) != len(x.want) {
 			t.Errorf("%s: %d sums, %v", x.name, len(sums), err)
 		}
@@ -58,12 +58,12 @@ func TestAggregate(t *testing.T) {
 }
 
 func TestBootstrapRolesAreSums(t *testing.T) {
-	b, err := newBootstrap()
+	b, err := NewBootstrap()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"admin", "edit", "view"} {
-		if r := b.roles[name]; len(r.Rules) < 5 || r.AggregationRule == nil {
+		if r := b.Roles[name]; len(r.Rules) < 5 || r.AggregationRule == nil {
 			t.Errorf("%s has %d rules, aggregationRule %v", name, len(r.Rules), r.AggregationRule)
 		}
 	}

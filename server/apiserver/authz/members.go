@@ -1,4 +1,4 @@
-package apiserver
+package authz
 
 import (
 	"context"
@@ -15,35 +15,35 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// members lets the group system:authenticated mean those who are known in the space of the request: its ServiceAccounts, and people whom a binding of the
+// Members lets the group system:authenticated mean those who are known in the space of the request: its ServiceAccounts, and people whom a binding of the
 // space names, or a group of theirs. All other people of the center are nobody there: by their certificate alone they would otherwise read the discovery of
 // every space, and have whatever a space gives to "everybody".
-type members struct {
-	roles *spaceRoles
-	next  authorizer.Authorizer
+type Members struct {
+	Roles *Roles
+	Next  authorizer.Authorizer
 }
 
 // Authorize implements authorizer.Authorizer.
-func (m *members) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
 	if who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) || strings.HasPrefix(who.GetName(), serviceaccount.ServiceAccountUsernamePrefix) {
-		return m.next.Authorize(ctx, a)
+		return m.Next.Authorize(ctx, a)
 	}
 	// What is allowed without that group, which is nearly everything, is so by a binding that makes a member.
-	if decision, why, err := m.next.Authorize(ctx, in(a, "")); decision != authorizer.DecisionNoOpinion {
+	if decision, why, err := m.Next.Authorize(ctx, in(a, "")); decision != authorizer.DecisionNoOpinion {
 		return decision, why, err
 	}
-	decision, why, err := m.next.Authorize(ctx, a)
+	decision, why, err := m.Next.Authorize(ctx, a)
 	if decision != authorizer.DecisionAllow {
 		return decision, why, err
 	}
 	if aboutSelf(a) {
 		return decision, why, nil
 	}
-	if known, err := m.roles.name(ctx, who); known || err != nil {
+	if known, err := m.Roles.name(ctx, who); known || err != nil {
 		return decision, why, err
 	}
-	if decision, why, err = m.next.Authorize(ctx, in(a, user.AllUnauthenticated)); decision == authorizer.DecisionNoOpinion {
+	if decision, why, err = m.Next.Authorize(ctx, in(a, user.AllUnauthenticated)); decision == authorizer.DecisionNoOpinion {
 		why = "no role binding of this space names this user or one of their groups, or there is no such space"
 	}
 	return decision, why, err
@@ -55,7 +55,7 @@ func aboutSelf(a authorizer.Attributes) bool {
 }
 
 // name tells whether a binding that is stored in the space of the context names somebody.
-func (r *spaceRoles) name(ctx context.Context, who user.Info) (bool, error) {
+func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	named := func(s rbacapi.Subject) bool {
 		switch s.Kind {
 		case rbacapi.UserKind:

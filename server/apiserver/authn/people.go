@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -28,8 +27,8 @@ import (
 // that rule everybody with the role edit in all namespaces could become every user of the space.
 
 const (
-	// longestPersonToken bounds tokens of users, longestToken those of all other accounts.
-	longestPersonToken = 366 * 24 * time.Hour
+	// LongestPersonToken bounds tokens of users, longestToken those of all other accounts.
+	LongestPersonToken = 366 * 24 * time.Hour
 	longestToken       = 24 * time.Hour
 )
 
@@ -56,26 +55,6 @@ func asPerson(r *authenticator.Response) *authenticator.Response {
 // namespace has does not.
 func isPerson(account string) bool { return account != "default" }
 
-// people guards the accounts that stand for users.
-type people struct{ next authorizer.Authorizer }
-
-// Authorize implements authorizer.Authorizer.
-func (p people) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	guarded := a.IsResourceRequest() && !a.IsReadOnly() && a.GetAPIGroup() == "" &&
-		a.GetResource() == "serviceaccounts" && a.GetNamespace() == v1alpha1.UsersNamespace
-	if !guarded || a.GetUser() == nil {
-		return authorizer.DecisionNoOpinion, "", nil
-	}
-	become := authorizer.AttributesRecord{User: a.GetUser(), Verb: "impersonate", APIVersion: "v1",
-		Resource: "users", Name: a.GetName(), ResourceRequest: true}
-	decision, _, err := p.next.Authorize(ctx, become)
-	if decision == authorizer.DecisionAllow {
-		return authorizer.DecisionNoOpinion, "", nil
-	}
-	return authorizer.DecisionDeny, fmt.Sprintf("an account of namespace %s is a user of the space: "+
-		"whoever writes it, or requests its token, needs the right to impersonate that user", v1alpha1.UsersNamespace), err
-}
-
 // accountTokens serves TokenRequests. Users' tokens may live longer than those of other accounts.
 type accountTokens struct{ *accountstore.TokenREST }
 
@@ -90,8 +69,8 @@ func (t accountTokens) Create(ctx context.Context, name string, obj runtime.Obje
 	return t.TokenREST.Create(ctx, name, obj, valid, o)
 }
 
-// limitTokens puts accountTokens in the place of upstream's storage.
-func limitTokens(m map[string]rest.Storage) error {
+// LimitTokens bounds the lifetime of the tokens that the core group, given by its storages, hands out.
+func LimitTokens(m map[string]rest.Storage) error {
 	const path = "serviceaccounts/token"
 	upstream, ok := m[path].(*accountstore.TokenREST)
 	if !ok {

@@ -1,8 +1,9 @@
-package apiserver
+package authn
 
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,18 +83,19 @@ const providerTimeout = 30 * time.Second
 // signingAlgorithms are what providers may sign with: all that are asymmetric.
 var signingAlgorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 
-// authenticator knows everybody who may come in.
-func (s *Server) authenticator(tokens authenticator.Token) (authenticator.Request, error) {
-	c, err := readAuthentication(s.config.AuthenticationConfig)
+// New returns what knows everybody who may come in. path is the AuthenticationConfiguration of OIDC providers, "" for
+// none; clientCAs returns the authorities of client certificates, nil for none. stop ends what asks the providers
+// for their keys.
+func New(path string, clientCAs func() *x509.CertPool, tokens authenticator.Token) (all authenticator.Request, stop func(), err error) {
+	c, err := readAuthentication(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	people, err := oidcProviders(ctx, c)
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, nil, err
 	}
-	s.stopPeople = stop
-	return newAuthenticator(s.config.ClientCAs, tokens, people, c.Anonymous), nil
+	return newAuthenticator(clientCAs, tokens, people, c.Anonymous), stop, nil
 }

@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// reviewing is the group authentication.k8s.io with TokenReviews that know which space asks: upstream checks the token by a request of
-// its own making, without a context, and so finds no issuer.
-type reviewing struct {
+// Reviews is the group authentication.k8s.io with TokenReviews that know which space asks. Upstream checks a token by
+// a request of its own making, without a context, and so finds no issuer.
+type Reviews struct {
 	authenticationrest.RESTStorageProvider
 }
 
 // NewRESTStorage implements groupProvider.
-func (g reviewing) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+func (g Reviews) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info, err := g.RESTStorageProvider.NewRESTStorage(rc, og)
 	if err != nil {
 		return info, err

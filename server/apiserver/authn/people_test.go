@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"crypto/ecdsa"
@@ -16,7 +16,7 @@ func TestIssuerOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := newSpaceTokens("https://center:7443", key)
+	here, err := NewTokens("https://center:7443", key)
 	if err != nil {
 		t.Fatal(err)
 	}

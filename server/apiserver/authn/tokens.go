@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"context"
@@ -10,24 +10,22 @@ import (
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// tokenAudience is whom ServiceAccount tokens are for unless a request for one says otherwise.
-const tokenAudience = "skerry"
+// Audience is whom ServiceAccount tokens are for unless a request for one says otherwise.
+const Audience = "skerry"
 
-// spaceTokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a token of one is nothing in
+// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a token of one is nothing in
 // another; and the ServiceAccount (and the Secret it is bound to) must still exist, with the same UID.
-type spaceTokens struct {
+type Tokens struct {
 	external string
 	key      crypto.Signer
 	keys     serviceaccount.PublicKeysGetter
@@ -35,22 +33,25 @@ type spaceTokens struct {
 	secrets  rest.Getter
 }
 
-func newSpaceTokens(external string, key crypto.Signer) (*spaceTokens, error) {
+// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs. Use must give it
+// the storages before the first request.
+func NewTokens(external string, key crypto.Signer) (*Tokens, error) {
 	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
 	if err != nil {
 		return nil, fmt.Errorf("key of service accounts: %w", err)
 	}
-	return &spaceTokens{external: external, key: key, keys: keys}, nil
+	return &Tokens{external: external, key: key, keys: keys}, nil
 }
 
-func (t *spaceTokens) use(m map[string]rest.Storage) {
+// Use gives it the storages of the core group, in which it looks for accounts and Secrets.
+func (t *Tokens) Use(m map[string]rest.Storage) {
 	t.accounts, t.secrets = m["serviceaccounts"].(rest.Getter), m["secrets"].(rest.Getter)
 }
 
-func (t *spaceTokens) issuer(space string) string { return t.external + request.URLPrefix + space }
+func (t *Tokens) issuer(space string) string { return t.external + request.URLPrefix + space }
 
 // GenerateToken implements serviceaccount.TokenGenerator.
-func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private any) (string, error) {
+func (t *Tokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private any) (string, error) {
 	space := request.Space(ctx)
 	if space == "" || space == request.AllSpaces {
 		return "", request.ErrNoSpace
@@ -65,7 +66,7 @@ func (t *spaceTokens) GenerateToken(ctx context.Context, claims *jwt.Claims, pri
 // issuerOf is the issuer that a token of the space has to have. The address of the center in it may be
 // another one: that of another replica, or the one that the center had when it signed. All of them
 // sign with one key, and what tells the spaces of the center apart is the rest.
-func (t *spaceTokens) issuerOf(token, space string) string {
+func (t *Tokens) issuerOf(token, space string) string {
 	var claims jwt.Claims
 	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {
 		if base, ok := strings.CutSuffix(claims.Issuer, request.URLPrefix+space); ok {
@@ -78,20 +79,20 @@ func (t *spaceTokens) issuerOf(token, space string) string {
 }
 
 // AuthenticateToken implements authenticator.Token, for the issuer of the request's space alone.
-func (t *spaceTokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	space := request.Space(ctx)
 	if space == "" || space == request.AllSpaces {
 		return nil, false, nil
 	}
-	auds := authenticator.Audiences{tokenAudience}
+	auds := authenticator.Audiences{Audience}
 	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuerOf(token, space)}, t.keys, auds, serviceaccount.NewValidator(t))
 	who, ok, err := a.AuthenticateToken(ctx, token)
 	return asPerson(who), ok, err
 }
 
 // GetServiceAccount implements serviceaccount.ServiceAccountTokenGetter.
-func (t *spaceTokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev1.ServiceAccount, error) {
-	obj, err := cachedGet(ctx, t.accounts, ns, name)
+func (t *Tokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev1.ServiceAccount, error) {
+	obj, err := storage.GetCached(ctx, t.accounts, ns, name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,8 @@ func (t *spaceTokens) GetServiceAccount(ctx context.Context, ns, name string) (*
 }
 
 // GetSecret implements serviceaccount.ServiceAccountTokenGetter.
-func (t *spaceTokens) GetSecret(ctx context.Context, ns, name string) (*corev1.Secret, error) {
-	obj, err := cachedGet(ctx, t.secrets, ns, name)
+func (t *Tokens) GetSecret(ctx context.Context, ns, name string) (*corev1.Secret, error) {
+	obj, err := storage.GetCached(ctx, t.secrets, ns, name)
 	if err != nil {
 		return nil, err
 	}
@@ -110,21 +111,11 @@ func (t *spaceTokens) GetSecret(ctx context.Context, ns, name string) (*corev1.S
 }
 
 // GetPod implements serviceaccount.ServiceAccountTokenGetter. No token is bound to a Pod here.
-func (*spaceTokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
+func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
 // GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes.
-func (*spaceTokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
+func (*Tokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
-}
-
-// cachedGet reads from the shared cache, and from the database when the cache does not have the object yet.
-func cachedGet(ctx context.Context, from rest.Getter, ns, name string) (runtime.Object, error) {
-	ctx = apirequest.WithNamespace(ctx, ns)
-	obj, err := from.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})
-	if apierrors.IsNotFound(err) {
-		return from.Get(ctx, name, &metav1.GetOptions{})
-	}
-	return obj, err
 }

@@ -1,4 +1,4 @@
-package apiserver
+package authz
 
 import (
 	"context"
@@ -15,24 +15,26 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// spaceRoles gives Kubernetes' RBAC authorizer the roles and bindings of the space that a request is in, from the shared caches.
-// The storages are those that serve the RBAC API; use sets them once they exist.
-type spaceRoles struct {
-	bootstrap       *bootstrap
+// Roles gives the RBAC authorizer of Kubernetes the roles and bindings of the space that a request is in, from the
+// shared caches.
+type Roles struct {
+	Bootstrap       *Bootstrap
 	roles           rest.Getter
 	clusterRoles    rest.Getter
 	bindings        rest.Lister
 	clusterBindings rest.Lister
 }
 
-func (r *spaceRoles) authorizer() *rbac.RBACAuthorizer { return rbac.New(r, r, r, r) }
+// Authorizer returns the RBAC authorizer of Kubernetes over these roles.
+func (r *Roles) Authorizer() *rbac.RBACAuthorizer { return rbac.New(r, r, r, r) }
 
-func (r *spaceRoles) use(roles, clusterRoles rest.Getter, bindings, clusterBindings rest.Lister) {
+// Use gives it the storages that serve the RBAC API, before the first request.
+func (r *Roles) Use(roles, clusterRoles rest.Getter, bindings, clusterBindings rest.Lister) {
 	r.roles, r.clusterRoles, r.bindings, r.clusterBindings = roles, clusterRoles, bindings, clusterBindings
 }
 
 // GetRole implements validation.RoleGetter.
-func (r *spaceRoles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role, error) {
+func (r *Roles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role, error) {
 	obj, err := r.roles.Get(apirequest.WithNamespace(ctx, ns), name, &metav1.GetOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, err
@@ -42,10 +44,10 @@ func (r *spaceRoles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role
 }
 
 // GetClusterRole implements validation.ClusterRoleGetter. A space's own role hides the well-known one of the same name.
-func (r *spaceRoles) GetClusterRole(ctx context.Context, name string) (*rbacv1.ClusterRole, error) {
+func (r *Roles) GetClusterRole(ctx context.Context, name string) (*rbacv1.ClusterRole, error) {
 	obj, err := r.clusterRoles.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {
-		return r.bootstrap.role(ctx, name)
+		return r.Bootstrap.role(ctx, name)
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func (r *spaceRoles) GetClusterRole(ctx context.Context, name string) (*rbacv1.C
 }
 
 // ListRoleBindings implements validation.RoleBindingLister.
-func (r *spaceRoles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.RoleBinding, error) {
+func (r *Roles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.RoleBinding, error) {
 	obj, err := storage.FromCache(apirequest.WithNamespace(ctx, ns), r.bindings)
 	if err != nil {
 		return nil, err
@@ -72,13 +74,13 @@ func (r *spaceRoles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1
 }
 
 // ListClusterRoleBindings implements validation.ClusterRoleBindingLister.
-func (r *spaceRoles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
+func (r *Roles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
 	obj, err := storage.FromCache(apirequest.WithNamespace(ctx, ""), r.clusterBindings)
 	if err != nil {
 		return nil, err
 	}
 	items := obj.(*rbacapi.ClusterRoleBindingList).Items
-	out := append([]*rbacv1.ClusterRoleBinding(nil), r.bootstrap.bindings...)
+	out := append([]*rbacv1.ClusterRoleBinding(nil), r.Bootstrap.Bindings...)
 	for i := range items {
 		b := &rbacv1.ClusterRoleBinding{}
 		if err := rbacconv.Convert_rbac_ClusterRoleBinding_To_v1_ClusterRoleBinding(&items[i], b, nil); err != nil {

@@ -1,10 +1,8 @@
-package apiserver
+package authn
 
 import (
-	"context"
 	"crypto/x509"
 	"net/http"
-	"strings"
 
 	apiserverapi "k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -15,13 +13,12 @@ import (
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// loopbackUser is who the center's own parts are.
-const loopbackUser = "system:skerry:center"
+// CenterUser is the name of the user that the parts of the center are.
+const CenterUser = "system:skerry:center"
 
 // newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the moment, a ServiceAccount token of the
 // request's space, a token of a provider of people, nil for none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something
@@ -47,19 +44,11 @@ func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authentica
 		outer = union.NewFailOnError(outer, anonymous.NewAuthenticator(nobody.Conditions))
 	}
 	inner := &authenticator.Response{User: &user.DefaultInfo{
-		Name: loopbackUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
+		Name: CenterUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		if request.FromCenter(r.Context()) {
 			return inner, true, nil
 		}
 		return outer.AuthenticateRequest(r)
 	})
-}
-
-// onlyOwnMasters keeps an admin of a space from becoming one of the center by impersonation: only who is in that group may act as it.
-func onlyOwnMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if strings.HasPrefix(a.GetVerb(), "impersonate") && a.GetResource() == "groups" && a.GetName() == user.SystemPrivilegedGroup {
-		return authorizer.DecisionDeny, "only an admin of the center may act as " + user.SystemPrivilegedGroup, nil
-	}
-	return authorizer.DecisionNoOpinion, "", nil
 }
