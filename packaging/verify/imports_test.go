@@ -38,6 +38,7 @@ var concerns = []concern{
 	{"quota", []string{"follow", "metadata", "registrykey", "request", "response", "storage"}},
 	{"authn", []string{"request", "response", "storage"}},
 	{"authz", []string{"storage"}},
+	{"kinds", []string{"metadata", "request"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

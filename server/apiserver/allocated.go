@@ -1,18 +1,14 @@
 package apiserver
 
 import (
-	"context"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
-	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // unallocate takes off a Service or a claim that a user writes what it brings as chosen by a target, by the mark that it had when it was read: that is no
@@ -60,32 +56,4 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 // isAllocated tells whether a mark is one that goes with values which users read and send back.
 func isAllocated(mark string) bool {
 	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
-}
-
-// settledClaim lets the center show which volume a claim has got, also another one than before, and users bring the claim as they first had it.
-type settledClaim struct{ rest.RESTUpdateStrategy }
-
-// PrepareForUpdate implements rest.RESTUpdateStrategy.
-func (s settledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
-	after, before := obj.(*api.PersistentVolumeClaim), old.(*api.PersistentVolumeClaim)
-	if chosen := v1alpha1.ReadAllocated(before.Annotations); !request.FromCenter(ctx) {
-		if after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName {
-			after.Spec.VolumeName = before.Spec.VolumeName
-		}
-		if class := before.Spec.StorageClassName; after.Spec.StorageClassName == nil && class != nil && *class == chosen.StorageClass {
-			after.Spec.StorageClassName = class
-		}
-	}
-	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
-}
-
-// ValidateUpdate implements rest.RESTUpdateStrategy.
-func (s settledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if request.FromCenter(ctx) {
-		before := old.(*api.PersistentVolumeClaim).DeepCopy()
-		after := obj.(*api.PersistentVolumeClaim)
-		before.Spec.VolumeName, before.Spec.StorageClassName = after.Spec.VolumeName, after.Spec.StorageClassName
-		old = before
-	}
-	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 }

@@ -37,6 +37,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -182,7 +183,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		}
 		v1 := info.VersionedResourcesStorageMap["v1"]
 		s.counts.Use(provider.GroupName(), v1)
-		addPlaceColumns(v1, s.config.Unreachable)
+		kinds.AddPlaceColumns(v1, s.config.Unreachable)
 		switch provider.GroupName() {
 		case "":
 			p.tokens.Use(v1)

@@ -17,6 +17,7 @@ import (
 	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
 
 	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/kinds"
 )
 
 // coreGroup is the core group without what needs nodes: upstream's generic part (namespaces, configmaps, secrets, service accounts,
@@ -37,7 +38,7 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 	if err := authn.LimitTokens(m); err != nil {
 		return info, err
 	}
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addEndpoints, addVolumes, addLimitRanges} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, kinds.AddServices, addEndpoints, addVolumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}
@@ -50,8 +51,8 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	if err != nil {
 		return err
 	}
-	mirrorPods(pods)
-	m["pods"], m["pods/status"] = pods.Pod, newReportedStatus(pods.Pod.Store, podreg.StatusStrategy)
+	kinds.MirrorPods(pods)
+	m["pods"], m["pods/status"] = pods.Pod, kinds.NewReportedStatus(pods.Pod.Store, podreg.StatusStrategy)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	if err != nil {
 		return err
 	}
-	pvc.UpdateStrategy = settledClaim{pvc.UpdateStrategy}
+	pvc.UpdateStrategy = kinds.SettledClaim{RESTUpdateStrategy: pvc.UpdateStrategy}
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pvc, pvcStatus
 	return nil

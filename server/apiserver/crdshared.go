@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
@@ -145,7 +146,7 @@ func (s *serving) keep(obj any) (any, error) {
 	}
 	trimDefinition(crd)
 	if s.space != "" { // what is placed is in spaces, not among the center's own kinds
-		showPlace(crd)
+		kinds.ShowPlace(crd)
 	}
 	shared, err := s.of(crd)
 	if err != nil {

@@ -23,7 +23,7 @@ type Reviews struct {
 	authenticationrest.RESTStorageProvider
 }
 
-// NewRESTStorage implements groupProvider.
+// NewRESTStorage makes the REST storages of the group.
 func (g Reviews) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info, err := g.RESTStorageProvider.NewRESTStorage(rc, og)
 	if err != nil {

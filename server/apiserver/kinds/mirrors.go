@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"context"
@@ -26,25 +26,32 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// mirroring lets the center write the kinds of a group that targets report beside what is placed: as they are, with their status, in one write.
-// What the rules of creation would fill in (the selector of a Job, say) has been filled in at the target.
-type mirroring struct{ groupProvider }
+// Group makes the REST storages of one API group.
+type Group interface {
+	GroupName() string
+	NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error)
+}
 
-// NewRESTStorage implements groupProvider.
-func (m mirroring) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
-	info, err := m.groupProvider.NewRESTStorage(rc, og)
+// Mirroring lets the center write the kinds of a group that targets report beside what is placed: as they are, with
+// their status, in one write. What the rules of creation would fill in (the selector of a Job, say) has been filled
+// in at the target.
+type Mirroring struct{ Group }
+
+// NewRESTStorage implements Group.
+func (m Mirroring) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+	info, err := m.Group.NewRESTStorage(rc, og)
 	for _, storages := range info.VersionedResourcesStorageMap {
 		for name, s := range storages {
 			switch r := s.(type) {
 			case *deploymentstore.REST:
-				storages[name+"/status"] = newReportedStatus(r.Store, deployment.StatusStrategy)
+				storages[name+"/status"] = NewReportedStatus(r.Store, deployment.StatusStrategy)
 			case *daemonsetstore.REST:
-				storages[name+"/status"] = newReportedStatus(r.Store, daemonset.StatusStrategy)
+				storages[name+"/status"] = NewReportedStatus(r.Store, daemonset.StatusStrategy)
 			case *replicasetstore.REST:
 				mirrorInto(r.Store)
 			case *jobstore.REST:
 				mirrorInto(r.Store)
-				storages[name+"/status"] = newReportedStatus(r.Store, job.StatusStrategy)
+				storages[name+"/status"] = NewReportedStatus(r.Store, job.StatusStrategy)
 			case *revisionstore.REST:
 				mirrorInto(r.Store)
 			}

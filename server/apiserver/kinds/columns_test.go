@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"slices"
@@ -60,8 +60,8 @@ func TestPlaceColumnsOfCustomResources(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2",
 		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Color", Type: "string", JSONPath: ".spec.color"}}}}
-	showPlace(crd)
-	showPlace(crd)
+	ShowPlace(crd)
+	ShowPlace(crd)
 	for i, own := range []string{"Age", "Color"} {
 		convertor, err := tableconvertor.New(crd.Spec.Versions[i].AdditionalPrinterColumns)
 		if err != nil {

@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// mirrorPods lets the center write Pods that a target reported: with their status, in one write, and without the rules about what may
+// MirrorPods lets the center write Pods that a target reported: with their status, in one write, and without the rules about what may
 // change in a Pod, since they have held at the target. It also makes every deletion immediate: no kubelet will confirm one.
-func mirrorPods(pods podstore.PodStorage) {
+func MirrorPods(pods podstore.PodStorage) {
 	s := pods.Pod.Store
 	s.CreateStrategy = podCreate{s.CreateStrategy}
 	s.UpdateStrategy = podUpdate{s.UpdateStrategy}

@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"context"
@@ -35,9 +35,9 @@ type placed struct {
 	unreachable func(targets []string) time.Time
 }
 
-// addPlaceColumns has the storages of a group show placeColumns. Subresources have tables of their
+// AddPlaceColumns has the storages of a group show placeColumns. Subresources have tables of their
 // own and stay as they are.
-func addPlaceColumns(storages map[string]rest.Storage, unreachable func([]string) time.Time) {
+func AddPlaceColumns(storages map[string]rest.Storage, unreachable func([]string) time.Time) {
 	for name, s := range storages {
 		if strings.Contains(name, "/") {
 			continue
@@ -108,9 +108,8 @@ func (p placed) cells(obj runtime.Object) []any {
 	return []any{text, metatable.ConvertToHumanReadableDateType(metav1.NewTime(since))}
 }
 
-// showPlace adds placeColumns to the columns of a definition that is served; the stored one stays
-// as it is. A version without columns of its own has upstream's Age.
-func showPlace(crd *apiextensionsv1.CustomResourceDefinition) {
+// ShowPlace adds columns to a definition that show what AddPlaceColumns shows of built-in kinds.
+func ShowPlace(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		has := func(c apiextensionsv1.CustomResourceColumnDefinition) bool {

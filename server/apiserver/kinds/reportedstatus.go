@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"context"
@@ -26,8 +26,8 @@ type statusStrategy interface {
 	rest.ResetFieldsStrategy
 }
 
-// newReportedStatus returns the status subresource that belongs to the main storage of a kind.
-func newReportedStatus(main *registry.Store, s statusStrategy) *reportedStatus {
+// NewReportedStatus returns the status subresource that belongs to the main storage of a kind.
+func NewReportedStatus(main *registry.Store, s statusStrategy) *reportedStatus {
 	store := *main
 	store.UpdateStrategy, store.ResetFieldsStrategy = anewStrategy{s}, s
 	store.BeginCreate, store.BeginUpdate = nil, nil

@@ -1,4 +1,4 @@
-package apiserver
+package kinds
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// addServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
+// AddServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
 // and the space shows what it reports. Upstream's hooks, which would allocate and delete Endpoints, are taken out.
-func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	none := map[api.IPFamily]ipallocator.Interface{}
 	services, _, _, err := servicestore.NewREST(og, api.IPv4Protocol, none, nil, nil, nil, nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func addServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	services.Store.CreateStrategy = unsettledStrategy{services.Store.CreateStrategy}
 	services.Store.UpdateStrategy = settledStrategy{services.Store.UpdateStrategy}
 	m["services"] = unallocated{services}
-	m["services/status"] = newReportedStatus(services.Store, servicereg.StatusStrategy)
+	m["services/status"] = NewReportedStatus(services.Store, servicereg.StatusStrategy)
 	return nil
 }
 
