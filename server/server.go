@@ -21,6 +21,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
@@ -60,7 +61,7 @@ type Config struct {
 	AuthenticationConfig string
 	// Audit says which audit log is written. An empty LogPath means audit/audit.log in DataDir, NoAuditLog
 	// means none.
-	Audit apiserver.Audit
+	Audit audit.Config
 	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the systemd
 	// credential skerry-encryption-key, or else a file that the center makes beside its other keys.
 	EncryptionKeyFile string

@@ -39,6 +39,9 @@ var concerns = []concern{
 	{"authn", []string{"request", "response", "storage"}},
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
+	{"wellknown", []string{"metadata", "request"}},
+	{"audit", []string{"authn", "request"}},
+	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
 }
 
 // concern is a package of server/apiserver, and its siblings that it may import.

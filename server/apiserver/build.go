@@ -9,7 +9,7 @@ import (
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
-	"k8s.io/apiserver/pkg/admission"
+	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
@@ -36,6 +36,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/quota"
@@ -95,9 +96,9 @@ func (s *Server) build() error {
 	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, documents: lru.New(keptDocuments),
 		common: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), names: openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)}
 	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.CustomIdle, s.config.Log)
-	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
-	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
-	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
+	s.sums = controllers.NewAggregatedRoles(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
+	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
+	s.ttl = controllers.NewJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, share.DefaultSeats)
 	sharing := &share.Limiter{Usage: s.usage, Seats: fair.New(seats, 2*seats), Backlog: s.backlog}
 	statuses, endStatuses, err := newTargetStatus(s.storages)
@@ -158,7 +159,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs, p.tokens); err != nil {
 		return nil, nil, err
 	}
-	if err := s.config.Audit.add(g); err != nil {
+	if err := s.config.Audit.AddTo(g); err != nil {
 		return nil, nil, err
 	}
 	rbac := p.roles.Authorizer()
@@ -168,8 +169,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		s.check.Guard, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
+	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{place: s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
+		s.check.Guard, sizes{}, noEffect{}, namedDeletions{store: s.config.Store.Client(), log: s.config.Log}, p.quotas)
 	return g, factory, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
 
 	"skerry.dev/skerry/server/apiserver/authz"
+	"skerry.dev/skerry/server/apiserver/wellknown"
 )
 
 // rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the well-known roles when it asks whether somebody
@@ -27,7 +28,7 @@ import (
 type rbacGroup struct {
 	authz authorizer.Authorizer
 	roles *authz.Roles
-	born  birth
+	born  wellknown.Birth
 }
 
 func (*rbacGroup) GroupName() string { return rbacapi.GroupName }
@@ -59,19 +60,19 @@ func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og g
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		"roles":        rolepolicy.NewStorage(roles, g.authz, resolver),
 		"rolebindings": bindingpolicy.NewStorage(bindings, g.authz, resolver),
-		"clusterroles": &wellKnown{stored: clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver), plain: clusterRoles,
-			resource: rbacapi.Resource("clusterroles"), known: known.roles, born: g.born},
-		"clusterrolebindings": &wellKnown{stored: clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver), plain: clusterBindings,
-			resource: rbacapi.Resource("clusterrolebindings"), known: known.bindings, born: g.born},
+		"clusterroles": &wellknown.Storage{Stored: clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver), Plain: clusterRoles,
+			Resource: rbacapi.Resource("clusterroles"), Known: known.roles, Born: g.born},
+		"clusterrolebindings": &wellknown.Storage{Stored: clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver), Plain: clusterBindings,
+			Resource: rbacapi.Resource("clusterrolebindings"), Known: known.bindings, Born: g.born},
 	}
 	return info, nil
 }
 
 // knownObjects are the well-known objects in the form in which storages handle them.
-type knownObjects struct{ roles, bindings map[string]knownObject }
+type knownObjects struct{ roles, bindings map[string]wellknown.Object }
 
 func (g *rbacGroup) known() (knownObjects, error) {
-	out := knownObjects{map[string]knownObject{}, map[string]knownObject{}}
+	out := knownObjects{map[string]wellknown.Object{}, map[string]wellknown.Object{}}
 	for name, r := range g.roles.Bootstrap.Roles {
 		internal := &rbacapi.ClusterRole{}
 		if err := rbacconv.Convert_v1_ClusterRole_To_rbac_ClusterRole(r.DeepCopy(), internal, nil); err != nil {

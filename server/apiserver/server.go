@@ -17,8 +17,10 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/quota"
@@ -73,7 +75,7 @@ type Config struct {
 	// once. Empty means no providers.
 	AuthenticationConfig string
 	// Audit says which audit log is written; its zero value means none.
-	Audit Audit
+	Audit audit.Config
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -91,9 +93,9 @@ type Server struct {
 	loopback *loopback
 	front    *front
 	crds     *crdServers
-	sums     *sums
-	checks   *typeChecks
-	ttl      *jobTTL
+	sums     *controllers.AggregatedRoles
+	checks   *controllers.TypeChecks
+	ttl      *controllers.JobTTL
 	rules    *policy.Plugin
 	counts   *quota.Counter
 	usage    *quota.Usage
@@ -186,9 +188,9 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 	run("custom resources", s.crds.run)
 	run("shared APIs", func(ctx context.Context) error { return s.borrows.Run(ctx, s.config.Store.Client().Client) })
-	run("aggregated roles", s.sums.run)
-	run("types of admission policies", s.checks.run)
-	run("finished Jobs", s.ttl.run)
+	run("aggregated roles", s.sums.Run)
+	run("types of admission policies", s.checks.Run)
+	run("finished Jobs", s.ttl.Run)
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.Run)
 	run("history", func(ctx context.Context) error { return s.storages.Run(ctx, s.config.Store.Revision) })

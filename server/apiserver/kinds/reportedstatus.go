@@ -27,7 +27,7 @@ type statusStrategy interface {
 }
 
 // NewReportedStatus returns the status subresource that belongs to the main storage of a kind.
-func NewReportedStatus(main *registry.Store, s statusStrategy) *reportedStatus {
+func NewReportedStatus(main *registry.Store, s statusStrategy) rest.Storage {
 	store := *main
 	store.UpdateStrategy, store.ResetFieldsStrategy = anewStrategy{s}, s
 	store.BeginCreate, store.BeginUpdate = nil, nil

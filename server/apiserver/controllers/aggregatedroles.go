@@ -1,4 +1,4 @@
-package apiserver
+package controllers
 
 import (
 	"context"
@@ -23,18 +23,19 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// sums keeps the ClusterRoles that are sums of others (aggregationRule) up to date in all spaces, as a controller does in a cluster. A
-// well-known sum, such as edit, is stored in a space only when the space has added something to it.
-type sums struct {
+// AggregatedRoles keeps ClusterRoles with an aggregationRule up to date in all spaces. A well-known one, such as edit,
+// is stored in a space only when the space has added something to it.
+type AggregatedRoles struct {
 	bootstrap *authz.Bootstrap
 	loopback  func(space string) *rest.Config
-	settler[string]
+	reconciler[string]
 }
 
-func newSums(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *sums {
-	s := &sums{bootstrap: b, loopback: loopback}
-	s.settler = settler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second),
-		note: s.written, gone: s.written, settle: s.sync, failed: func(space string, err error) {
+// NewAggregatedRoles returns the controller. It reads from client and writes by the loopback of a space.
+func NewAggregatedRoles(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *AggregatedRoles {
+	s := &AggregatedRoles{bootstrap: b, loopback: loopback}
+	s.reconciler = reconciler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second),
+		note: s.written, gone: s.written, reconcile: s.sync, failed: func(space string, err error) {
 			log.Debug("ClusterRoles not aggregated yet", "space", space, "err", err)
 		}}
 	return s
@@ -43,14 +44,14 @@ func newSums(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) 
 // roleKeys is the prefix of the keys of ClusterRoles.
 const roleKeys = registrykey.Prefix + "/clusterroles/"
 
-func (s *sums) written(kv *mvccpb.KeyValue) {
+func (s *AggregatedRoles) written(kv *mvccpb.KeyValue) {
 	space, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), roleKeys), "/")
 	s.queue.Add(space)
 }
 
 // sync writes the sums of one space that are not what they should be. It reads what is stored, never a cache, which could be behind the
 // change that it was called for.
-func (s *sums) sync(ctx context.Context, space string) error {
+func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 	_, all, err := follow.List(ctx, s.client, roleKeys+space+"/")
 	if err != nil || len(all) == 0 {
 		return err

@@ -1,4 +1,4 @@
-package apiserver
+package wellknown
 
 import (
 	"context"
@@ -25,18 +25,18 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// wellKnown is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
+// Storage is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
 // spaces. A stored object hides the well-known one of its name. A well-known object that somebody changes is stored first.
-type wellKnown struct {
-	stored
-	plain    rest.StandardStorage // below the rules about who may give away what
-	resource schema.GroupResource
-	known    map[string]knownObject
-	born     birth
+type Storage struct {
+	Stored
+	Plain    rest.StandardStorage // below the rules about who may give away what
+	Resource schema.GroupResource
+	Known    map[string]Object
+	Born     Birth
 }
 
-// stored is what the generic API server uses of a storage of cluster-scoped objects.
-type stored interface {
+// Stored is what the generic API server uses of a storage of cluster-scoped objects.
+type Stored interface {
 	rest.Storage
 	rest.StandardStorage
 	rest.Scoper
@@ -44,7 +44,8 @@ type stored interface {
 	rest.StorageVersionProvider
 }
 
-type knownObject interface {
+// Object is what a Storage shows: an object of a kind that is in no namespace.
+type Object interface {
 	runtime.Object
 	metav1.Object
 }
@@ -52,35 +53,35 @@ type knownObject interface {
 // knownVersion is the resource version of what is not stored; the store never gives it to anything.
 const knownVersion = "1"
 
-// birth tells when the space of a request was made.
-type birth func(ctx context.Context) metav1.Time
+// Birth returns when the space of a request was made, which is the age that its well-known objects show.
+type Birth func(ctx context.Context) metav1.Time
 
 // in returns a well-known object as this space shows it.
-func (s *wellKnown) in(ctx context.Context, name string) knownObject {
-	out := s.known[name].DeepCopyObject().(knownObject)
-	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(request.Space(ctx)+"/"+s.resource.String()+"/"+name)).String()))
-	out.SetCreationTimestamp(s.born(ctx))
+func (s *Storage) in(ctx context.Context, name string) Object {
+	out := s.Known[name].DeepCopyObject().(Object)
+	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(request.Space(ctx)+"/"+s.Resource.String()+"/"+name)).String()))
+	out.SetCreationTimestamp(s.Born(ctx))
 	out.SetResourceVersion(knownVersion)
 	return out
 }
 
 // Get implements rest.Getter.
-func (s *wellKnown) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := s.stored.Get(ctx, name, o)
-	if apierrors.IsNotFound(err) && s.known[name] != nil && request.Space(ctx) != request.AllSpaces {
+func (s *Storage) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := s.Stored.Get(ctx, name, o)
+	if apierrors.IsNotFound(err) && s.Known[name] != nil && request.Space(ctx) != request.AllSpaces {
 		return s.in(ctx, name), nil
 	}
 	return obj, err
 }
 
 // List implements rest.Lister.
-func (s *wellKnown) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
+func (s *Storage) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
 	if o != nil && o.Limit > 0 && request.Space(ctx) != request.AllSpaces {
 		if from, ok := parseKnownPage(o.Continue); ok || o.Continue == "" {
 			return s.page(ctx, o, from)
 		}
 	}
-	list, err := s.stored.List(ctx, o)
+	list, err := s.Stored.List(ctx, o)
 	if err != nil || request.Space(ctx) == request.AllSpaces || o != nil && o.Continue != "" {
 		return list, err
 	}
@@ -112,7 +113,7 @@ func compareNames(a, b metav1.Object) int {
 }
 
 // shown returns the well-known objects that the options select and that nothing stored hides.
-func (s *wellKnown) shown(ctx context.Context, o *internalversion.ListOptions) ([]knownObject, error) {
+func (s *Storage) shown(ctx context.Context, o *internalversion.ListOptions) ([]Object, error) {
 	byLabel, byField := labels.Everything(), fields.Everything()
 	if o != nil && o.LabelSelector != nil {
 		byLabel = o.LabelSelector
@@ -120,9 +121,9 @@ func (s *wellKnown) shown(ctx context.Context, o *internalversion.ListOptions) (
 	if o != nil && o.FieldSelector != nil {
 		byField = o.FieldSelector
 	}
-	var out []knownObject
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		if !byLabel.Matches(labels.Set(s.known[name].GetLabels())) || !byField.Matches(fields.Set{"metadata.name": name}) {
+	var out []Object
+	for _, name := range slices.Sorted(maps.Keys(s.Known)) {
+		if !byLabel.Matches(labels.Set(s.Known[name].GetLabels())) || !byField.Matches(fields.Set{"metadata.name": name}) {
 			continue
 		}
 		hidden, err := s.isStored(ctx, name)
@@ -136,8 +137,8 @@ func (s *wellKnown) shown(ctx context.Context, o *internalversion.ListOptions) (
 	return out, nil
 }
 
-func (s *wellKnown) isStored(ctx context.Context, name string) (bool, error) {
-	_, err := s.plain.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})
+func (s *Storage) isStored(ctx context.Context, name string) (bool, error) {
+	_, err := s.Plain.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -145,20 +146,20 @@ func (s *wellKnown) isStored(ctx context.Context, name string) (bool, error) {
 }
 
 // Watch implements rest.Watcher.
-func (s *wellKnown) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
-	in, err := s.stored.Watch(ctx, o)
+func (s *Storage) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
+	in, err := s.Stored.Watch(ctx, o)
 	if err != nil || request.Space(ctx) == request.AllSpaces {
 		return in, err
 	}
-	var first []knownObject
+	var first []Object
 	if beginsWithAll(o) {
 		if first, err = s.shown(ctx, o); err != nil {
 			in.Stop()
 			return nil, err
 		}
 	}
-	return watchWithKnown(in, first, func(name string) knownObject {
-		if s.known[name] == nil {
+	return watchWithKnown(in, first, func(name string) Object {
+		if s.Known[name] == nil {
 			return nil
 		}
 		return s.in(ctx, name)
@@ -174,17 +175,17 @@ func beginsWithAll(o *internalversion.ListOptions) bool {
 }
 
 // Create implements rest.Creater.
-func (s *wellKnown) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
-	if name := metadata.Of(obj).GetName(); s.known[name] != nil && !request.FromCenter(ctx) {
-		return nil, apierrors.NewAlreadyExists(s.resource, name)
+func (s *Storage) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+	if name := metadata.Of(obj).GetName(); s.Known[name] != nil && !request.FromCenter(ctx) {
+		return nil, apierrors.NewAlreadyExists(s.Resource, name)
 	}
-	return s.stored.Create(ctx, obj, validate, o)
+	return s.Stored.Create(ctx, obj, validate, o)
 }
 
 // Update implements rest.Updater. A well-known object that is changed becomes a stored one first, the same to whoever has read it.
-func (s *wellKnown) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	if s.known[name] != nil {
+	if s.Known[name] != nil {
 		made, err := s.store(ctx, name)
 		if err != nil {
 			return nil, false, err
@@ -198,11 +199,11 @@ func (s *wellKnown) Update(ctx context.Context, name string, obj rest.UpdatedObj
 			})
 		}
 	}
-	return s.stored.Update(ctx, name, obj, create, update, force, o)
+	return s.Stored.Update(ctx, name, obj, create, update, force, o)
 }
 
 // store makes a well-known object a stored one, if it is not yet, and returns its version then.
-func (s *wellKnown) store(ctx context.Context, name string) (version string, err error) {
+func (s *Storage) store(ctx context.Context, name string) (version string, err error) {
 	if have, err := s.isStored(ctx, name); have || err != nil {
 		return "", err
 	}
@@ -213,7 +214,7 @@ func (s *wellKnown) store(ctx context.Context, name string) (version string, err
 			return "", err
 		}
 	}
-	out, err := s.plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
+	out, err := s.Plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
 	if apierrors.IsAlreadyExists(err) {
 		return "", nil
 	}
@@ -224,7 +225,7 @@ func (s *wellKnown) store(ctx context.Context, name string) (version string, err
 }
 
 // keepIdentity has the storage give a new object the UID that it has.
-func keepIdentity(obj knownObject) error {
+func keepIdentity(obj Object) error {
 	identity, err := json.Marshal(v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()})
 	if err != nil {
 		return err
@@ -239,10 +240,10 @@ func keepIdentity(obj knownObject) error {
 }
 
 // Delete implements rest.GracefulDeleter.
-func (s *wellKnown) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	obj, now, err := s.stored.Delete(ctx, name, validate, o)
-	if apierrors.IsNotFound(err) && s.known[name] != nil {
-		return nil, false, apierrors.NewForbidden(s.resource, name, errors.New("every space has this object; it cannot be deleted"))
+func (s *Storage) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	obj, now, err := s.Stored.Delete(ctx, name, validate, o)
+	if apierrors.IsNotFound(err) && s.Known[name] != nil {
+		return nil, false, apierrors.NewForbidden(s.Resource, name, errors.New("every space has this object; it cannot be deleted"))
 	}
 	return obj, now, err
 }

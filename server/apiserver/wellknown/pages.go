@@ -1,4 +1,4 @@
-package apiserver
+package wellknown
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func parseKnownPage(token string) (p knownPage, ok bool) {
 }
 
 // page is a List with a limit, from behind the given object on.
-func (s *wellKnown) page(ctx context.Context, o *internalversion.ListOptions, from knownPage) (runtime.Object, error) {
+func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from knownPage) (runtime.Object, error) {
 	all, err := s.shown(ctx, o)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *wellKnown) page(ctx context.Context, o *internalversion.ListOptions, fr
 	if from.Revision != "" {
 		rest.ResourceVersion, rest.ResourceVersionMatch = from.Revision, metav1.ResourceVersionMatchExact
 	}
-	list, err := s.stored.List(ctx, rest)
+	list, err := s.Stored.List(ctx, rest)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package controllers
 
 import (
 	"context"
@@ -21,12 +21,12 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// jobTTL deletes Jobs that have ended for as long as their ttlSecondsAfterFinished says, in all spaces, as a controller does in a cluster. A
-// site deletes its own copy by itself, which ends nothing in the space.
-type jobTTL struct {
+// JobTTL deletes Jobs that have ended for as long as their ttlSecondsAfterFinished says, in all spaces. A site deletes
+// its own copy by itself, which ends nothing in the space.
+type JobTTL struct {
 	loopback func(space string) *rest.Config
 	log      *slog.Logger
-	settler[jobKey]
+	reconciler[jobKey]
 }
 
 type jobKey struct{ space, namespace, name string }
@@ -34,16 +34,17 @@ type jobKey struct{ space, namespace, name string }
 // jobKeys is the prefix of the keys of Jobs.
 const jobKeys = registrykey.Prefix + "/jobs/"
 
-func newJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *jobTTL {
-	t := &jobTTL{loopback: loopback, log: log}
-	t.settler = settler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute),
-		note: t.written, settle: t.sync, failed: func(k jobKey, err error) {
+// NewJobTTL returns the controller. It reads from client and deletes by the loopback of a space.
+func NewJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *JobTTL {
+	t := &JobTTL{loopback: loopback, log: log}
+	t.reconciler = reconciler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute),
+		note: t.written, reconcile: t.sync, failed: func(k jobKey, err error) {
 			log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
 		}}
 	return t
 }
 
-func (t *jobTTL) written(kv *mvccpb.KeyValue) {
+func (t *JobTTL) written(kv *mvccpb.KeyValue) {
 	key := strings.Split(strings.TrimPrefix(string(kv.Key), jobKeys), "/")
 	obj, err := storage.Decode(kv.Value)
 	job, ok := obj.(*batchv1.Job)
@@ -70,7 +71,7 @@ func expiry(job *batchv1.Job) (time.Time, bool) {
 }
 
 // sync deletes a Job whose time is up. What has changed since it was queued counts: its time may have become longer, or it may be another one.
-func (t *jobTTL) sync(ctx context.Context, k jobKey) error {
+func (t *JobTTL) sync(ctx context.Context, k jobKey) error {
 	client, err := batchclient.NewForConfig(t.loopback(k.space))
 	if err != nil {
 		return err

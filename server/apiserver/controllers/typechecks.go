@@ -1,4 +1,4 @@
-package apiserver
+package controllers
 
 import (
 	"context"
@@ -24,11 +24,11 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// typeChecks writes into the status of ValidatingAdmissionPolicies what is wrong with their expressions, as a controller does in a cluster:
+// TypeChecks writes into the status of ValidatingAdmissionPolicies what is wrong with their expressions, as a controller does in a cluster:
 // against the kinds that the policy's space has.
-type typeChecks struct {
+type TypeChecks struct {
 	loopback func(space string) *rest.Config
-	settler[policyKey]
+	reconciler[policyKey]
 }
 
 type policyKey struct{ space, name string }
@@ -39,23 +39,24 @@ const policyKeys = registrykey.Prefix + "/validatingadmissionpolicies/"
 // typeChecker is the name under which the status is applied, the same as in a cluster.
 const typeChecker = "validatingadmissionpolicy-status"
 
-func newTypeChecks(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *typeChecks {
-	t := &typeChecks{loopback: loopback}
-	t.settler = settler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second),
-		note: t.written, settle: t.sync, failed: func(k policyKey, err error) {
+// NewTypeChecks returns the controller. It reads from client and writes by the loopback of a space.
+func NewTypeChecks(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *TypeChecks {
+	t := &TypeChecks{loopback: loopback}
+	t.reconciler = reconciler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second),
+		note: t.written, reconcile: t.sync, failed: func(k policyKey, err error) {
 			log.Debug("admission policy not checked yet", "space", k.space, "policy", k.name, "err", err)
 		}}
 	return t
 }
 
-func (t *typeChecks) written(kv *mvccpb.KeyValue) {
+func (t *TypeChecks) written(kv *mvccpb.KeyValue) {
 	if space, name, ok := strings.Cut(strings.TrimPrefix(string(kv.Key), policyKeys), "/"); ok {
 		t.queue.Add(policyKey{space, name})
 	}
 }
 
 // sync checks one policy, if it has changed since it was checked.
-func (t *typeChecks) sync(ctx context.Context, k policyKey) error {
+func (t *TypeChecks) sync(ctx context.Context, k policyKey) error {
 	config := t.loopback(k.space)
 	policies, err := admissionclient.NewForConfig(config)
 	if err != nil {

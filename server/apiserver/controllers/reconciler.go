@@ -1,4 +1,4 @@
-package apiserver
+package controllers
 
 import (
 	"context"
@@ -11,34 +11,37 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// settler follows the keys below a prefix, in all spaces, and settles what they name, one thing after another and each until that succeeds.
-type settler[T comparable] struct {
+// reconciler follows the keys below a prefix, in all spaces. It reconciles what they name, one thing after another, and
+// each until that succeeds.
+type reconciler[T comparable] struct {
 	client *clientv3.Client
 	prefix string
 	queue  queue.Queue[T]
 	// note queues what a key names that was written, gone the same of one that was deleted; nil when nothing is to be done then.
 	note, gone func(*mvccpb.KeyValue)
-	settle     func(context.Context, T) error
+	reconcile  func(context.Context, T) error
 	failed     func(T, error)
 }
 
-// run settles until ctx ends.
-func (s *settler[T]) run(ctx context.Context) error {
+// Run reconciles until ctx ends.
+func (s *reconciler[T]) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer s.queue.ShutDown()
-	all.Go(func() { queue.Drain(ctx, s.queue, s.settle, s.failed) })
+	all.Go(func() { queue.Drain(ctx, s.queue, s.reconcile, s.failed) })
 	return follow.Prefix(ctx, s.client, s.prefix, s)
 }
 
-func (s *settler[T]) Reset(_ int64, all []*mvccpb.KeyValue) error {
+// Reset implements follow.Handler.
+func (s *reconciler[T]) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	for _, kv := range all {
 		s.note(kv)
 	}
 	return nil
 }
 
-func (s *settler[T]) Change(e *clientv3.Event) error {
+// Change implements follow.Handler.
+func (s *reconciler[T]) Change(e *clientv3.Event) error {
 	if e.Type != clientv3.EventTypeDelete {
 		s.note(e.Kv)
 	} else if s.gone != nil {
@@ -47,4 +50,5 @@ func (s *settler[T]) Change(e *clientv3.Event) error {
 	return nil
 }
 
-func (*settler[T]) Progress(int64) {}
+// Progress implements follow.Handler.
+func (*reconciler[T]) Progress(int64) {}

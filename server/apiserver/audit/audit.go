@@ -1,4 +1,4 @@
-package apiserver
+package audit
 
 import (
 	_ "embed"
@@ -19,12 +19,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// auditSpace is the annotation of each line of the audit log that says which space the request was in.
-const auditSpace = "skerry.dev/space"
+// spaceAnnotation is the annotation of each line of the audit log that says which space the request was in.
+const spaceAnnotation = "skerry.dev/space"
 
-// Audit says what is written to an audit log, and where.
-type Audit struct {
-	// PolicyFile is a file with a Kubernetes audit policy; empty means DefaultAuditPolicy.
+// Config says what is written to an audit log, and where. Its zero value is no log.
+type Config struct {
+	// PolicyFile is a file with a Kubernetes audit policy; empty means DefaultPolicy.
 	PolicyFile string
 	// LogPath is the log's file, "-" standard output; empty means that there is no audit log.
 	LogPath string
@@ -33,21 +33,21 @@ type Audit struct {
 	MaxSize, MaxBackups, MaxAge int
 }
 
-// DefaultAuditPolicy logs who has written what, and who has read a Secret: never what is in it, and
+// DefaultPolicy logs who has written what, and who has read a Secret: never what is in it, and
 // nothing that the center does itself.
 //
 //go:embed auditpolicy.yaml
-var DefaultAuditPolicy []byte
+var DefaultPolicy []byte
 
-func (a Audit) policy() (*auditapi.Policy, error) {
+func (a Config) policy() (*auditapi.Policy, error) {
 	if a.PolicyFile != "" {
 		return policy.LoadPolicyFromFile(a.PolicyFile)
 	}
-	return policy.LoadPolicyFromBytes(DefaultAuditPolicy)
+	return policy.LoadPolicyFromBytes(DefaultPolicy)
 }
 
-// add has the server write the audit log. A line is in the kernel before its request is answered.
-func (a Audit) add(g *genericapiserver.Config) error {
+// AddTo has the server write the audit log. A line is in the kernel before its request is answered.
+func (a Config) AddTo(g *genericapiserver.Config) error {
 	if a.LogPath == "" {
 		if a.PolicyFile != "" {
 			return fmt.Errorf("--audit-policy-file %s: there is no audit log, see --audit-log-path", a.PolicyFile)
@@ -67,22 +67,22 @@ func (a Audit) add(g *genericapiserver.Config) error {
 		out = file
 	}
 	g.AuditPolicyRuleEvaluator = policy.NewPolicyRuleEvaluator(rules)
-	g.AuditBackend = auditSpaces{auditlog.NewBackend(out, auditlog.FormatJson, auditv1.SchemeGroupVersion)}
+	g.AuditBackend = spaces{auditlog.NewBackend(out, auditlog.FormatJson, auditv1.SchemeGroupVersion)}
 	return nil
 }
 
-// auditSpaces notes the space on each event. An event has no context: it knows the space from the address that the client asked for.
-type auditSpaces struct{ audit.Backend }
+// spaces notes the space on each event. An event has no context: it knows the space from the address that the client asked for.
+type spaces struct{ audit.Backend }
 
 // ProcessEvents implements audit.Sink.
-func (b auditSpaces) ProcessEvents(events ...*auditapi.Event) bool {
+func (b spaces) ProcessEvents(events ...*auditapi.Event) bool {
 	noted := make([]*auditapi.Event, len(events))
 	for i, e := range events {
 		one := *e
 		if one.Annotations = maps.Clone(e.Annotations); one.Annotations == nil {
 			one.Annotations = map[string]string{}
 		}
-		one.Annotations[auditSpace] = spaceOfURI(e.RequestURI)
+		one.Annotations[spaceAnnotation] = spaceOfURI(e.RequestURI)
 		noted[i] = &one
 	}
 	return b.Backend.ProcessEvents(noted...)

@@ -1,4 +1,4 @@
-package apiserver
+package audit
 
 import (
 	"path/filepath"
@@ -17,7 +17,7 @@ import (
 // TestDefaultAuditPolicy: which requests are logged.
 func TestDefaultAuditPolicy(t *testing.T) {
 	g := &genericapiserver.Config{}
-	if err := (Audit{LogPath: filepath.Join(t.TempDir(), "audit.log"), MaxSize: 1}).add(g); err != nil {
+	if err := (Config{LogPath: filepath.Join(t.TempDir(), "audit.log"), MaxSize: 1}).AddTo(g); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -39,7 +39,7 @@ func TestDefaultAuditPolicy(t *testing.T) {
 			t.Errorf("%+v: %s", x, got.Level)
 		}
 	}
-	if err := (Audit{PolicyFile: "x"}).add(g); err == nil {
+	if err := (Config{PolicyFile: "x"}).AddTo(g); err == nil {
 		t.Error("a policy without a log")
 	}
 }
@@ -47,7 +47,7 @@ func TestDefaultAuditPolicy(t *testing.T) {
 // BenchmarkAuditLine is what the audit log adds to a write: deciding, and writing the line.
 func BenchmarkAuditLine(b *testing.B) {
 	g := &genericapiserver.Config{}
-	if err := (Audit{LogPath: filepath.Join(b.TempDir(), "audit.log"), MaxSize: 1000}).add(g); err != nil {
+	if err := (Config{LogPath: filepath.Join(b.TempDir(), "audit.log"), MaxSize: 1000}).AddTo(g); err != nil {
 		b.Fatal(err)
 	}
 	who := &user.DefaultInfo{Name: "alice"}

@@ -1,4 +1,4 @@
-package apiserver
+package wellknown
 
 import (
 	"sync"
@@ -17,7 +17,7 @@ type knownWatch struct {
 	once sync.Once
 }
 
-func watchWithKnown(in watch.Interface, first []knownObject, known func(name string) knownObject) watch.Interface {
+func watchWithKnown(in watch.Interface, first []Object, known func(name string) Object) watch.Interface {
 	w := &knownWatch{in: in, out: make(chan watch.Event), done: make(chan struct{})}
 	go w.run(first, known)
 	return w
@@ -31,7 +31,7 @@ func (w *knownWatch) Stop() {
 	w.in.Stop()
 }
 
-func (w *knownWatch) run(first []knownObject, known func(string) knownObject) {
+func (w *knownWatch) run(first []Object, known func(string) Object) {
 	defer close(w.out)
 	for _, obj := range first {
 		if !w.send(watch.Event{Type: watch.Added, Object: obj}) {
