@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/admission"
 	apirequest "skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/space"
@@ -97,7 +98,7 @@ type center struct {
 }
 
 // start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.
-func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func start(t *testing.T, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -105,7 +106,7 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, m
 }
 
 // startOn is start with a listener of the caller's.
-func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	st, err := kine.Open(t.Context(), kine.Config{Dir: dir, Progress: 2 * time.Second}) // watches of seconds have bookmarks, too
 	must(t, err)
@@ -113,7 +114,7 @@ func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apis
 }
 
 // startStored is startOn with a datastore that is open, which the center closes.
-func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	// The library of the audit log keeps a goroutine for old files as long as the process lives.

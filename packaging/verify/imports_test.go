@@ -39,6 +39,7 @@ var concerns = []concern{
 	{"authn", []string{"request", "response", "storage"}},
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
+	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
 	{"wellknown", []string{"metadata", "request"}},
 	{"audit", []string{"authn", "request"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},

@@ -33,6 +33,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
@@ -50,10 +51,10 @@ import (
 type parts struct {
 	roles     *authz.Roles
 	tokens    *authn.Tokens
-	lifecycle *namespaceLifecycle
-	defaults  *clusterDefaults
+	lifecycle *admission.Lifecycle
+	defaults  *admission.ClusterDefaults
 	ranges    *quota.LimitRanges
-	security  *podSecurity
+	security  *admission.PodSecurity
 	eventTTL  time.Duration
 	quotas    *quota.Plugin
 }
@@ -81,12 +82,12 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	lifecycle := &namespaceLifecycle{}
-	security, err := newPodSecurity(lifecycle)
+	lifecycle := &admission.Lifecycle{}
+	security, err := admission.NewPodSecurity(lifecycle)
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &authz.Roles{Bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	p := parts{roles: &authz.Roles{Bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &admission.ClusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
@@ -169,8 +170,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{place: s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		s.check.Guard, sizes{}, noEffect{}, namedDeletions{store: s.config.Store.Client(), log: s.config.Log}, p.quotas)
+	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, &admission.Annotations{Place: s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
+		s.check.Guard, admission.Sizes{}, admission.NoEffect{}, admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log}, p.quotas)
 	return g, factory, nil
 }
 
@@ -188,9 +189,9 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		switch provider.GroupName() {
 		case "":
 			p.tokens.Use(v1)
-			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
+			p.lifecycle.Namespaces = v1["namespaces"].(rest.Getter)
 			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
-			p.security.pods = v1["pods"].(rest.Lister)
+			p.security.Pods = v1["pods"].(rest.Lister)
 			p.quotas.Use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
@@ -198,9 +199,9 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			info.StaticOpenAPISpec = nil
 			continue
 		case scheduling.GroupName:
-			p.defaults.priorities = v1["priorityclasses"].(rest.Lister)
+			p.defaults.Priorities = v1["priorityclasses"].(rest.Lister)
 		case storageapi.GroupName:
-			p.defaults.storage = v1["storageclasses"].(rest.Lister)
+			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
 		}
 		groups = append(groups, &info)
 	}

@@ -90,7 +90,7 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
-		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.born},
+		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},

@@ -16,6 +16,7 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 
+	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/registrykey"
@@ -24,7 +25,7 @@ import (
 )
 
 // newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
-func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *policy.Plugin {
+func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
 		Space: func(ctx context.Context) string {
 			if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
@@ -35,7 +36,7 @@ func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *p
 		In: request.WithSpace, Authorizer: authz, Loopback: s.Loopback,
 		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
-			obj, err := storage.GetCached(ctx, l.namespaces, "", name)
+			obj, err := storage.GetCached(ctx, l.Namespaces, "", name)
 			if err != nil {
 				return nil, err
 			}

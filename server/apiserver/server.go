@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
@@ -55,7 +56,7 @@ type Config struct {
 	// Outbound says which addresses the center connects to because a space asks for it; nil means public ones.
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
-	Place PlaceFunc
+	Place admission.PlaceFunc
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
 	// made (package furnish); nil makes none.
 	Used func(ctx context.Context, space string) error

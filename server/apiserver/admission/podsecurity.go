@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -27,15 +27,16 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// podSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the labels of the request's namespace and space. It refuses the
+// PodSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the labels of the request's namespace and space. It refuses the
 // Pods that users make, and warns of workloads whose Pods the target will refuse: their namespace has the same labels there.
-type podSecurity struct {
+type PodSecurity struct {
 	rules      psadmission.Admission
-	namespaces *namespaceLifecycle
-	pods       rest.Lister
+	namespaces *Lifecycle
+	Pods       rest.Lister
 }
 
-func newPodSecurity(l *namespaceLifecycle) (*podSecurity, error) {
+// NewPodSecurity returns the plugin. It reads namespaces as l does. Pods must be set before the first request.
+func NewPodSecurity(l *Lifecycle) (*PodSecurity, error) {
 	config, err := psload.LoadFromData(nil)
 	if err != nil {
 		return nil, fmt.Errorf("pod security: %w", err)
@@ -44,19 +45,19 @@ func newPodSecurity(l *namespaceLifecycle) (*podSecurity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod security: %w", err)
 	}
-	p := &podSecurity{namespaces: l}
+	p := &PodSecurity{namespaces: l}
 	p.rules = psadmission.Admission{Configuration: config, Evaluator: checks, Metrics: metrics.NewPrometheusRecorder(psapi.GetAPIVersion()),
 		PodSpecExtractor: psadmission.DefaultPodSpecExtractor{}, NamespaceGetter: p, PodLister: p}
 	return p, errors.Join(p.rules.CompleteConfiguration(), p.rules.ValidateConfiguration())
 }
 
 // Handles implements admission.Interface.
-func (*podSecurity) Handles(op admission.Operation) bool {
+func (*PodSecurity) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface.
-func (p *podSecurity) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (p *PodSecurity) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	kind := a.GetResource().GroupResource()
 	if request.FromCenter(ctx) || kind != api.Resource("namespaces") && !p.rules.PodSpecExtractor.HasPodSpec(kind) {
 		return nil
@@ -82,7 +83,7 @@ func (p *podSecurity) Validate(ctx context.Context, a admission.Attributes, _ ad
 }
 
 // GetNamespace implements psadmission.NamespaceGetter.
-func (p *podSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+func (p *PodSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	ns, err := p.namespaces.get(ctx, name, "0")
 	if apierrors.IsNotFound(err) { // the cache may be behind
 		ns, err = p.namespaces.get(ctx, name, "")
@@ -94,8 +95,8 @@ func (p *podSecurity) GetNamespace(ctx context.Context, name string) (*corev1.Na
 }
 
 // ListPods implements psadmission.PodLister.
-func (p *podSecurity) ListPods(ctx context.Context, namespace string) ([]*corev1.Pod, error) {
-	list, err := storage.FromCache(apirequest.WithNamespace(ctx, namespace), p.pods)
+func (p *PodSecurity) ListPods(ctx context.Context, namespace string) ([]*corev1.Pod, error) {
+	list, err := storage.FromCache(apirequest.WithNamespace(ctx, namespace), p.Pods)
 	if err != nil {
 		return nil, err
 	}

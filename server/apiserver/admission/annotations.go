@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -21,16 +21,16 @@ import (
 // must not call the API.
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
-// marks is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
+// Annotations is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
 // those that get a wish of their own (see pass), and keeps it on other writes, also on those that take it off. It leaves out what a whole
 // object brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
-type marks struct{ place PlaceFunc }
+type Annotations struct{ Place PlaceFunc }
 
 // Handles implements admission.Interface.
-func (*marks) Handles(admission.Operation) bool { return true }
+func (*Annotations) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
-func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	obj, old := metadata.Of(a.GetObject()), metadata.Of(a.GetOldObject())
 	switch {
 	case obj == nil:
@@ -60,7 +60,7 @@ func (m *marks) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
 
 // Validate implements admission.ValidationInterface: deletions carry the object only here.
-func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (m *Annotations) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	old := metadata.Of(a.GetOldObject())
 	if a.GetOperation() != admission.Delete || old == nil || request.FromCenter(ctx) {
 		return nil
@@ -68,7 +68,7 @@ func (m *marks) Validate(ctx context.Context, a admission.Attributes, _ admissio
 	return refuseMirror(a, old)
 }
 
-func (m *marks) guard(ctx context.Context, a admission.Attributes, obj, old metav1.Object) error {
+func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, old metav1.Object) error {
 	if request.FromCenter(ctx) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func forgetCopied(obj, old metav1.Object) {
 }
 
 // decide sets the mark of a new object in the same write when the decision is already known.
-func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+func (m *Annotations) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); !has {
 		m.mark(ctx, placedKey(ctx, a, obj), obj)
 	}
@@ -141,7 +141,7 @@ func (m *marks) decide(ctx context.Context, a admission.Attributes, obj metav1.O
 // pass sets the marks of an object about which somebody else decides from now on. Where it gets a wish of its own, its record begins with
 // where it is: what was noted while another group decided may be older than that. Where this replica does not know, or not yet, where the
 // object is, and where a wish is taken back, the mark stays and is said to be from before.
-func (m *marks) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	key := placedKey(ctx, a, obj)
 	known := wish(obj) != "" && m.mark(ctx, key, obj)
 	if key.Namespace == "" {
@@ -157,11 +157,11 @@ func (m *marks) pass(ctx context.Context, a admission.Attributes, obj metav1.Obj
 }
 
 // mark sets the mark of where an object is, and tells whether that is known.
-func (m *marks) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
-	if m.place == nil || key.Space == request.OwnSpace {
+func (m *Annotations) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
+	if m.Place == nil || key.Space == request.OwnSpace {
 		return false
 	}
-	targets, known := m.place(ctx, key.Space, key, obj)
+	targets, known := m.Place(ctx, key.Space, key, obj)
 	if known = known && targets != ""; known {
 		metadata.Annotate(obj, v1alpha1.AnnotationTargets, targets)
 	}

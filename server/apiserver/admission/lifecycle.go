@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 )
 
-// namespaceLifecycle refuses objects in a namespace that does not exist or is going away, and the deletion of namespaces
+// Lifecycle refuses objects in a namespace that does not exist or is going away, and the deletion of namespaces
 // that every space has. Upstream's plugin does it with one informer for one cluster; this one asks in the request's space.
-type namespaceLifecycle struct{ namespaces rest.Getter }
+type Lifecycle struct{ Namespaces rest.Getter }
 
 // Handles implements admission.Interface.
-func (*namespaceLifecycle) Handles(op admission.Operation) bool {
+func (*Lifecycle) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Delete
 }
 
 // Admit implements admission.MutationInterface: it runs before anything else is asked about the object.
-func (l *namespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() == api.Resource("namespaces") {
 		if a.GetOperation() == admission.Delete && isBootstrapNamespace(a.GetName()) {
 			return admission.NewForbidden(a, errors.New("every space has this namespace; delete the space instead"))
@@ -54,16 +54,16 @@ func (l *namespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 	return refused
 }
 
-func (l *namespaceLifecycle) get(ctx context.Context, name, revision string) (*api.Namespace, error) {
-	obj, err := l.namespaces.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: revision})
+func (l *Lifecycle) get(ctx context.Context, name, revision string) (*api.Namespace, error) {
+	obj, err := l.Namespaces.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: revision})
 	if err != nil {
 		return nil, err
 	}
 	return obj.(*api.Namespace), nil
 }
 
-// born tells when the space of a request was made: its first namespace is as old.
-func (l *namespaceLifecycle) born(ctx context.Context) metav1.Time {
+// Born tells when the space of a request was made: its first namespace is as old.
+func (l *Lifecycle) Born(ctx context.Context) metav1.Time {
 	ns, err := l.get(ctx, metav1.NamespaceDefault, "0")
 	if err != nil {
 		return metav1.Time{}

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -19,17 +19,17 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// sizes is the admission plugin that refuses what could not be sent to a site: an object whose body would
+// Sizes is the admission plugin that refuses what could not be sent to a site: an object whose body would
 // be larger than store.MaxObjectBytes. An object that is larger already may change, but not grow.
-type sizes struct{}
+type Sizes struct{}
 
 // Handles implements admission.Interface.
-func (sizes) Handles(op admission.Operation) bool {
+func (Sizes) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface.
-func (sizes) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (Sizes) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	r := a.GetResource()
 	if request.FromCenter(ctx) || a.GetSubresource() != "" || request.Space(ctx) == request.RootSpace ||
 		placement.ClassOf(r.Group, r.Resource) == placement.Never || !maybeLarge(a.GetObject()) {

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// creators is the admission plugin that notes on a new Space who made it, for the space's first admin. Those who are admins of everything
+// Creators is the admission plugin that notes on a new Space who made it, for the space's first admin. Those who are admins of everything
 // already are not noted, nor are ServiceAccounts: an account of root is nobody in another space, and one of the same name there is another one.
-type creators struct{}
+type Creators struct{}
 
 // Handles implements admission.Interface.
-func (creators) Handles(op admission.Operation) bool {
+func (Creators) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Admit implements admission.MutationInterface.
-func (creators) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (Creators) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.GroupVersion.WithResource("spaces").GroupResource() || request.Space(ctx) != request.RootSpace || request.FromCenter(ctx) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// clusterDefaults is the admission plugin that fills in what Kubernetes' own plugins ServiceAccount, Priority
+// ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins ServiceAccount, Priority
 // and DefaultStorageClass do, as far as a space knows it: of bare Pods and claims that users make. What the
 // site fills in again is not sent (package customize), so that the site's own defaults hold there.
-type clusterDefaults struct {
-	priorities rest.Lister
-	storage    rest.Lister
+type ClusterDefaults struct {
+	Priorities     rest.Lister
+	StorageClasses rest.Lister
 }
 
 // Handles implements admission.Interface.
-func (*clusterDefaults) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*ClusterDefaults) Handles(op admission.Operation) bool { return op == admission.Create }
 
 // Admit implements admission.MutationInterface.
-func (c *clusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
 	}
@@ -49,8 +49,8 @@ func (c *clusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 
 // prioritize gives a Pod the number of its class, or of the default one. A class that the space does not have
 // may be the site's: then the site says the number.
-func (c *clusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
-	list, err := storage.FromCache(ctx, c.priorities)
+func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
+	list, err := storage.FromCache(ctx, c.Priorities)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func priorityOf(name string, classes []scheduling.PriorityClass) (value int32, p
 }
 
 // classify gives a claim the default class of the space, if the space has one: it is the user's wish then.
-func (c *clusterDefaults) classify(ctx context.Context, claim *api.PersistentVolumeClaim) error {
-	list, err := storage.FromCache(ctx, c.storage)
+func (c *ClusterDefaults) classify(ctx context.Context, claim *api.PersistentVolumeClaim) error {
+	list, err := storage.FromCache(ctx, c.StorageClasses)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// imports is the admission plugin of the annotation that makes a new object one that was exported before: only an admin of the center may
+// Imports is the admission plugin of the annotation that makes a new object one that was exported before: only an admin of the center may
 // say so, since an owner is known by its UID. The storage takes the annotation off and does it.
-type imports struct{}
+type Imports struct{}
 
 // Handles implements admission.Interface.
-func (imports) Handles(op admission.Operation) bool {
+func (Imports) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface: it sees what all that changes objects has left.
-func (imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update || a.GetResource().GroupResource() == registrykey.Spaces {
 		return nil
 	}

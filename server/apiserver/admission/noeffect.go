@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// noEffect is the admission plugin that warns a user of what is accepted and does nothing. delivery tells the
+// NoEffect is the admission plugin that warns a user of what is accepted and does nothing. delivery tells the
 // same as an Event for those who do not read warnings.
-type noEffect struct{}
+type NoEffect struct{}
 
 // Handles implements admission.Interface.
-func (noEffect) Handles(op admission.Operation) bool {
+func (NoEffect) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface.
-func (noEffect) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	obj := metadata.Of(a.GetObject())
 	if obj == nil || request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil

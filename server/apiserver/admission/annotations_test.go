@@ -1,4 +1,4 @@
-package apiserver
+package admission
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		"a wish, and nobody knows":           {configMap("a,b", ""), configMap("a,b", "c"), "app", "", true, "a,b", false, true},
 		"a record of its own without a wish": {configMap("a,b", ""), configMap("a,b", "c"), "", "", true, "a,b", true, false},
 	} {
-		m := &marks{place: func(context.Context, string, store.Key, metav1.Object) (string, bool) {
+		m := &Annotations{Place: func(context.Context, string, store.Key, metav1.Object) (string, bool) {
 			if c.unknown {
 				return "", false
 			}
