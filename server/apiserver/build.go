@@ -7,15 +7,12 @@ import (
 	"net/url"
 	"time"
 
-	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
-	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
-	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -24,20 +21,19 @@ import (
 	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
-	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/quota"
@@ -94,9 +90,8 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, documents: lru.New(keptDocuments),
-		common: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), names: openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)}
-	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.CustomIdle, s.config.Log)
+	crds := crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, idle: s.config.CustomIdle, log: s.config.Log}
+	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows)
 	s.sums = controllers.NewAggregatedRoles(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = controllers.NewJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
@@ -106,7 +101,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, log: s.config.Log}
+	d := &dispatch{crds: s.crds, borrows: s.borrows, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
 	}
@@ -118,7 +113,7 @@ func (s *Server) build() error {
 	if err := s.install(g, factory, p); err != nil {
 		return err
 	}
-	serveDocuments(s.generic, g)
+	discovery.ServeDocuments(s.generic, g)
 	s.generic.PrepareRun()
 	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, hosts: hosts{s.config.SpacesDomain}, audited: g.AuditBackend != nil}
 	return nil
@@ -150,8 +145,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
-	names := definitionNames()
-	g.SkipOpenAPIInstallation = true // serveDocuments does it
+	names := discovery.DefinitionNames()
+	g.SkipOpenAPIInstallation = true // discovery.ServeDocuments does it
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIConfig.Info.Title = "Skerry"
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
@@ -170,7 +165,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, &admission.Annotations{Place: s.config.Place}, p.ranges, p.security, crdGuard{s.config.Outbound},
+	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, &admission.Annotations{Place: s.config.Place}, p.ranges, p.security, crdGuard{outbound: s.config.Outbound},
 		s.check.Guard, admission.Sizes{}, admission.NoEffect{}, admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log}, p.quotas)
 	return g, factory, nil
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
@@ -32,11 +33,11 @@ const keptDocuments = 64
 
 // ServeHTTP answers as documents does.
 func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	contentType := jsonType
+	contentType := discovery.JSONType
 	path := strings.TrimSuffix(r.URL.Path, "/")
-	name, one := strings.CutPrefix(path, openAPIv3Path+"/")
+	name, one := strings.CutPrefix(path, discovery.OpenAPIv3Path+"/")
 	if one && strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
-		contentType = openAPIv3Proto
+		contentType = discovery.OpenAPIv3Proto
 	}
 	build := d.v2
 	switch {
@@ -48,7 +49,7 @@ func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		d = of
 		build = func() ([]byte, error) { return d.v3(name, contentType) }
-	case path == openAPIv3Path:
+	case path == discovery.OpenAPIv3Path:
 		build = d.list
 	}
 	body, err := d.get(path+" "+contentType, build)
@@ -63,11 +64,11 @@ func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (d customDocuments) get(name string, build func() ([]byte, error)) ([]byte, error) {
 	key := name + " " + d.version()
 	if packed, ok := d.kept.Get(key); ok {
-		return unpack(packed.([]byte))
+		return discovery.Unpack(packed.([]byte))
 	}
 	body, err := build()
 	if err == nil {
-		d.kept.Add(key, pack(body))
+		d.kept.Add(key, discovery.Pack(body))
 	}
 	return body, err
 }
@@ -105,7 +106,7 @@ func (d customDocuments) list() ([]byte, error) {
 		for _, name := range documentsOf(crd) {
 			if _, have := all.Paths[name]; !have {
 				hash := customDocuments{of: d.in(name)}.version()
-				all.Paths[name] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: openAPIv3Path + "/" + name + "?hash=" + hash}
+				all.Paths[name] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: discovery.OpenAPIv3Path + "/" + name + "?hash=" + hash}
 			}
 		}
 	}
@@ -127,7 +128,7 @@ func (d customDocuments) v3(name, contentType string) ([]byte, error) {
 		return nil, err
 	}
 	body, err := json.Marshal(merged)
-	if err == nil && contentType == openAPIv3Proto {
+	if err == nil && contentType == discovery.OpenAPIv3Proto {
 		return handler3.ToV3ProtoBinary(body)
 	}
 	return body, err
@@ -153,3 +154,18 @@ func (d customDocuments) v2() ([]byte, error) {
 	}
 	return merged.MarshalJSON()
 }
+
+// Discovery returns what answers /apis with the kinds of the server.
+func (s *crdServer) Discovery() http.Handler { return s.discovery }
+
+// OpenAPI returns what answers with the documents of the kinds of the server, of those groups that has reports.
+func (s *crdServer) OpenAPI(has func(group string) bool) http.Handler {
+	of := slices.DeleteFunc(s.definitions(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !has(crd.Spec.Group) || !isEstablished(crd)
+	})
+	slices.SortFunc(of, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
+	return customDocuments{of, s.documents}
+}
+
+// ServeHTTP answers requests for the kinds of the server.
+func (s *crdServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

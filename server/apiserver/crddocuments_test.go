@@ -11,6 +11,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
+
+	"skerry.dev/skerry/server/apiserver/discovery"
 )
 
 func described(kind string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
@@ -44,29 +46,29 @@ func TestCustomDocuments(t *testing.T) {
 			{"/openapi/v2", "com.example.v2.Boat", "v0"},
 			{"/openapi/v2", "com.example.v1.Sail", "v0"},
 		} {
-			if code, body := get(c.path, jsonType); code != http.StatusOK || !strings.Contains(body, c.has) || strings.Contains(body, c.hasNo) {
+			if code, body := get(c.path, discovery.JSONType); code != http.StatusOK || !strings.Contains(body, c.has) || strings.Contains(body, c.hasNo) {
 				t.Errorf("%s: %d, without %s or with %s", c.path, code, c.has, c.hasNo)
 			}
 		}
 	}
 	for _, path := range []string{"/openapi/v3/apis/example.com/v0", "/openapi/v3/apis/example.com", "/openapi/v3/apis/other.example.com/v1"} {
-		if code, _ := get(path, jsonType); code != http.StatusNotFound {
+		if code, _ := get(path, discovery.JSONType); code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
-	_, body := get("/openapi/v3/apis/example.com/v2", openAPIv3Proto)
+	_, body := get("/openapi/v3/apis/example.com/v2", discovery.OpenAPIv3Proto)
 	var doc openapiv3.Document
 	if err := proto.Unmarshal([]byte(body), &doc); err != nil || doc.Components == nil {
 		t.Errorf("as protobuf: %v", err)
 	}
 
-	_, before := get("/openapi/v3", jsonType)
+	_, before := get("/openapi/v3", discovery.JSONType)
 	d.of[0] = described("Boat", "v1", "v2")
 	d.of[0].Generation, d.of[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["size"] = 2, apiextensionsv1.JSONSchemaProps{Type: "integer", Description: "changed"}
-	if _, after := get("/openapi/v3", jsonType); after == before {
+	if _, after := get("/openapi/v3", discovery.JSONType); after == before {
 		t.Error("the list is the same after a change")
 	}
-	if _, after := get("/openapi/v3/apis/example.com/v1", jsonType); !strings.Contains(after, "changed") {
+	if _, after := get("/openapi/v3/apis/example.com/v1", discovery.JSONType); !strings.Contains(after, "changed") {
 		t.Error("the document is the same after a change")
 	}
 }

@@ -67,12 +67,12 @@ func (s *crdServers) takeUnused(now time.Time) (unused []*crdServer) {
 	return unused
 }
 
-// CustomServers returns how many spaces' custom resources are being served, the center's own left out.
-func (s *Server) CustomServers() int {
-	s.crds.mu.Lock()
-	defer s.crds.mu.Unlock()
-	n := len(s.crds.server)
-	if s.crds.server[request.OwnSpace] != nil {
+// count returns how many spaces have a server, the center's own left out.
+func (s *crdServers) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.server)
+	if s.server[request.OwnSpace] != nil {
 		n--
 	}
 	return n

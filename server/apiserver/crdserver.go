@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -26,6 +27,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
@@ -48,6 +50,9 @@ type crdServerConfig struct {
 	storages *storage.Storages
 	loopback func(space string) *rest.Config
 	outbound *outbound.Rules
+	idle     time.Duration // how long an unused server is kept, 0 for idleTime
+	log      *slog.Logger
+
 	// common are the OpenAPI definitions that server-side apply begins with in every crdServer, built once.
 	common    common.GetOpenAPIDefinitions
 	names     *openapinamer.DefinitionNamer
@@ -86,7 +91,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
 		ServiceResolver:      noServices{},
-		AuthResolverWrapper:  webhookCallers(c.outbound),
+		AuthResolverWrapper:  webhook.Callers(c.outbound),
 	}}
 	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(shared.unserved))
 	if err != nil {

@@ -13,6 +13,11 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/lru"
 
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/follow"
@@ -42,9 +47,11 @@ type crdServers struct {
 	wake   sync.WaitGroup
 }
 
-func newCRDServers(c *crdServerConfig, client *clientv3.Client, b *borrow.Table, idle time.Duration, log *slog.Logger) *crdServers {
-	s := &crdServers{config: c, client: client, borrows: b, idle: cmp.Or(idle, idleTime), log: log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*crdServer{}}
-	s.shared = newSharedDefinitions(c, http.HandlerFunc(s.unserved))
+func newCRDServers(c crdServerConfig, client *clientv3.Client, b *borrow.Table) *crdServers {
+	c.documents, c.common = lru.New(keptDocuments), memoized(apiextensionsopenapi.GetOpenAPIDefinitions)
+	c.names = openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
+	s := &crdServers{config: &c, client: client, borrows: b, idle: cmp.Or(c.idle, idleTime), log: c.log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*crdServer{}}
+	s.shared = newSharedDefinitions(&c, http.HandlerFunc(s.unserved))
 	return s
 }
 

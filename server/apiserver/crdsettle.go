@@ -10,6 +10,7 @@ import (
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -63,7 +64,7 @@ func (s *crdServers) tells(r *http.Request, space string) bool {
 		return true // it does not start: nothing comes
 	}
 	var all apidiscovery.APIGroupDiscoveryList
-	if a := response.Ask(server.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.Body, &all) != nil {
+	if a := response.Ask(server.discovery, r, "/apis", discovery.AggregatedType); json.Unmarshal(a.Body, &all) != nil {
 		return true
 	}
 	has := map[string]bool{}

@@ -22,6 +22,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // sharedDefinitions has what equal definitions of different spaces have in common: the same operator brings the same definitions wherever it is installed,
@@ -88,7 +89,7 @@ func (s *sharedDefinitions) forget(is content) {
 // serveOne makes a handler for the objects of a definition, in whichever space.
 func (c *crdServerConfig) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
 	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(nil, nil, onlyDefinition{crd: crd}, unserved,
-		withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, ""}, c.base.AdmissionControl, nil, noServices{}, webhookCallers(c.outbound), 1,
+		withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, ""}, c.base.AdmissionControl, nil, noServices{}, webhook.Callers(c.outbound), 1,
 		c.base.Authorization.Authorizer, c.base.RequestTimeout, time.Duration(c.base.MinRequestTimeout)*time.Second, map[string]*spec.Schema{}, c.base.MaxRequestBodyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("serve the objects of %s: %w", crd.Name, err)

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/store"
@@ -19,6 +21,7 @@ import (
 // in, and hands the group skerry.dev to its server.
 type dispatch struct {
 	crds     *crdServers
+	borrows  *borrow.Table
 	statuses *targetStatus
 	metrics  http.Handler
 	profiles http.Handler
@@ -49,16 +52,16 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
 			d.crds.settle(r)
-			serveGroups(w, r, native, d.servers(r))
-		case path == openAPIv3Path:
-			serveOpenAPIv3Root(w, r, native, d.servers(r))
-		case strings.HasPrefix(path, openAPIv3Path+"/"):
-			serveOpenAPIv3(w, r, native, d.servers(r))
-		case path == openAPIv2Path:
-			serveOpenAPIv2(w, r, native, d.servers(r))
+			discovery.ServeGroups(w, r, native, d.servers(r))
+		case path == discovery.OpenAPIv3Path:
+			discovery.ServeOpenAPIv3Root(w, r, native, d.servers(r))
+		case strings.HasPrefix(path, discovery.OpenAPIv3Path+"/"):
+			discovery.ServeOpenAPIv3(w, r, native, d.servers(r))
+		case path == discovery.OpenAPIv2Path:
+			discovery.ServeOpenAPIv2(w, r, native, d.servers(r))
 		case d.statuses.takes(r):
 			d.statuses.serve(w, r)
-		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
+		case path == discovery.OwnGroup || strings.HasPrefix(path, discovery.OwnGroup+"/"):
 			if own := d.crds.forSpace(request.OwnSpace); own != nil {
 				serveOwn(own, w, r)
 				return
@@ -107,17 +110,17 @@ func (d *dispatch) warnStale(r *http.Request) {
 }
 
 // servers returns the servers besides the built-in one that a space has.
-func (d *dispatch) servers(r *http.Request) []part {
-	var out []part
+func (d *dispatch) servers(r *http.Request) []discovery.Part {
+	var out []discovery.Part
 	add := func(space string, groups []string) {
 		if s := d.crds.forSpace(space); s != nil && space != request.AllSpaces {
-			out = append(out, part{s, groups})
+			out = append(out, discovery.Part{Server: s, Groups: groups})
 		}
 	}
 	space := request.Space(r.Context())
 	add(request.OwnSpace, nil)
 	add(space, nil)
-	for lender, groups := range d.crds.borrows.Of(space) {
+	for lender, groups := range d.borrows.Of(space) {
 		add(lender, groups)
 	}
 	return out

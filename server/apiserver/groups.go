@@ -94,6 +94,6 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},
-		crdGroup{st},
+		crdGroup{storages: st},
 	}
 }

@@ -18,21 +18,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crdServer serves them to
 // all spaces: the definitions come from there, the objects from the space of the request.
-
-// ownGroup is the URL path of the group.
-const ownGroup = "/apis/skerry.dev"
-
-// inEverySpace tells which kinds exist outside root.
-func inEverySpace(resource string) bool {
-	resource, _, _ = strings.Cut(resource, "/")
-	return resource == "placements"
-}
 
 // installOwnKinds writes the definitions that this version brings, if they differ from what is stored.
 func installOwnKinds(ctx context.Context, c *rest.Config) error {
@@ -122,27 +114,27 @@ func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 }
 
 // serveOwn serves the group of skerry.dev in a space.
-func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
-	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ownGroup), "/")
+func serveOwn(own http.Handler, w http.ResponseWriter, r *http.Request) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, discovery.OwnGroup), "/")
 	version, resource, _ := strings.Cut(rest, "/")
 	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces || version == "" {
-		own.handler.ServeHTTP(w, r)
+		own.ServeHTTP(w, r)
 		return
 	}
 	if resource == "" {
 		serveOwnResources(own, w, r)
 		return
 	}
-	if !inEverySpace(resource) {
+	if !discovery.InEverySpace(resource) {
 		response.Write(w, response.NotFound())
 		return
 	}
-	own.handler.ServeHTTP(w, r)
+	own.ServeHTTP(w, r)
 }
 
 // serveOwnResources lists the kinds that exist in a space other than root.
-func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
-	a := response.Ask(own.handler, r, r.URL.Path, "application/json")
+func serveOwnResources(own http.Handler, w http.ResponseWriter, r *http.Request) {
+	a := response.Ask(own, r, r.URL.Path, "application/json")
 	var list metav1.APIResourceList
 	if a.Code != http.StatusOK || json.Unmarshal(a.Body, &list) != nil {
 		a.Replay(w)
@@ -150,7 +142,7 @@ func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
 	}
 	kept := list.APIResources[:0]
 	for _, res := range list.APIResources {
-		if inEverySpace(res.Name) {
+		if discovery.InEverySpace(res.Name) {
 			kept = append(kept, res)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
@@ -34,7 +35,7 @@ func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *
 			return ""
 		},
 		In: request.WithSpace, Authorizer: authz, Loopback: s.Loopback,
-		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
+		CheckURL: s.config.Outbound.CheckURL, Callers: webhook.Callers(s.config.Outbound),
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 			obj, err := storage.GetCached(ctx, l.Namespaces, "", name)
 			if err != nil {

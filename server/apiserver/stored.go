@@ -39,3 +39,6 @@ func (s *Server) StoredBelow(gr schema.GroupResource) string { return s.storages
 func (s *Server) Borrowers(ctx context.Context, space string) ([]string, error) {
 	return s.check.Borrowers(ctx, space)
 }
+
+// CustomServers returns how many spaces' custom resources are being served, the center's own left out.
+func (s *Server) CustomServers() int { return s.crds.count() }

@@ -1,4 +1,4 @@
-package apiserver
+package discovery
 
 import (
 	"bytes"
@@ -27,11 +27,14 @@ import (
 )
 
 const (
-	openAPIv2Path = "/openapi/v2"
-	openAPIv3Path = "/openapi/v3"
-	// openAPIv3Proto is what the protobuf form of a newer document is called in an answer.
-	openAPIv3Proto = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
-	jsonType       = "application/json"
+	// OpenAPIv2Path is the path of the older document, which has all kinds.
+	OpenAPIv2Path = "/openapi/v2"
+	// OpenAPIv3Path is the path of the list of the newer documents, one for each group version, which are below it.
+	OpenAPIv3Path = "/openapi/v3"
+	// OpenAPIv3Proto is what the protobuf form of a newer document is called in an answer.
+	OpenAPIv3Proto = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+	// JSONType is the content type of documents otherwise.
+	JSONType = "application/json"
 )
 
 // documents serves the OpenAPI documents of the built-in kinds. Upstream builds them at the start and keeps what they are built of, which is half
@@ -48,27 +51,27 @@ type documents struct {
 // document is one answer.
 type document struct{ path, contentType string }
 
-// serveDocuments adds the documents to a server whose groups are all there. g is what it was made of.
-func serveDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Config) {
+// ServeDocuments adds the documents to a server whose groups are all there. g is what it was made of.
+func ServeDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Config) {
 	d := &documents{container: s.Handler.GoRestfulContainer, v2: g.OpenAPIConfig, v3: g.OpenAPIV3Config, kept: map[document][]byte{}}
-	s.Handler.NonGoRestfulMux.Handle(openAPIv2Path, d)
-	s.Handler.NonGoRestfulMux.Handle(openAPIv3Path, d)
-	s.Handler.NonGoRestfulMux.HandlePrefix(openAPIv3Path+"/", d)
+	s.Handler.NonGoRestfulMux.Handle(OpenAPIv2Path, d)
+	s.Handler.NonGoRestfulMux.Handle(OpenAPIv3Path, d)
+	s.Handler.NonGoRestfulMux.HandlePrefix(OpenAPIv3Path+"/", d)
 	// The types of server-side apply are made of the definitions by now; for nothing else they would stay (6 MB). The builder of these types has left
 	// a function in its configuration that holds them, too, and makes it anew where it is missing.
 	d.v3.Definitions, d.v3.GetOperationIDAndTagsFromRoute = nil, nil
 }
 
-// definitionNames gives the kinds their names in documents.
-func definitionNames() *openapinamer.DefinitionNamer {
+// DefinitionNames gives the kinds their names in documents.
+func DefinitionNames() *openapinamer.DefinitionNamer {
 	return openapinamer.NewDefinitionNamer(legacyscheme.Scheme, apiextensionsapiserver.Scheme)
 }
 
 // ServeHTTP answers with a document. Only those of one group version have a form besides JSON.
 func (d *documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	is := document{strings.TrimSuffix(r.URL.Path, "/"), jsonType}
-	if strings.HasPrefix(is.path, openAPIv3Path+"/") && strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
-		is.contentType = openAPIv3Proto
+	is := document{strings.TrimSuffix(r.URL.Path, "/"), JSONType}
+	if strings.HasPrefix(is.path, OpenAPIv3Path+"/") && strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
+		is.contentType = OpenAPIv3Proto
 	}
 	body, err := d.get(is)
 	switch {
@@ -87,7 +90,7 @@ func (d *documents) get(is document) ([]byte, error) {
 	if packed == nil || err != nil {
 		return nil, err
 	}
-	return unpack(packed)
+	return Unpack(packed)
 }
 
 func (d *documents) packed(is document) ([]byte, error) {
@@ -96,18 +99,18 @@ func (d *documents) packed(is document) ([]byte, error) {
 	if packed, known := d.kept[is]; known {
 		return packed, nil
 	}
-	plain := document{is.path, jsonType}
-	if _, built := d.kept[document{openAPIv3Path, jsonType}]; is.path != openAPIv2Path && !built {
+	plain := document{is.path, JSONType}
+	if _, built := d.kept[document{OpenAPIv3Path, JSONType}]; is.path != OpenAPIv2Path && !built {
 		if err := d.buildV3(); err != nil {
 			return nil, err
 		}
-	} else if is.path == openAPIv2Path {
+	} else if is.path == OpenAPIv2Path {
 		if err := d.buildV2(); err != nil {
 			return nil, err
 		}
 	}
-	if packed := d.kept[plain]; is.contentType == openAPIv3Proto && packed != nil {
-		text, err := unpack(packed)
+	if packed := d.kept[plain]; is.contentType == OpenAPIv3Proto && packed != nil {
+		text, err := Unpack(packed)
 		if err != nil {
 			return nil, err
 		}
@@ -115,31 +118,31 @@ func (d *documents) packed(is document) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.kept[is] = pack(body)
+		d.kept[is] = Pack(body)
 	}
 	return d.kept[is], nil
 }
 
 // buildV3 makes the list of newer documents, and all that are in it: the list has their hashes.
 func (d *documents) buildV3() error {
-	config := genericapiserver.DefaultOpenAPIV3Config(d.v3.GetDefinitions, definitionNames())
+	config := genericapiserver.DefaultOpenAPIV3Config(d.v3.GetDefinitions, DefinitionNames())
 	config.Info = d.v3.Info
 	built := mux.NewPathRecorderMux("openapi")
 	routes.OpenAPI{V3Config: config}.InstallV3(d.container, built)
-	from, err := http.NewRequest(http.MethodGet, openAPIv3Path, nil)
+	from, err := http.NewRequest(http.MethodGet, OpenAPIv3Path, nil)
 	if err != nil {
 		return err
 	}
-	list := response.Ask(built, from, openAPIv3Path, jsonType)
+	list := response.Ask(built, from, OpenAPIv3Path, JSONType)
 	var all handler3.OpenAPIV3Discovery
 	if err := json.Unmarshal(list.Body, &all); err != nil {
 		return fmt.Errorf("list the documents (%d): %w", list.Code, err)
 	}
 	for group := range all.Paths {
-		path := openAPIv3Path + "/" + group
-		d.kept[document{path, jsonType}] = pack(response.Ask(built, from, path, jsonType).Body)
+		path := OpenAPIv3Path + "/" + group
+		d.kept[document{path, JSONType}] = Pack(response.Ask(built, from, path, JSONType).Body)
 	}
-	d.kept[document{openAPIv3Path, jsonType}] = pack(list.Body)
+	d.kept[document{OpenAPIv3Path, JSONType}] = Pack(list.Body)
 	return nil
 }
 
@@ -155,12 +158,12 @@ func (d *documents) buildV2() error {
 	if err != nil {
 		return err
 	}
-	d.kept[document{openAPIv2Path, jsonType}] = pack(body)
+	d.kept[document{OpenAPIv2Path, JSONType}] = Pack(body)
 	return nil
 }
 
-// pack compresses; writing to memory does not fail.
-func pack(body []byte) []byte {
+// Pack compresses; writing to memory does not fail.
+func Pack(body []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(body)
@@ -168,7 +171,8 @@ func pack(body []byte) []byte {
 	return bytes.Clone(packed.Bytes())
 }
 
-func unpack(packed []byte) ([]byte, error) {
+// Unpack returns what Pack has compressed.
+func Unpack(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err

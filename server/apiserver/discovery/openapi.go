@@ -1,4 +1,4 @@
-package apiserver
+package discovery
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 // media type: as the type of an answer they could not parse it.
 const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
-// serveOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
-func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
+// ServeOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
+func ServeOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	type item struct {
 		URL string `json:"serverRelativeURL"`
 	}
@@ -27,7 +27,7 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 	for _, h := range handlers(native, servers) {
 		more := all
 		more.Paths = map[string]item{}
-		a := response.Ask(h, r, openAPIv3Path, jsonType)
+		a := response.Ask(h, r, OpenAPIv3Path, JSONType)
 		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &more) != nil {
 			a.Replay(w)
 			return
@@ -38,12 +38,12 @@ func serveOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 			}
 		}
 	}
-	response.WriteJSON(w, r, jsonType, all)
+	response.WriteJSON(w, r, JSONType, all)
 }
 
-// serveOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
+// ServeOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an empty answer, not a 404. The hash in the
 // query is taken off: an outdated one would be redirected to a URL without the space.
-func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
+func ServeOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	accept := r.Header.Get("Accept")
 	for _, h := range handlers(native, servers) {
 		if a := response.Ask(h, r, r.URL.Path, accept); a.Code == http.StatusOK && len(a.Body) > 0 {
@@ -56,12 +56,12 @@ func serveOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler,
 	response.Write(w, response.NotFound())
 }
 
-// serveOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
-func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
+// ServeOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old clients ask for it.
+func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	var all map[string]json.RawMessage
 	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
-		a := response.Ask(h, r, openAPIv2Path, jsonType)
+		a := response.Ask(h, r, OpenAPIv2Path, JSONType)
 		var doc map[string]json.RawMessage
 		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &doc) != nil {
 			a.Replay(w)
@@ -79,7 +79,7 @@ func serveOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 	all["definitions"], _ = json.Marshal(definitions)
 	all["parameters"], _ = json.Marshal(parameters)
 	body, err := json.Marshal(all)
-	contentType := jsonType
+	contentType := JSONType
 	if strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
 		contentType = openAPIv2Proto
 		var doc *openapiv2.Document
@@ -111,7 +111,7 @@ func merge(into map[string]json.RawMessage, raw json.RawMessage) error {
 	return nil
 }
 
-func handlers(native http.Handler, servers []part) []http.Handler {
+func handlers(native http.Handler, servers []Part) []http.Handler {
 	out := []http.Handler{native}
 	for _, s := range servers {
 		out = append(out, s.openAPI())

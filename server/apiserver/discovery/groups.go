@@ -1,4 +1,4 @@
-package apiserver
+package discovery
 
 import (
 	"encoding/json"
@@ -13,11 +13,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+// AggregatedType is the content type of aggregated discovery.
+const AggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// serveGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
-func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []part) {
-	base := response.Ask(native, r, "/apis", aggregatedType)
+// ServeGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
+func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
+	base := response.Ask(native, r, "/apis", AggregatedType)
 	var all apidiscovery.APIGroupDiscoveryList
 	if base.Code != http.StatusOK || json.Unmarshal(base.Body, &all) != nil {
 		base.Replay(w)
@@ -26,7 +27,7 @@ func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 	space := request.Space(r.Context())
 	for _, s := range servers {
 		var more apidiscovery.APIGroupDiscoveryList
-		if a := response.Ask(s.discovery, r, "/apis", aggregatedType); json.Unmarshal(a.Body, &more) != nil {
+		if a := response.Ask(s.Server.Discovery(), r, "/apis", AggregatedType); json.Unmarshal(a.Body, &more) != nil {
 			a.Replay(w)
 			return
 		}
@@ -38,7 +39,7 @@ func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 	}
 	accept := r.Header.Get("Accept")
 	if strings.Contains(accept, "as=APIGroupDiscoveryList") && strings.Contains(accept, "v=v2") {
-		response.WriteJSON(w, r, aggregatedType, all)
+		response.WriteJSON(w, r, AggregatedType, all)
 		return
 	}
 	response.WriteJSON(w, r, "application/json", groupList(all))
@@ -46,13 +47,13 @@ func serveGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 
 // visible leaves out what exists in root only.
 func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
-	if "/apis/"+g.Name != ownGroup || space == request.RootSpace || space == request.AllSpaces {
+	if "/apis/"+g.Name != OwnGroup || space == request.RootSpace || space == request.AllSpaces {
 		return g
 	}
 	versions := slices.Clone(g.Versions)
 	for i := range versions {
 		versions[i].Resources = slices.DeleteFunc(slices.Clone(versions[i].Resources),
-			func(r apidiscovery.APIResourceDiscovery) bool { return !inEverySpace(r.Resource) })
+			func(r apidiscovery.APIResourceDiscovery) bool { return !InEverySpace(r.Resource) })
 	}
 	g.Versions = versions
 	return g
