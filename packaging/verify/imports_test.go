@@ -42,6 +42,7 @@ var concerns = []concern{
 	{"kinds", []string{"metadata", "request"}},
 	{"discovery", []string{"request", "response"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
+	{"crd", []string{"borrow", "discovery", "follow", "kinds", "metadata", "outbound", "registrykey", "request", "response", "storage", "webhook"}},
 	{"wellknown", []string{"metadata", "request"}},
 	{"audit", []string{"authn", "request"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},

@@ -33,6 +33,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
@@ -90,8 +91,8 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	crds := crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, idle: s.config.CustomIdle, log: s.config.Log}
-	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows)
+	crds := crd.Config{Base: g, Storages: s.storages, Loopback: s.Loopback, Outbound: s.config.Outbound, Idle: s.config.CustomIdle, Log: s.config.Log}
+	s.crds = crd.NewServers(crds, s.config.Store.Client().Client, s.borrows)
 	s.sums = controllers.NewAggregatedRoles(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = controllers.NewJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
@@ -165,7 +166,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, &admission.Annotations{Place: s.config.Place}, p.ranges, p.security, crdGuard{outbound: s.config.Outbound},
+	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, &admission.Annotations{Place: s.config.Place}, p.ranges, p.security, crd.Guard{Outbound: s.config.Outbound},
 		s.check.Guard, admission.Sizes{}, admission.NoEffect{}, admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log}, p.quotas)
 	return g, factory, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
@@ -20,7 +21,7 @@ import (
 // dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
 // in, and hands the group skerry.dev to its server.
 type dispatch struct {
-	crds     *crdServers
+	crds     *crd.Servers
 	borrows  *borrow.Table
 	statuses *targetStatus
 	metrics  http.Handler
@@ -51,7 +52,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		case authn.IsIssuerPath(path):
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
-			d.crds.settle(r)
+			d.crds.AwaitDiscovery(r)
 			discovery.ServeGroups(w, r, native, d.servers(r))
 		case path == discovery.OpenAPIv3Path:
 			discovery.ServeOpenAPIv3Root(w, r, native, d.servers(r))
@@ -62,7 +63,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		case d.statuses.takes(r):
 			d.statuses.serve(w, r)
 		case path == discovery.OwnGroup || strings.HasPrefix(path, discovery.OwnGroup+"/"):
-			if own := d.crds.forSpace(request.OwnSpace); own != nil {
+			if own := d.crds.ForSpace(request.OwnSpace); own != nil {
 				serveOwn(own, w, r)
 				return
 			}
@@ -113,7 +114,7 @@ func (d *dispatch) warnStale(r *http.Request) {
 func (d *dispatch) servers(r *http.Request) []discovery.Part {
 	var out []discovery.Part
 	add := func(space string, groups []string) {
-		if s := d.crds.forSpace(space); s != nil && space != request.AllSpaces {
+		if s := d.crds.ForSpace(space); s != nil && space != request.AllSpaces {
 			out = append(out, discovery.Part{Server: s, Groups: groups})
 		}
 	}
@@ -130,7 +131,7 @@ func (d *dispatch) servers(r *http.Request) []discovery.Part {
 func (d *dispatch) custom() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/apis/") {
-			d.crds.serve(w, r)
+			d.crds.Serve(w, r)
 			return
 		}
 		response.Write(w, response.NotFound())

@@ -22,6 +22,7 @@ import (
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
 
 	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/storage"
 )
@@ -94,6 +95,6 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},
-		crdGroup{storages: st},
+		crd.Group{Storages: st},
 	}
 }

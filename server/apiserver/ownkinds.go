@@ -18,12 +18,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crdServer serves them to
+// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crd.Server serves them to
 // all spaces: the definitions come from there, the objects from the space of the request.
 
 // installOwnKinds writes the definitions that this version brings, if they differ from what is stored.
@@ -106,7 +107,7 @@ func waitServed(ctx context.Context, c *rest.Config, started func() bool) error 
 
 func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 	for i := range crds {
-		if !isEstablished(&crds[i]) {
+		if !crd.IsEstablished(&crds[i]) {
 			return false
 		}
 	}

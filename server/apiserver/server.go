@@ -22,6 +22,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/quota"
@@ -93,7 +94,7 @@ type Server struct {
 	storages *storage.Storages
 	loopback *loopback
 	front    *front
-	crds     *crdServers
+	crds     *crd.Servers
 	sums     *controllers.AggregatedRoles
 	checks   *controllers.TypeChecks
 	ttl      *controllers.JobTTL
@@ -187,7 +188,7 @@ func (s *Server) serve(ctx context.Context) error {
 			}
 		})
 	}
-	run("custom resources", s.crds.run)
+	run("custom resources", s.crds.Run)
 	run("shared APIs", func(ctx context.Context) error { return s.borrows.Run(ctx, s.config.Store.Client().Client) })
 	run("aggregated roles", s.sums.Run)
 	run("types of admission policies", s.checks.Run)
@@ -216,7 +217,7 @@ func (s *Server) becomeReady(ctx context.Context) error {
 	if err := installOwnKinds(ctx, s.Loopback(request.OwnSpace)); err != nil {
 		return err
 	}
-	if err := waitServed(ctx, s.Loopback(request.OwnSpace), func() bool { return s.crds.forSpace(request.OwnSpace) != nil }); err != nil {
+	if err := waitServed(ctx, s.Loopback(request.OwnSpace), func() bool { return s.crds.ForSpace(request.OwnSpace) != nil }); err != nil {
 		return err
 	}
 	select {

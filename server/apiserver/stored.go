@@ -41,4 +41,4 @@ func (s *Server) Borrowers(ctx context.Context, space string) ([]string, error) 
 }
 
 // CustomServers returns how many spaces' custom resources are being served, the center's own left out.
-func (s *Server) CustomServers() int { return s.crds.count() }
+func (s *Server) CustomServers() int { return s.crds.Count() }

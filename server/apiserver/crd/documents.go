@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"crypto/sha256"
@@ -156,16 +156,16 @@ func (d customDocuments) v2() ([]byte, error) {
 }
 
 // Discovery returns what answers /apis with the kinds of the server.
-func (s *crdServer) Discovery() http.Handler { return s.discovery }
+func (s *Server) Discovery() http.Handler { return s.discovery }
 
 // OpenAPI returns what answers with the documents of the kinds of the server, of those groups that has reports.
-func (s *crdServer) OpenAPI(has func(group string) bool) http.Handler {
+func (s *Server) OpenAPI(has func(group string) bool) http.Handler {
 	of := slices.DeleteFunc(s.definitions(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return !has(crd.Spec.Group) || !isEstablished(crd)
+		return !has(crd.Spec.Group) || !IsEstablished(crd)
 	})
 	slices.SortFunc(of, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 	return customDocuments{of, s.documents}
 }
 
 // ServeHTTP answers requests for the kinds of the server.
-func (s *crdServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

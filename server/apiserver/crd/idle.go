@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 const idleTime = 10 * time.Minute
 
 // use returns the server of a space like forSpace, for a request that may last, like a watch: the server does not stop before done is called.
-func (s *crdServers) use(space string) (server *crdServer, done func()) {
+func (s *Servers) use(space string) (server *Server, done func()) {
 	for {
-		if server = s.forSpace(space); server == nil {
+		if server = s.ForSpace(space); server == nil {
 			return nil, nil
 		}
 		s.mu.Lock()
@@ -34,7 +34,7 @@ func (s *crdServers) use(space string) (server *crdServer, done func()) {
 }
 
 // stopUnused stops servers that nobody uses until ctx ends.
-func (s *crdServers) stopUnused(ctx context.Context) {
+func (s *Servers) stopUnused(ctx context.Context) {
 	tick := time.NewTicker(s.idle / 4)
 	defer tick.Stop()
 	for {
@@ -51,7 +51,7 @@ func (s *crdServers) stopUnused(ctx context.Context) {
 
 // takeUnused takes out the servers that may stop. One that has a definition to bring forward goes on, and so does the center's own, which is
 // in use by every space.
-func (s *crdServers) takeUnused(now time.Time) (unused []*crdServer) {
+func (s *Servers) takeUnused(now time.Time) (unused []*Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for space, server := range s.server {
@@ -67,8 +67,8 @@ func (s *crdServers) takeUnused(now time.Time) (unused []*crdServer) {
 	return unused
 }
 
-// count returns how many spaces have a server, the center's own left out.
-func (s *crdServers) count() int {
+// Count returns how many spaces have a server, the center's own left out.
+func (s *Servers) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.server)

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -30,30 +30,30 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// crdServer serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
+// Server serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
 // the API server, so they are authenticated and authorized.
-type crdServer struct {
+type Server struct {
 	handler     http.Handler
 	discovery   aggregated.ResourceManager
 	definitions func() []*apiextensionsv1.CustomResourceDefinition // shared: nobody changes them
 	documents   *lru.Cache
 	stop        func()
 
-	// Of crdServers, guarded by its mu: how many requests are in it, and when it was used last.
+	// Of Servers, guarded by its mu: how many requests are in it, and when it was used last.
 	uses int
 	last time.Time
 }
 
-// crdServerConfig is what all crdServers have in common.
-type crdServerConfig struct {
-	base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
-	storages *storage.Storages
-	loopback func(space string) *rest.Config
-	outbound *outbound.Rules
-	idle     time.Duration // how long an unused server is kept, 0 for idleTime
-	log      *slog.Logger
+// Config is what all Servers have in common.
+type Config struct {
+	Base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
+	Storages *storage.Storages
+	Loopback func(space string) *rest.Config
+	Outbound *outbound.Rules
+	Idle     time.Duration // how long an unused server is kept, 0 for idleTime
+	Log      *slog.Logger
 
-	// common are the OpenAPI definitions that server-side apply begins with in every crdServer, built once.
+	// common are the OpenAPI definitions that server-side apply begins with in every Server, built once.
 	common    common.GetOpenAPIDefinitions
 	names     *openapinamer.DefinitionNamer
 	documents *lru.Cache // see customDocuments
@@ -71,14 +71,14 @@ func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 
 // start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends. Equal
 // definitions of others share what they can.
-func (c *crdServerConfig) start(ctx context.Context, space string, shared *sharedDefinitions) (*crdServer, error) {
+func (c *Config) start(ctx context.Context, space string, shared *sharedDefinitions) (*Server, error) {
 	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
-	g.EffectiveVersion, g.ExternalAddress = c.base.EffectiveVersion, c.base.ExternalAddress
-	g.LoopbackClientConfig = c.loopback(space)
-	g.Authorization.Authorizer, g.AdmissionControl = c.base.Authorization.Authorizer, c.base.AdmissionControl
+	g.EffectiveVersion, g.ExternalAddress = c.Base.EffectiveVersion, c.Base.ExternalAddress
+	g.LoopbackClientConfig = c.Loopback(space)
+	g.Authorization.Authorizer, g.AdmissionControl = c.Base.Authorization.Authorizer, c.Base.AdmissionControl
 	g.EnableIndex, g.EnableProfiling, g.EnableMetrics, g.StorageObjectCountTracker = false, false, false, nil
-	g.MergedResourceConfig = serverstorage.NewResourceConfig() // crdGroup serves the definitions themselves
-	g.RESTOptionsGetter = withCodec{c.storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false, ""}
+	g.MergedResourceConfig = serverstorage.NewResourceConfig() // Group serves the definitions themselves
+	g.RESTOptionsGetter = withCodec{c.Storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false, ""}
 	g.OpenAPIConfig, g.SkipOpenAPIInstallation = nil, true // customDocuments does it
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.common, c.names)
 	resources := aggregated.NewResourceManager("apis")
@@ -88,10 +88,10 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 		only = "" // the definitions are here, the objects in every space
 	}
 	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{
-		CRDRESTOptionsGetter: withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, only},
+		CRDRESTOptionsGetter: withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
 		ServiceResolver:      noServices{},
-		AuthResolverWrapper:  webhook.Callers(c.outbound),
+		AuthResolverWrapper:  webhook.Callers(c.Outbound),
 	}}
 	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(shared.unserved))
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 		<-started
 	}
 	known := definitions.Lister()
-	return &crdServer{
+	return &Server{
 		handler:   refuseProtobuf(serves.wrap(known, s.GenericAPIServer.UnprotectedHandler())),
 		discovery: resources,
 		definitions: func() []*apiextensionsv1.CustomResourceDefinition {
@@ -123,7 +123,7 @@ func (c *crdServerConfig) start(ctx context.Context, space string, shared *share
 }
 
 // trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
-// finalizers of one, and crdStatus keeps the stored annotations then. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
+// finalizers of one, and status keeps the stored annotations then. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
 // other replicas may not know it yet, which here wait until they do (crdhold.go).
 func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil

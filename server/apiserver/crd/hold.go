@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -28,8 +28,8 @@ const (
 // heldKey marks the context of a request that is held; its value is until when.
 type heldKey struct{}
 
-// serve answers a request below /apis that no built-in kind answers.
-func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
+// Serve answers a request below /apis that no built-in kind answers.
+func (s *Servers) Serve(w http.ResponseWriter, r *http.Request) {
 	if server, done := s.use(s.definer(r, storage.GroupIn(r.URL.Path))); server != nil {
 		defer done()
 		server.handler.ServeHTTP(w, r) // and what it does not know comes to unserved
@@ -39,7 +39,7 @@ func (s *crdServers) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // definer is the space whose definitions answer a request for a group: its own, or a lender's.
-func (s *crdServers) definer(r *http.Request, group string) string {
+func (s *Servers) definer(r *http.Request, group string) string {
 	space := request.Space(r.Context())
 	if lender := s.borrows.Lender(space, group); lender != "" {
 		return lender
@@ -49,7 +49,7 @@ func (s *crdServers) definer(r *http.Request, group string) string {
 
 // unserved answers a request that no server knows. If the space has a definition of it that will be served, the request waits for that:
 // whoever has just written a definition finds its resources there.
-func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
+func (s *Servers) unserved(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	until, held := ctx.Value(heldKey{}).(time.Time)
 	if !held {
@@ -57,8 +57,8 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(ctx, heldKey{}, until))
 	}
 	if group, ok := discovered(r.URL.Path); ok && !held && s.defines(r, group) {
-		s.settle(r)
-		s.serve(w, r)
+		s.AwaitDiscovery(r)
+		s.Serve(w, r)
 		return
 	}
 	for s.coming(r) && time.Now().Before(until) {
@@ -70,8 +70,8 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 			response.Write(w, response.NotFound())
 			return
 		}
-		if crd := s.definition(r); crd != nil && isEstablished(crd) {
-			s.serve(w, r)
+		if crd := s.definition(r); crd != nil && IsEstablished(crd) {
+			s.Serve(w, r)
 			return
 		}
 	}
@@ -79,7 +79,7 @@ func (s *crdServers) unserved(w http.ResponseWriter, r *http.Request) {
 }
 
 // coming tells whether the request names a resource whose definition is there and on its way to being served.
-func (s *crdServers) coming(r *http.Request) bool {
+func (s *Servers) coming(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || !info.IsResourceRequest || info.Subresource != "" {
 		return false
@@ -105,7 +105,7 @@ func (s *crdServers) coming(r *http.Request) bool {
 }
 
 // definition reads the definition of the resource that a request names, past all caches.
-func (s *crdServers) definition(r *http.Request) *apiextensionsv1.CustomResourceDefinition {
+func (s *Servers) definition(r *http.Request) *apiextensionsv1.CustomResourceDefinition {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || info.Resource == "" || strings.Contains(info.Resource+info.APIGroup, "/") {
 		return nil

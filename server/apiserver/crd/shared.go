@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"crypto/sha256"
@@ -28,7 +28,7 @@ import (
 // sharedDefinitions has what equal definitions of different spaces have in common: the same operator brings the same definitions wherever it is installed,
 // and what is decoded and compiled of one of them is most of what it weighs. Which objects a request is about says its context, as for built-in kinds.
 type sharedDefinitions struct {
-	config   *crdServerConfig
+	config   *Config
 	unserved http.Handler
 
 	mu  sync.Mutex
@@ -44,7 +44,7 @@ type sharedDefinition struct {
 	handler func() (http.Handler, error)
 }
 
-func newSharedDefinitions(c *crdServerConfig, unserved http.Handler) *sharedDefinitions {
+func newSharedDefinitions(c *Config, unserved http.Handler) *sharedDefinitions {
 	return &sharedDefinitions{config: c, unserved: unserved, all: map[content]weak.Pointer[sharedDefinition]{}}
 }
 
@@ -87,10 +87,10 @@ func (s *sharedDefinitions) forget(is content) {
 }
 
 // serveOne makes a handler for the objects of a definition, in whichever space.
-func (c *crdServerConfig) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
+func (c *Config) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
 	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(nil, nil, onlyDefinition{crd: crd}, unserved,
-		withCodec{c.storages, unstructured.UnstructuredJSONScheme, false, ""}, c.base.AdmissionControl, nil, noServices{}, webhook.Callers(c.outbound), 1,
-		c.base.Authorization.Authorizer, c.base.RequestTimeout, time.Duration(c.base.MinRequestTimeout)*time.Second, map[string]*spec.Schema{}, c.base.MaxRequestBodyBytes)
+		withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, ""}, c.Base.AdmissionControl, nil, noServices{}, webhook.Callers(c.Outbound), 1,
+		c.Base.Authorization.Authorizer, c.Base.RequestTimeout, time.Duration(c.Base.MinRequestTimeout)*time.Second, map[string]*spec.Schema{}, c.Base.MaxRequestBodyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("serve the objects of %s: %w", crd.Name, err)
 	}

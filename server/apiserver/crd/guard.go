@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// crdGuard refuses CustomResourceDefinitions that a space cannot honour.
-type crdGuard struct{ outbound *outbound.Rules }
+// Guard refuses CustomResourceDefinitions that a space cannot honour.
+type Guard struct{ Outbound *outbound.Rules }
 
 // Handles implements admission.Interface.
-func (crdGuard) Handles(op admission.Operation) bool {
+func (Guard) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface.
-func (g crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
 	if !ok || request.Space(ctx) == request.OwnSpace {
 		return nil
@@ -44,7 +44,7 @@ func (g crdGuard) Validate(ctx context.Context, a admission.Attributes, _ admiss
 			return admission.NewForbidden(a, errors.New(at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
 				"center reaches it and give url"))
 		case hook.URL != nil && *hook.URL != conversionURL(a.GetOldObject()):
-			if err := g.outbound.CheckURL(*hook.URL); err != nil {
+			if err := g.Outbound.CheckURL(*hook.URL); err != nil {
 				return admission.NewForbidden(a, fmt.Errorf("%surl: %w", at, err))
 			}
 		}

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -17,9 +17,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// settle waits until discovery tells of what the definitions of a request's space define that say they are established, at most as long as a request for a
-// custom resource waits. Upstream's server says so a moment before its discovery knows. Only a space whose definitions have just been written is looked at.
-func (s *crdServers) settle(r *http.Request) {
+// AwaitDiscovery waits until discovery shows what the established definitions of the space of a request define, at most
+// as long as a request for a custom resource waits. The server of upstream says that a definition is established a
+// moment before its discovery knows. AwaitDiscovery looks only at a space whose definitions were just written.
+func (s *Servers) AwaitDiscovery(r *http.Request) {
 	ctx, until := r.Context(), time.Now().Add(holdTime)
 	for !s.settled(r) && time.Now().Before(until) {
 		step := time.NewTimer(holdStep)
@@ -32,7 +33,7 @@ func (s *crdServers) settle(r *http.Request) {
 	}
 }
 
-func (s *crdServers) settled(r *http.Request) bool {
+func (s *Servers) settled(r *http.Request) bool {
 	space := request.Space(r.Context())
 	definers := []string{space}
 	for lender := range s.borrows.Of(space) {
@@ -47,19 +48,19 @@ func (s *crdServers) settled(r *http.Request) bool {
 }
 
 // fresh tells whether a definition of a space was written a moment ago.
-func (s *crdServers) fresh(space string) bool {
+func (s *Servers) fresh(space string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.wrote[space]) < holdTime
 }
 
 // tells tells whether the discovery of a space has all that its definitions, as they are stored, say they have established.
-func (s *crdServers) tells(r *http.Request, space string) bool {
+func (s *Servers) tells(r *http.Request, space string) bool {
 	stored := s.stored(r.Context(), space)
 	if len(stored) == 0 {
 		return true
 	}
-	server := s.forSpace(space)
+	server := s.ForSpace(space)
 	if server == nil {
 		return true // it does not start: nothing comes
 	}
@@ -76,7 +77,7 @@ func (s *crdServers) tells(r *http.Request, space string) bool {
 		}
 	}
 	for _, crd := range stored {
-		if !isEstablished(&crd) || crd.DeletionTimestamp != nil {
+		if !IsEstablished(&crd) || crd.DeletionTimestamp != nil {
 			continue
 		}
 		for _, v := range crd.Spec.Versions {
@@ -89,7 +90,7 @@ func (s *crdServers) tells(r *http.Request, space string) bool {
 }
 
 // stored are the definitions of a space, past all caches.
-func (s *crdServers) stored(ctx context.Context, space string) []apiextensionsv1.CustomResourceDefinition {
+func (s *Servers) stored(ctx context.Context, space string) []apiextensionsv1.CustomResourceDefinition {
 	_, all, err := follow.List(ctx, s.client, registrykey.CRDPrefix+space+"/")
 	if err != nil {
 		return nil
@@ -114,13 +115,13 @@ func discovered(path string) (group string, ok bool) {
 }
 
 // defines tells whether a definition of the group has just been written that answers for the request's space.
-func (s *crdServers) defines(r *http.Request, group string) bool {
+func (s *Servers) defines(r *http.Request, group string) bool {
 	definer := s.definer(r, group)
 	if definer == request.AllSpaces || definer == request.OwnSpace || !s.fresh(definer) {
 		return false
 	}
 	for _, crd := range s.stored(r.Context(), definer) {
-		if crd.Spec.Group == group && isEstablished(&crd) && crd.DeletionTimestamp == nil {
+		if crd.Spec.Group == group && IsEstablished(&crd) && crd.DeletionTimestamp == nil {
 			return true
 		}
 	}

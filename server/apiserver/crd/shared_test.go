@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"net/http"
@@ -16,7 +16,7 @@ import (
 
 // TestSharedDefinitions: equal definitions of different spaces share what is made of them, others do not, and what nobody serves is forgotten.
 func TestSharedDefinitions(t *testing.T) {
-	all := newSharedDefinitions(&crdServerConfig{}, nil)
+	all := newSharedDefinitions(&Config{}, nil)
 	space := func() *serving { return &serving{shared: all, byName: map[string]served{}} }
 	keep := func(s *serving, change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
 		crd := described("Boat", "v1")

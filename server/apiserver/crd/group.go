@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -22,24 +22,26 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// crdGroup serves CustomResourceDefinitions themselves, to all spaces. Their objects are served by a crdServer.
-type crdGroup struct{ storages *storage.Storages }
+// Group serves CustomResourceDefinitions themselves, to all spaces. Servers serves their objects.
+type Group struct{ Storages *storage.Storages }
 
-func (crdGroup) GroupName() string { return apiextensions.GroupName }
+// GroupName returns the name of the API group.
+func (Group) GroupName() string { return apiextensions.GroupName }
 
-func (g crdGroup) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+// NewRESTStorage makes the REST storages of the group apiextensions.k8s.io.
+func (g Group) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, apiextensionsapiserver.Scheme, metav1.ParameterCodec,
 		apiextensionsapiserver.Codecs)
-	g.storages.AddNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
+	g.Storages.AddNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
 	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
-	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.storages, codec, true, ""})
+	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.Storages, codec, true, ""})
 	if err != nil {
 		return info, err
 	}
-	st.CreateStrategy = crdCreate{st.CreateStrategy}
+	st.CreateStrategy = create{st.CreateStrategy}
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		registrykey.CRDs.Resource:             st,
-		registrykey.CRDs.Resource + "/status": crdStatus{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
+		registrykey.CRDs.Resource + "/status": status{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
 	}
 	return info, nil
 }
@@ -56,23 +58,23 @@ func (w withCodec) GetRESTOptions(gr schema.GroupResource, _ runtime.Object) (ge
 	return w.storages.WithCodec(gr, w.codec, w.cached, w.only), nil
 }
 
-// crdCreate gives a new definition an empty list of conditions instead of none at all, on which "kubectl wait" fails instead of waiting: the
+// create gives a new definition an empty list of conditions instead of none at all, on which "kubectl wait" fails instead of waiting: the
 // space's server, which fills it, may only be starting.
-type crdCreate struct{ rest.RESTCreateStrategy }
+type create struct{ rest.RESTCreateStrategy }
 
-func (s crdCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+func (s create) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	obj.(*apiextensions.CustomResourceDefinition).Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{}
 }
 
-// crdStatus is the status of definitions. Upstream's strategy stores the metadata that comes with a
+// status is the status of definitions. Upstream's strategy stores the metadata that comes with a
 // status, and the server of a space writes it from copies that trimDefinition has taken annotations off.
-type crdStatus struct {
+type status struct {
 	*customresourcedefinition.StatusREST
 }
 
 // Update implements rest.Updater. What the center writes keeps the annotations that are stored.
-func (s crdStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+func (s status) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if request.FromCenter(ctx) {
 		info = rest.WrapUpdatedObjectInfo(info, keepAnnotations)

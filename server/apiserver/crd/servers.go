@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"cmp"
@@ -25,11 +25,11 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// crdServers keeps a crdServer for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
+// Servers keeps a Server for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
 // resource or the discovery of the space, or when a definition is written, until the last definition is gone or nobody has used it for a
 // while: a server weighs megabytes.
-type crdServers struct {
-	config  *crdServerConfig
+type Servers struct {
+	config  *Config
 	shared  *sharedDefinitions
 	client  *clientv3.Client
 	borrows *borrow.Table
@@ -43,20 +43,22 @@ type crdServers struct {
 	ctx    context.Context            // that of run
 	known  map[string]map[string]bool // definitions of a space, by name: whether its server has still to bring one forward
 	wrote  map[string]time.Time       // when a definition of a space was written last
-	server map[string]*crdServer
+	server map[string]*Server
 	wake   sync.WaitGroup
 }
 
-func newCRDServers(c crdServerConfig, client *clientv3.Client, b *borrow.Table) *crdServers {
+// NewServers returns the servers of all spaces, none of which has started. The definitions are read from client; b knows
+// who borrows them.
+func NewServers(c Config, client *clientv3.Client, b *borrow.Table) *Servers {
 	c.documents, c.common = lru.New(keptDocuments), memoized(apiextensionsopenapi.GetOpenAPIDefinitions)
 	c.names = openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
-	s := &crdServers{config: &c, client: client, borrows: b, idle: cmp.Or(c.idle, idleTime), log: c.log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*crdServer{}}
+	s := &Servers{config: &c, client: client, borrows: b, idle: cmp.Or(c.Idle, idleTime), log: c.Log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*Server{}}
 	s.shared = newSharedDefinitions(&c, http.HandlerFunc(s.unserved))
 	return s
 }
 
-// forSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
-func (s *crdServers) forSpace(space string) *crdServer {
+// ForSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
+func (s *Servers) ForSpace(space string) *Server {
 	if server, needed := s.lookup(space); server != nil || !needed {
 		return server
 	}
@@ -82,13 +84,13 @@ func (s *crdServers) forSpace(space string) *crdServer {
 	return server
 }
 
-func (s *crdServers) context() context.Context {
+func (s *Servers) context() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ctx
 }
 
-func (s *crdServers) lookup(space string) (server *crdServer, needed bool) {
+func (s *Servers) lookup(space string) (server *Server, needed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if server = s.server[space]; server != nil {
@@ -97,8 +99,8 @@ func (s *crdServers) lookup(space string) (server *crdServer, needed bool) {
 	return server, len(s.known[space]) > 0 && s.ctx != nil && s.ctx.Err() == nil
 }
 
-// run follows the definitions of all spaces until ctx ends, then stops all servers.
-func (s *crdServers) run(ctx context.Context) error {
+// Run follows the definitions of all spaces until ctx ends, then stops all servers.
+func (s *Servers) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
@@ -114,7 +116,8 @@ func (s *crdServers) run(ctx context.Context) error {
 	return err
 }
 
-func (s *crdServers) Reset(_ int64, all []*mvccpb.KeyValue) error {
+// Reset implements follow.Handler.
+func (s *Servers) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	s.mu.Lock()
 	s.known = map[string]map[string]bool{}
 	s.mu.Unlock()
@@ -124,7 +127,8 @@ func (s *crdServers) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (s *crdServers) Change(e *clientv3.Event) error {
+// Change implements follow.Handler.
+func (s *Servers) Change(e *clientv3.Event) error {
 	if e.Type == mvccpb.PUT {
 		s.put(e.Kv)
 		return nil
@@ -150,7 +154,7 @@ func (s *crdServers) Change(e *clientv3.Event) error {
 const lingerTime = 2 * time.Second
 
 // linger stops a server after a while if its space still has no definition then.
-func (s *crdServers) linger(ctx context.Context, space string, server *crdServer) {
+func (s *Servers) linger(ctx context.Context, space string, server *Server) {
 	timer := time.NewTimer(lingerTime)
 	defer timer.Stop()
 	select {
@@ -169,11 +173,12 @@ func (s *crdServers) linger(ctx context.Context, space string, server *crdServer
 	}
 }
 
-func (s *crdServers) Progress(int64) {}
+// Progress implements follow.Handler.
+func (s *Servers) Progress(int64) {}
 
 // put notes a definition, and starts the space's server when only that can bring it forward: a definition that is not established yet,
 // or is being deleted.
-func (s *crdServers) put(kv *mvccpb.KeyValue) {
+func (s *Servers) put(kv *mvccpb.KeyValue) {
 	space, name := crdOf(kv)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +188,7 @@ func (s *crdServers) put(kv *mvccpb.KeyValue) {
 	s.known[space][name] = unfinished(kv.Value)
 	s.wrote[space] = time.Now()
 	if s.server[space] == nil && space != request.OwnSpace && s.known[space][name] {
-		s.wake.Go(func() { s.forSpace(space) })
+		s.wake.Go(func() { s.ForSpace(space) })
 	}
 }
 
@@ -197,10 +202,11 @@ func unfinished(stored []byte) bool {
 	if err := json.Unmarshal(stored, &crd); err != nil || crd.DeletionTimestamp != nil {
 		return true
 	}
-	return !isEstablished(&crd)
+	return !IsEstablished(&crd)
 }
 
-func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
+// IsEstablished reports whether a definition says that its objects can be written.
+func IsEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, c := range crd.Status.Conditions {
 		if c.Type == apiextensionsv1.Established {
 			return c.Status == apiextensionsv1.ConditionTrue
