@@ -28,17 +28,19 @@ import (
 type AggregatedRoles struct {
 	bootstrap *authz.Bootstrap
 	loopback  func(space string) *rest.Config
+	log       *slog.Logger
 	reconciler[string]
 }
 
 // NewAggregatedRoles returns the controller. It reads from client and writes by the loopback of a space.
 func NewAggregatedRoles(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *AggregatedRoles {
-	s := &AggregatedRoles{bootstrap: b, loopback: loopback}
-	s.reconciler = reconciler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second),
-		note: s.written, gone: s.written, reconcile: s.sync, failed: func(space string, err error) {
-			log.Debug("ClusterRoles not aggregated yet", "space", space, "err", err)
-		}}
+	s := &AggregatedRoles{bootstrap: b, loopback: loopback, log: log}
+	s.reconciler = reconciler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second), of: s}
 	return s
+}
+
+func (s *AggregatedRoles) failed(space string, err error) {
+	s.log.Debug("ClusterRoles not aggregated yet", "space", space, "err", err)
 }
 
 // roleKeys is the prefix of the keys of ClusterRoles.
@@ -48,6 +50,9 @@ func (s *AggregatedRoles) written(kv *mvccpb.KeyValue) {
 	space, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), roleKeys), "/")
 	s.queue.Add(space)
 }
+
+// deleted queues the space like written: a role that is gone is no part of a sum any more.
+func (s *AggregatedRoles) deleted(kv *mvccpb.KeyValue) { s.written(kv) }
 
 // sync writes the sums of one space that are not what they should be. It reads what is stored, never a cache, which could be behind the
 // change that it was called for.

@@ -37,12 +37,16 @@ const jobKeys = registrykey.Prefix + "/jobs/"
 // NewJobTTL returns the controller. It reads from client and deletes by the loopback of a space.
 func NewJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *JobTTL {
 	t := &JobTTL{loopback: loopback, log: log}
-	t.reconciler = reconciler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute),
-		note: t.written, reconcile: t.sync, failed: func(k jobKey, err error) {
-			log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
-		}}
+	t.reconciler = reconciler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute), of: t}
 	return t
 }
+
+func (t *JobTTL) failed(k jobKey, err error) {
+	t.log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
+}
+
+// deleted does nothing: what is gone needs no deletion.
+func (*JobTTL) deleted(*mvccpb.KeyValue) {}
 
 func (t *JobTTL) written(kv *mvccpb.KeyValue) {
 	key := strings.Split(strings.TrimPrefix(string(kv.Key), jobKeys), "/")

@@ -17,10 +17,18 @@ type reconciler[T comparable] struct {
 	client *clientv3.Client
 	prefix string
 	queue  queue.Queue[T]
-	// note queues what a key names that was written, gone the same of one that was deleted; nil when nothing is to be done then.
-	note, gone func(*mvccpb.KeyValue)
-	reconcile  func(context.Context, T) error
-	failed     func(T, error)
+	of     subject[T]
+}
+
+// subject is what a reconciler does its work for.
+type subject[T comparable] interface {
+	// written queues what a key names that was written, deleted what a key names that was deleted.
+	written(*mvccpb.KeyValue)
+	deleted(*mvccpb.KeyValue)
+	// sync reconciles one thing. After an error it is tried again.
+	sync(context.Context, T) error
+	// failed logs why sync has to be tried again.
+	failed(T, error)
 }
 
 // Run reconciles until ctx ends.
@@ -28,14 +36,14 @@ func (s *reconciler[T]) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer s.queue.ShutDown()
-	all.Go(func() { queue.Drain(ctx, s.queue, s.reconcile, s.failed) })
+	all.Go(func() { queue.Drain(ctx, s.queue, s.of.sync, s.of.failed) })
 	return follow.Prefix(ctx, s.client, s.prefix, s)
 }
 
 // Reset implements follow.Handler.
 func (s *reconciler[T]) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	for _, kv := range all {
-		s.note(kv)
+		s.of.written(kv)
 	}
 	return nil
 }
@@ -43,9 +51,9 @@ func (s *reconciler[T]) Reset(_ int64, all []*mvccpb.KeyValue) error {
 // Change implements follow.Handler.
 func (s *reconciler[T]) Change(e *clientv3.Event) error {
 	if e.Type != clientv3.EventTypeDelete {
-		s.note(e.Kv)
-	} else if s.gone != nil {
-		s.gone(e.Kv)
+		s.of.written(e.Kv)
+	} else {
+		s.of.deleted(e.Kv)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 // against the kinds that the policy's space has.
 type TypeChecks struct {
 	loopback func(space string) *rest.Config
+	log      *slog.Logger
 	reconciler[policyKey]
 }
 
@@ -41,13 +42,17 @@ const typeChecker = "validatingadmissionpolicy-status"
 
 // NewTypeChecks returns the controller. It reads from client and writes by the loopback of a space.
 func NewTypeChecks(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *TypeChecks {
-	t := &TypeChecks{loopback: loopback}
-	t.reconciler = reconciler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second),
-		note: t.written, reconcile: t.sync, failed: func(k policyKey, err error) {
-			log.Debug("admission policy not checked yet", "space", k.space, "policy", k.name, "err", err)
-		}}
+	t := &TypeChecks{loopback: loopback, log: log}
+	t.reconciler = reconciler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second), of: t}
 	return t
 }
+
+func (t *TypeChecks) failed(k policyKey, err error) {
+	t.log.Debug("admission policy not checked yet", "space", k.space, "policy", k.name, "err", err)
+}
+
+// deleted does nothing: what is gone has no status.
+func (*TypeChecks) deleted(*mvccpb.KeyValue) {}
 
 func (t *TypeChecks) written(kv *mvccpb.KeyValue) {
 	if space, name, ok := strings.Cut(strings.TrimPrefix(string(kv.Key), policyKeys), "/"); ok {
