@@ -56,12 +56,13 @@ type parts struct {
 	quotas    *quota.Plugin
 }
 
-// A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
-// does. Upstream does so every five minutes, and has no other way to say how often than this variable.
+// A cache compares itself with the store by listing all of it: with thousands of Pods that is tens
+// of megabytes and most of what an idle center does. Upstream does so every five minutes, and has
+// no other way to say how often than this variable.
 func init() { cacher.ConsistencyCheckPeriod = time.Hour }
 
-// allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does: what a
-// site runs is the site's to say. Upstream keeps this for the whole process.
+// allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does:
+// what a site runs is the site's to say. Upstream keeps this for the whole process.
 func allowPrivileged() { capabilities.Setup(true, 0) }
 
 // build wires the generic API server. Nothing runs yet but the caches.

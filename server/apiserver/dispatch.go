@@ -18,8 +18,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
-// in, and hands the group skerry.dev to its server.
+// dispatch stands behind authentication and authorization, before the built-in kinds: it answers
+// what more than one server has a part in, and hands the group skerry.dev to its server.
 type dispatch struct {
 	crds     *crd.Servers
 	borrows  *borrow.Table
@@ -83,8 +83,8 @@ func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request
 	h.ServeHTTP(w, r)
 }
 
-// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody from outside asks for such. If that fails the
-// request goes on: the next one tries again.
+// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody
+// from outside asks for such. If that fails the request goes on: the next one tries again.
 func (d *dispatch) furnish(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {

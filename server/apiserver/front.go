@@ -12,7 +12,7 @@ import (
 
 // Spaces is what the front needs to know about spaces. It is asked at every request.
 type Spaces interface {
-	// Has tells whether the space exists. Root always does.
+	// Has reports whether the space exists. Root always does.
 	Has(name string) bool
 	// Names lists the spaces, root left out, in order.
 	Names() []string
@@ -20,7 +20,8 @@ type Spaces interface {
 	Loaded() bool
 }
 
-// front takes the space out of the URL and puts it into the request's context. It is the only place that does.
+// front takes the space out of the URL and puts it into the request's context. It is the only place
+// that does.
 type front struct {
 	api    http.Handler // the whole chain of the API server
 	spaces Spaces

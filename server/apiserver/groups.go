@@ -30,8 +30,8 @@ import (
 // eventTTL is how long Events are kept, as in Kubernetes.
 const eventTTL = time.Hour
 
-// servedVersions lists the built-in groups, and unserved what is left out of them: kinds that would be accepted and have no effect
-// in a space (README.md has the reasons).
+// servedVersions lists the built-in groups, and unserved what is left out of them: kinds that would
+// be accepted and have no effect in a space (README.md has the reasons).
 var (
 	servedVersions = []schema.GroupVersion{
 		{Version: "v1"},

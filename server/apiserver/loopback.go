@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// loopback is the way of the center's own parts to the API: HTTP/2 in memory. There is nothing to steal, since no socket leads here; what
-// comes in this way is the center (see request.FromCenter).
+// loopback is the way of the center's own parts to the API: HTTP/2 in memory. There is nothing to
+// steal, since no socket leads here; what comes in this way is the center (see request.FromCenter).
 type loopback struct {
 	listener  *bufconn.Listener
 	transport *http.Transport

@@ -24,10 +24,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crd.Server serves them to
-// all spaces: the definitions come from there, the objects from the space of the request.
+// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One
+// crd.Server serves them to all spaces: the definitions come from there, the objects from the space
+// of the request.
 
-// installOwnKinds writes the definitions that this version brings, if they differ from what is stored.
+// installOwnKinds writes the definitions that this version brings, if they differ from what is
+// stored.
 func installOwnKinds(ctx context.Context, c *rest.Config) error {
 	client, err := clientset.NewForConfig(c)
 	if err != nil {
@@ -75,7 +77,8 @@ func ownCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return out, nil
 }
 
-// sameSpec compares what is stored, which is defaulted, with what we bring, which is not, by the parts that we write.
+// sameSpec compares what is stored, which is defaulted, with what we bring, which is not, by the
+// parts that we write.
 func sameSpec(have, want *apiextensionsv1.CustomResourceDefinition) bool {
 	h, w := have.Spec.DeepCopy(), want.Spec.DeepCopy()
 	h.Conversion = w.Conversion

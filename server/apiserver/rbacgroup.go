@@ -23,8 +23,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/wellknown"
 )
 
-// rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the well-known roles when it asks whether somebody
-// gives away more than he has, and it shows them.
+// rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the
+// well-known roles when it asks whether somebody gives away more than he has, and it shows them.
 type rbacGroup struct {
 	authz authorizer.Authorizer
 	roles *authz.Roles

@@ -25,7 +25,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
+// newRules makes the plugin of the policies and webhooks that users bring. What the center itself
+// writes is not asked about.
 func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
 		Space: func(ctx context.Context) string {

@@ -39,42 +39,48 @@ type Config struct {
 	Store *kine.Store
 	// Encryption encrypts what is stored; nil stores everything as it is.
 	Encryption storage.Encryption
-	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil means that only the loopback is served. TLS
-	// has the certificates.
+	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil
+	// means that only the loopback is served. TLS has the certificates.
 	Listener net.Listener
 	TLS      *tls.Config
-	// ClientCAs signs the certificates of people: the common name is the user, the organizations are the groups.
-	// It is asked for each connection: authorities are rotated while the server runs.
+	// ClientCAs signs the certificates of people: the common name is the user, the organizations
+	// are the groups. It is asked for each connection: authorities are rotated while the server
+	// runs.
 	ClientCAs func() *x509.CertPool
 	// ServiceAccountKey signs the tokens of ServiceAccounts.
 	ServiceAccountKey crypto.Signer
 	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
 	ExternalURL string
-	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in lower case; empty means that they have none.
+	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in
+	// lower case; empty means that they have none.
 	SpacesDomain string
 	// Spaces says which spaces there are.
 	Spaces Spaces
-	// Outbound says which addresses the center connects to because a space asks for it; nil means public ones.
+	// Outbound says which addresses the center connects to because a space asks for it; nil means
+	// public ones.
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
-	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
-	// made (package furnish); nil makes none.
+	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
+	// ServiceAccounts, so that those of every cluster can be made (package furnish); nil makes
+	// none.
 	Used func(ctx context.Context, space string) error
-	// Stale says why what is shown of an object is old, from memory; it is empty where it is not. Who reads such an object by its name is warned. Nil warns
-	// nobody.
+	// Stale says why what is shown of an object is old, from memory; it is empty where it is not.
+	// Who reads such an object by its name is warned. Nil warns nobody.
 	Stale func(key store.Key) string
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
-	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
+	// Seats is how many requests from outside are answered side by side, watches left out; 0 means
+	// 200.
 	Seats int
-	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.
+	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses
+	// it; 0 means 10 minutes.
 	CustomIdle time.Duration
 	// EventTTL is how long Events are kept; 0 means an hour, as in Kubernetes.
 	EventTTL time.Duration
-	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
-	// once. Empty means no providers.
+	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers,
+	// and where one may be anonymous. It is read once. Empty means no providers.
 	AuthenticationConfig string
 	// Audit says which audit log is written; its zero value means none.
 	Audit audit.Config
@@ -110,8 +116,8 @@ type Server struct {
 	stopPeople func()
 }
 
-// New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run, or with Run's context if that ended
-// before.
+// New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run,
+// or with Run's context if that ended before.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -132,7 +138,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Counters are those parts of the server that count what spaces hold: they have to be given the writes of all spaces.
+// Counters are those parts of the server that count what spaces hold: they have to be given the
+// writes of all spaces.
 func (s *Server) Counters() []storage.ChangeHandler {
 	return []storage.ChangeHandler{s.usage, s.counts}
 }
@@ -146,11 +153,13 @@ func (s *Server) Watches() (open int, ended map[backlog.Reason]uint64) {
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Loopback returns a client configuration for one space, or for all spaces when space is "*": in memory, as the center itself. Objects
-// of all spaces carry their storage key, which begins with the space, in metadata.selfLink; they can be listed and watched only.
+// Loopback returns a client configuration for one space, or for all spaces when space is "*": in
+// memory, as the center itself. Objects of all spaces carry their storage key, which begins with
+// the space, in metadata.selfLink; they can be listed and watched only.
 func (s *Server) Loopback(space string) *rest.Config { return s.loopback.config(space) }
 
-// Run serves until ctx ends, and returns when everything has stopped. Requests in flight get a few seconds.
+// Run serves until ctx ends, and returns when everything has stopped. Requests in flight get a few
+// seconds.
 func (s *Server) Run(ctx context.Context) error {
 	// The inside (loopback, hooks, caches) must outlive the parts that use it.
 	inside, stopInside := context.WithCancel(context.WithoutCancel(ctx))
@@ -176,7 +185,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.serve(ctx)
 }
 
-// serve runs what uses the inside: custom resources, the start-up, the listener. The first failure ends all.
+// serve runs what uses the inside: custom resources, the start-up, the listener. The first failure
+// ends all.
 func (s *Server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -225,67 +235,10 @@ func (s *Server) becomeReady(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// A start leaves more garbage than all that stays; without this it would count as resident until the next collection.
+	// A start leaves more garbage than all that stays; without this it would count as resident
+	// until the next collection.
 	debug.FreeOSMemory()
 	close(s.ready)
 	s.config.Log.Info("API is ready", "url", s.config.ExternalURL)
 	return nil
-}
-
-// shutdownGrace is how long requests in flight may take when the server ends.
-const shutdownGrace = 3 * time.Second
-
-func (s *Server) serveListener(ctx context.Context) error {
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
-	defer endRequests()
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	server := &http.Server{
-		Handler:           s.Handler(),
-		TLSConfig:         s.TLSConfig(),
-		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: share.StuckAfter},
-		BaseContext:       func(net.Listener) context.Context { return requests },
-		ReadHeaderTimeout: 30 * time.Second,
-		IdleTimeout:       90 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.config.Listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	// Watches never end by themselves: end them at once, so that only short requests use the grace.
-	endRequests()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		server.Close()
-	}
-	<-failed
-	return nil
-}
-
-// Handler is what answers the requests of Listener's connections. It can be asked without a connection.
-func (s *Server) Handler() http.Handler { return s.front.outer() }
-
-// TLSConfig is what the handshakes of the connections of Listener are to be done with.
-func (s *Server) TLSConfig() *tls.Config {
-	c := s.config.TLS.Clone()
-	c.MinVersion = tls.VersionTLS12
-	// Certificates are asked for, and checked by the authenticator: a wrong one is a Status, not a broken handshake.
-	c.ClientAuth = tls.RequestClientCert
-	c.NextProtos = []string{"h2", "http/1.1"}
-	if s.config.ClientCAs != nil {
-		c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			one := c.Clone()
-			one.GetConfigForClient, one.ClientCAs = nil, s.config.ClientCAs()
-			return one, nil
-		}
-	}
-	return c
 }

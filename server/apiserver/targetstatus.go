@@ -29,17 +29,20 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which has thousands of them to write when sites come back. Upstream
-// takes a custom resource apart and puts it together again a dozen times on the way to the store; here what is not the status stays the bytes that it is. All else is
-// as for any write: it has been authenticated, authorized and noted for the audit by now, is refused when the object is not what its writer saw or the
-// status is not valid, and is seen by watches. Requests from outside never come here.
+// targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which
+// has thousands of them to write when sites come back. Upstream takes a custom resource apart and
+// puts it together again a dozen times on the way to the store; here what is not the status stays
+// the bytes that it is. All else is as for any write: it has been authenticated, authorized and
+// noted for the audit by now, is refused when the object is not what its writer saw or the status
+// is not valid, and is seen by watches. Requests from outside never come here.
 type targetStatus struct {
 	storage genericstorage.Interface
 	codecs  serializer.CodecFactory
 	serve   http.HandlerFunc
 }
 
-// targetsResource is what is written here, and maxTargetStatus how long a request may be: a thousand times what it is.
+// targetsResource is what is written here, and maxTargetStatus how long a request may be: a
+// thousand times what it is.
 var targetsResource = v1alpha1.GroupVersion.WithResource("synctargets")
 
 const maxTargetStatus = 3 << 20
@@ -58,7 +61,8 @@ func (t *storedTarget) DeepCopyObject() runtime.Object {
 	return &storedTarget{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: slices.Clone(t.Spec), Status: slices.Clone(t.Status)}
 }
 
-// newTargetStatus returns what writes to a storage of its own, below which are the same keys as below that of the custom resource. destroy ends it.
+// newTargetStatus returns what writes to a storage of its own, below which are the same keys as
+// below that of the custom resource. destroy ends it.
 func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), err error) {
 	scheme, kind := runtime.NewScheme(), v1alpha1.GroupVersion.WithKind("SyncTarget")
 	scheme.AddKnownTypeWithName(kind, &storedTarget{})
@@ -71,7 +75,7 @@ func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), er
 	return s, destroy, err
 }
 
-// takes tells whether a request is one that is answered here.
+// takes reports whether a request is one that is answered here.
 func (*targetStatus) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	return ok && r.Method == http.MethodPut && request.FromCenter(r.Context()) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
@@ -141,8 +145,8 @@ func unchanged(is *storedTarget, uid types.UID, version string) error {
 	return nil
 }
 
-// checkedStatus returns the status that is asked for, as it is stored. Its definition is made of the type that it is read into, and the rules of
-// conditions are all that there are beyond that.
+// checkedStatus returns the status that is asked for, as it is stored. Its definition is made of
+// the type that it is read into, and the rules of conditions are all that there are beyond that.
 func checkedStatus(asked *storedTarget) (json.RawMessage, error) {
 	var status v1alpha1.SyncTargetStatus
 	if err := json.Unmarshal(asked.Status, &status); err != nil {

@@ -17,8 +17,9 @@ import (
 // maxListed is how many spaces the answer about an unknown one names.
 const maxListed = 20
 
-// unknown answers a request for a space that does not exist. The admin is told so, with the names of others. Everybody else gets the answer of a space in which
-// he is nobody: names of spaces are no secret that anybody could ask for one by one.
+// unknown answers a request for a space that does not exist. The admin is told so, with the names
+// of others. Everybody else gets the answer of a space in which he is nobody: names of spaces are
+// no secret that anybody could ask for one by one.
 func (f *front) unknown(w http.ResponseWriter, r *http.Request, space, path string) {
 	// Asked in no space, only the center's own credentials count, never a space's tokens.
 	resp, ok, err := f.authn.AuthenticateRequest(r)
@@ -31,7 +32,8 @@ func (f *front) unknown(w http.ResponseWriter, r *http.Request, space, path stri
 	response.Write(w, response.Status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
 }
 
-// warn says why a request is refused in a header, too: clients that look for the API's groups first drop the body; kubectl shows warnings in any case.
+// warn says why a request is refused in a header, too: clients that look for the API's groups first
+// drop the body; kubectl shows warnings in any case.
 func warn(w http.ResponseWriter, msg string) { w.Header().Set("Warning", "299 - "+strconv.Quote(msg)) }
 
 // clip makes a name that anybody may have written into a URL fit for an answer.

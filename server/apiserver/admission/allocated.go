@@ -11,9 +11,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// unallocate takes off a Service or a claim that a user writes what it brings as chosen by a target, by the mark that it had when it was read: that is no
-// wish, be it that the object is made anew from what was read, or that the target has chosen something else since. What was there before is put back
-// where the object is stored.
+// unallocate takes off a Service or a claim that a user writes what it brings as chosen by a
+// target, by the mark that it had when it was read: that is no wish, be it that the object is made
+// anew from what was read, or that the target has chosen something else since. What was there
+// before is put back where the object is stored.
 func unallocate(obj runtime.Object, old metav1.Object) {
 	o := metadata.Of(obj)
 	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" && o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
@@ -53,7 +54,7 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 	}
 }
 
-// isAllocated tells whether a mark is one that goes with values which users read and send back.
+// isAllocated reports whether a mark is one that goes with values which users read and send back.
 func isAllocated(mark string) bool {
 	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
 }

@@ -16,14 +16,17 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when that is not decided yet, or the kind
-// is never placed. Key.Name is empty when the name will be generated. It is called within the object's creation, so it must be quick, and
-// must not call the API.
+// PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when
+// that is not decided yet, or the kind is never placed. Key.Name is empty when the name will be
+// generated. It is called within the object's creation, so it must be quick, and must not call the
+// API.
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
-// Annotations is the admission plugin of the annotations that only the center writes: it sets skerry.dev/targets on new objects and on
-// those that get a wish of their own (see pass), and keeps it on other writes, also on those that take it off. It leaves out what a whole
-// object brings of them (PUT, server-side apply), and refuses other patches that change them, and users who touch what only mirrors a target.
+// Annotations is the admission plugin of the annotations that only the center writes: it sets
+// skerry.dev/targets on new objects and on those that get a wish of their own (see pass), and keeps
+// it on other writes, also on those that take it off. It leaves out what a whole object brings of
+// them (PUT, server-side apply), and refuses other patches that change them, and users who touch
+// what only mirrors a target.
 type Annotations struct{ Place PlaceFunc }
 
 // Handles implements admission.Interface.
@@ -86,10 +89,12 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 		switch {
 		case has == had && is == was:
 		case !has:
-			// An object or a patch that is made of a file without the mark does not mean to take it off.
+			// An object or a patch that is made of a file without the mark does not mean to take it
+			// off.
 			metadata.Annotate(obj, name, was)
 		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
-			// Operators copy the annotations of a custom resource to what they make of it, and people a manifest from elsewhere.
+			// Operators copy the annotations of a custom resource to what they make of it, and
+			// people a manifest from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
 		default:
 			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
@@ -110,8 +115,9 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 		name, v1alpha1.LabelTarget))
 }
 
-// forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back those that were replaced by them:
-// `kubectl rollout undo` gives a Deployment the annotations of the ReplicaSet that it goes back to.
+// forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back
+// those that were replaced by them: `kubectl rollout undo` gives a Deployment the annotations of
+// the ReplicaSet that it goes back to.
 func forgetCopied(obj, old metav1.Object) {
 	_, has := metadata.Annotation(obj, v1alpha1.AnnotationReportedFrom)
 	if _, had := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
@@ -138,9 +144,10 @@ func (m *Annotations) decide(ctx context.Context, a admission.Attributes, obj me
 	}
 }
 
-// pass sets the marks of an object about which somebody else decides from now on. Where it gets a wish of its own, its record begins with
-// where it is: what was noted while another group decided may be older than that. Where this replica does not know, or not yet, where the
-// object is, and where a wish is taken back, the mark stays and is said to be from before.
+// pass sets the marks of an object about which somebody else decides from now on. Where it gets a
+// wish of its own, its record begins with where it is: what was noted while another group decided
+// may be older than that. Where this replica does not know, or not yet, where the object is, and
+// where a wish is taken back, the mark stays and is said to be from before.
 func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	key := placedKey(ctx, a, obj)
 	known := wish(obj) != "" && m.mark(ctx, key, obj)
@@ -168,7 +175,8 @@ func (m *Annotations) mark(ctx context.Context, key store.Key, obj metav1.Object
 	return known
 }
 
-// placedKey is the key of the object that a request is about. Its name is empty when it will be generated.
+// placedKey is the key of the object that a request is about. Its name is empty when it will be
+// generated.
 func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) store.Key {
 	name := a.GetName()
 	if name == "" {
@@ -190,7 +198,8 @@ func refuseMirror(a admission.Attributes, old metav1.Object) error {
 	return admission.NewForbidden(a, metadata.ErrReported(target))
 }
 
-// whole tells whether the request carries an object as somebody has it (PUT, server-side apply), not a patch of some fields.
+// whole reports whether the request carries an object as somebody has it (PUT, server-side apply),
+// not a patch of some fields.
 func whole(ctx context.Context) bool {
 	info, ok := apirequest.RequestInfoFrom(ctx)
 	return ok && info.Verb == "update" || request.IsApply(ctx)

@@ -14,8 +14,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// An update moves nothing, but one that gives an object a wish of its own begins with where the object is, not with where it was; and is said to be
-// undecided where that is not known.
+// An update moves nothing, but one that gives an object a wish of its own begins with where the
+// object is, not with where it was; and is said to be undecided where that is not known.
 func TestMarkOfAnUpdate(t *testing.T) {
 	configMap := func(targets, wish string) *corev1.ConfigMap {
 		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app", Annotations: map[string]string{

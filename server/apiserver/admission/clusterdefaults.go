@@ -16,9 +16,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins ServiceAccount, Priority
-// and DefaultStorageClass do, as far as a space knows it: of bare Pods and claims that users make. What the
-// site fills in again is not sent (package customize), so that the site's own defaults hold there.
+// ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins
+// ServiceAccount, Priority and DefaultStorageClass do, as far as a space knows it: of bare Pods and
+// claims that users make. What the site fills in again is not sent (package customize), so that the
+// site's own defaults hold there.
 type ClusterDefaults struct {
 	Priorities     rest.Lister
 	StorageClasses rest.Lister
@@ -47,8 +48,8 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 	return nil
 }
 
-// prioritize gives a Pod the number of its class, or of the default one. A class that the space does not have
-// may be the site's: then the site says the number.
+// prioritize gives a Pod the number of its class, or of the default one. A class that the space
+// does not have may be the site's: then the site says the number.
 func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
 	list, err := storage.FromCache(ctx, c.Priorities)
 	if err != nil {
@@ -86,7 +87,8 @@ func priorityOf(name string, classes []scheduling.PriorityClass) (value int32, p
 	return value, policy, known
 }
 
-// classify gives a claim the default class of the space, if the space has one: it is the user's wish then.
+// classify gives a claim the default class of the space, if the space has one: it is the user's
+// wish then.
 func (c *ClusterDefaults) classify(ctx context.Context, claim *api.PersistentVolumeClaim) error {
 	list, err := storage.FromCache(ctx, c.StorageClasses)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Creators is the admission plugin that notes on a new Space who made it, for the space's first admin. Those who are admins of everything
-// already are not noted, nor are ServiceAccounts: an account of root is nobody in another space, and one of the same name there is another one.
+// Creators is the admission plugin that notes on a new Space who made it, for the space's first
+// admin. Those who are admins of everything already are not noted, nor are ServiceAccounts: an
+// account of root is nobody in another space, and one of the same name there is another one.
 type Creators struct{}
 
 // Handles implements admission.Interface.

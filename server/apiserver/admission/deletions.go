@@ -20,13 +20,15 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// deletionTTL is how long a record of a named deletion is kept. It must outlast a restart of the center, or the change of its leader: the tombstones in
-// the feeds of a running center keep the word for themselves.
+// deletionTTL is how long a record of a named deletion is kept. It must outlast a restart of the
+// center, or the change of its leader: the tombstones in the feeds of a running center keep the
+// word for themselves.
 const deletionTTL = time.Hour
 
-// NamedDeletions is the admission plugin that records which deletions a user asks for by the object's name. A site holds back deletions that are too many
-// to be no mistake; what somebody named is none. Deletions of collections and of Spaces, and what the center itself deletes, are not recorded, but for what garbage
-// collection removes because its owner was deleted by name.
+// NamedDeletions is the admission plugin that records which deletions a user asks for by the
+// object's name. A site holds back deletions that are too many to be no mistake; what somebody
+// named is none. Deletions of collections and of Spaces, and what the center itself deletes, are
+// not recorded, but for what garbage collection removes because its owner was deleted by name.
 type NamedDeletions struct {
 	Store *kubernetes.Client
 	Log   *slog.Logger
@@ -35,7 +37,8 @@ type NamedDeletions struct {
 // Handles implements admission.Interface.
 func (NamedDeletions) Handles(o admission.Operation) bool { return o == admission.Delete }
 
-// Validate implements admission.ValidationInterface. It refuses nothing: an object without a record may be held at its site, and that is said there.
+// Validate implements admission.ValidationInterface. It refuses nothing: an object without a record
+// may be held at its site, and that is said there.
 func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	old := metadata.Of(a.GetOldObject())
 	if old == nil || a.IsDryRun() || a.GetSubresource() != "" {
@@ -51,7 +54,8 @@ func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 	return nil
 }
 
-// asked reports whether a request deletes one object by its name, for a user or because a user deleted its owner.
+// asked reports whether a request deletes one object by its name, for a user or because a user
+// deleted its owner.
 func (n NamedDeletions) asked(ctx context.Context, space string, old metav1.Object) bool {
 	info, ok := apirequest.RequestInfoFrom(ctx)
 	if !ok || info.Verb != "delete" {

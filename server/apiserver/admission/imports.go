@@ -15,8 +15,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Imports is the admission plugin of the annotation that makes a new object one that was exported before: only an admin of the center may
-// say so, since an owner is known by its UID. The storage takes the annotation off and does it.
+// Imports is the admission plugin of the annotation that makes a new object one that was exported
+// before: only an admin of the center may say so, since an owner is known by its UID. The storage
+// takes the annotation off and does it.
 type Imports struct{}
 
 // Handles implements admission.Interface.
@@ -24,7 +25,8 @@ func (Imports) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
-// Validate implements admission.ValidationInterface: it sees what all that changes objects has left.
+// Validate implements admission.ValidationInterface: it sees what all that changes objects has
+// left.
 func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update || a.GetResource().GroupResource() == registrykey.Spaces {
 		return nil

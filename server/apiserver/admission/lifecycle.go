@@ -13,8 +13,9 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 )
 
-// Lifecycle refuses objects in a namespace that does not exist or is going away, and the deletion of namespaces
-// that every space has. Upstream's plugin does it with one informer for one cluster; this one asks in the request's space.
+// Lifecycle refuses objects in a namespace that does not exist or is going away, and the deletion
+// of namespaces that every space has. Upstream's plugin does it with one informer for one cluster;
+// this one asks in the request's space.
 type Lifecycle struct{ Namespaces rest.Getter }
 
 // Handles implements admission.Interface.
@@ -22,7 +23,8 @@ func (*Lifecycle) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Delete
 }
 
-// Admit implements admission.MutationInterface: it runs before anything else is asked about the object.
+// Admit implements admission.MutationInterface: it runs before anything else is asked about the
+// object.
 func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() == api.Resource("namespaces") {
 		if a.GetOperation() == admission.Delete && isBootstrapNamespace(a.GetName()) {
@@ -35,7 +37,8 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 	}
 	ns, err := l.get(ctx, a.GetNamespace(), "0")
 	if err != nil || ns.Status.Phase == api.NamespaceTerminating {
-		// The cache may be behind: it has not seen a new namespace yet, or still has the last one of this name.
+		// The cache may be behind: it has not seen a new namespace yet, or still has the last one
+		// of this name.
 		if ns, err = l.get(ctx, a.GetNamespace(), ""); apierrors.IsNotFound(err) {
 			return apierrors.NewNotFound(api.Resource("namespaces"), a.GetNamespace()) // the store names what the request is about
 		} else if err != nil {
@@ -71,5 +74,5 @@ func (l *Lifecycle) Born(ctx context.Context) metav1.Time {
 	return ns.CreationTimestamp
 }
 
-// isBootstrapNamespace tells whether every space has this namespace.
+// isBootstrapNamespace reports whether every space has this namespace.
 func isBootstrapNamespace(name string) bool { return name == "default" || name == "kube-system" }

@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// NoEffect is the admission plugin that warns a user of what is accepted and does nothing. delivery tells the
-// same as an Event for those who do not read warnings.
+// NoEffect is the admission plugin that warns a user of what is accepted and does nothing. delivery
+// tells the same as an Event for those who do not read warnings.
 type NoEffect struct{}
 
 // Handles implements admission.Interface.

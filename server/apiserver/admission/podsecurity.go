@@ -27,15 +27,17 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// PodSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the labels of the request's namespace and space. It refuses the
-// Pods that users make, and warns of workloads whose Pods the target will refuse: their namespace has the same labels there.
+// PodSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the
+// labels of the request's namespace and space. It refuses the Pods that users make, and warns of
+// workloads whose Pods the target will refuse: their namespace has the same labels there.
 type PodSecurity struct {
 	rules      psadmission.Admission
 	namespaces *Lifecycle
 	Pods       rest.Lister
 }
 
-// NewPodSecurity returns the plugin. It reads namespaces as l does. Pods must be set before the first request.
+// NewPodSecurity returns the plugin. It reads namespaces as l does. Pods must be set before the
+// first request.
 func NewPodSecurity(l *Lifecycle) (*PodSecurity, error) {
 	config, err := psload.LoadFromData(nil)
 	if err != nil {
@@ -111,7 +113,8 @@ func (p *PodSecurity) ListPods(ctx context.Context, namespace string) ([]*corev1
 	return out, nil
 }
 
-// secured are the attributes of a request in the form in which the rules ask for them: objects are of their version then.
+// secured are the attributes of a request in the form in which the rules ask for them: objects are
+// of their version then.
 type secured struct{ admission.Attributes }
 
 // GetObject implements psapi.Attributes.

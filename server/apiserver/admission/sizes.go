@@ -19,8 +19,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Sizes is the admission plugin that refuses what could not be sent to a site: an object whose body would
-// be larger than store.MaxObjectBytes. An object that is larger already may change, but not grow.
+// Sizes is the admission plugin that refuses what could not be sent to a site: an object whose body
+// would be larger than store.MaxObjectBytes. An object that is larger already may change, but not
+// grow.
 type Sizes struct{}
 
 // Handles implements admission.Interface.

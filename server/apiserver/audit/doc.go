@@ -2,6 +2,6 @@
 //
 //	err := audit.Config{LogPath: "/var/log/skerry/audit.log", MaxSize: 100}.AddTo(genericConfig)
 //
-// Each line has the annotation skerry.dev/space. DefaultPolicy logs who has written what, and who has read a Secret;
-// never the contents, and nothing that the center does itself.
+// Each line has the annotation skerry.dev/space. DefaultPolicy logs who has written what, and who
+// has read a Secret; never the contents, and nothing that the center does itself.
 package audit

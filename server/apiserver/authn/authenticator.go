@@ -20,9 +20,10 @@ import (
 // CenterUser is the name of the user that the parts of the center are.
 const CenterUser = "system:skerry:center"
 
-// newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the moment, a ServiceAccount token of the
-// request's space, a token of a provider of people, nil for none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something
-// wrong is refused.
+// newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the
+// moment, a ServiceAccount token of the request's space, a token of a provider of people, nil for
+// none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something wrong is
+// refused.
 func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authenticator.Token, nobody *apiserverapi.AnonymousAuthConfig) authenticator.Request {
 	if people != nil {
 		tokens = tokenunion.New(tokens, people)

@@ -11,14 +11,15 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// IsIssuerPath reports whether a path is one at which a verifier of ServiceAccount tokens finds their issuer and its
-// keys.
+// IsIssuerPath reports whether a path is one at which a verifier of ServiceAccount tokens finds
+// their issuer and its keys.
 func IsIssuerPath(path string) bool {
 	return path == serviceaccount.OpenIDConfigPath || path == serviceaccount.JWKSPath
 }
 
-// ServeHTTP answers for the issuer of the request's space: OIDC discovery, and its keys. Who may ask is a right of the space
-// (system:service-account-issuer-discovery), which its ServiceAccounts have.
+// ServeHTTP answers for the issuer of the request's space: OIDC discovery, and its keys. Who may
+// ask is a right of the space (system:service-account-issuer-discovery), which its ServiceAccounts
+// have.
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	space := request.Space(r.Context())
 	if space == "" || space == request.AllSpaces || r.Method != http.MethodGet && r.Method != http.MethodHead {

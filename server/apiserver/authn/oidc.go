@@ -22,8 +22,9 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// readAuthentication reads Kubernetes' file of structured authentication: OIDC providers, and who may be anonymous where. The people whom the
-// providers vouch for are the same in every space, and have the rights that each space gives them.
+// readAuthentication reads Kubernetes' file of structured authentication: OIDC providers, and who
+// may be anonymous where. The people whom the providers vouch for are the same in every space, and
+// have the rights that each space gives them.
 func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration, error) {
 	if path == "" {
 		return &apiserverapi.AuthenticationConfiguration{}, nil
@@ -48,7 +49,8 @@ func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration,
 	return c, nil
 }
 
-// oidcProviders returns the authenticator of all OIDC providers, nil for none. They are asked for their keys until ctx ends.
+// oidcProviders returns the authenticator of all OIDC providers, nil for none. They are asked for
+// their keys until ctx ends.
 func oidcProviders(ctx context.Context, c *apiserverapi.AuthenticationConfiguration) (authenticator.Token, error) {
 	var all []authenticator.Token
 	for _, jwt := range c.JWT {
@@ -83,9 +85,9 @@ const providerTimeout = 30 * time.Second
 // signingAlgorithms are what providers may sign with: all that are asymmetric.
 var signingAlgorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 
-// New returns what knows everybody who may come in. path is the AuthenticationConfiguration of OIDC providers, "" for
-// none; clientCAs returns the authorities of client certificates, nil for none. stop ends what asks the providers
-// for their keys.
+// New returns what knows everybody who may come in. path is the AuthenticationConfiguration of OIDC
+// providers, "" for none; clientCAs returns the authorities of client certificates, nil for none.
+// stop ends what asks the providers for their keys.
 func New(path string, clientCAs func() *x509.CertPool, tokens authenticator.Token) (all authenticator.Request, stop func(), err error) {
 	c, err := readAuthentication(path)
 	if err != nil {

@@ -69,7 +69,8 @@ func (t accountTokens) Create(ctx context.Context, name string, obj runtime.Obje
 	return t.TokenREST.Create(ctx, name, obj, valid, o)
 }
 
-// LimitTokens bounds the lifetime of the tokens that the core group, given by its storages, hands out.
+// LimitTokens bounds the lifetime of the tokens that the core group, given by its storages, hands
+// out.
 func LimitTokens(m map[string]rest.Storage) error {
 	const path = "serviceaccounts/token"
 	upstream, ok := m[path].(*accountstore.TokenREST)

@@ -17,8 +17,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Reviews is the group authentication.k8s.io with TokenReviews that know which space asks. Upstream checks a token by
-// a request of its own making, without a context, and so finds no issuer.
+// Reviews is the group authentication.k8s.io with TokenReviews that know which space asks. Upstream
+// checks a token by a request of its own making, without a context, and so finds no issuer.
 type Reviews struct {
 	authenticationrest.RESTStorageProvider
 }

@@ -23,8 +23,9 @@ import (
 // Audience is whom ServiceAccount tokens are for unless a request for one says otherwise.
 const Audience = "skerry"
 
-// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a token of one is nothing in
-// another; and the ServiceAccount (and the Secret it is bound to) must still exist, with the same UID.
+// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a
+// token of one is nothing in another; and the ServiceAccount (and the Secret it is bound to) must
+// still exist, with the same UID.
 type Tokens struct {
 	external string
 	key      crypto.Signer
@@ -33,8 +34,8 @@ type Tokens struct {
 	secrets  rest.Getter
 }
 
-// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs. Use must give it
-// the storages before the first request.
+// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs.
+// Use must give it the storages before the first request.
 func NewTokens(external string, key crypto.Signer) (*Tokens, error) {
 	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
 	if err != nil {
@@ -63,9 +64,9 @@ func (t *Tokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private 
 	return g.GenerateToken(ctx, claims, private)
 }
 
-// issuerOf is the issuer that a token of the space has to have. The address of the center in it may be
-// another one: that of another replica, or the one that the center had when it signed. All of them
-// sign with one key, and what tells the spaces of the center apart is the rest.
+// issuerOf is the issuer that a token of the space has to have. The address of the center in it may
+// be another one: that of another replica, or the one that the center had when it signed. All of
+// them sign with one key, and what tells the spaces of the center apart is the rest.
 func (t *Tokens) issuerOf(token, space string) string {
 	var claims jwt.Claims
 	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {

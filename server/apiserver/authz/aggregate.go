@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Aggregate returns the rules of those ClusterRoles that are sums of others, by name: an aggregationRule selects them by label. Sums are
-// transitive: admin contains edit, which contains view.
+// Aggregate returns the rules of those ClusterRoles that are sums of others, by name: an
+// aggregationRule selects them by label. Sums are transitive: admin contains edit, which contains
+// view.
 func Aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	sums, names := map[string][]rbacv1.PolicyRule{}, slices.Sorted(maps.Keys(roles))
 	// Sums only grow, so that even those that contain each other come to an end.

@@ -9,14 +9,16 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
-// Bootstrap holds Kubernetes' well-known ClusterRoles (admin, edit, view, cluster-admin, system:*) and bindings. They are valid in
-// every space and stored in none: storing them would cost each space more than everything else it has.
+// Bootstrap holds Kubernetes' well-known ClusterRoles (admin, edit, view, cluster-admin, system:*)
+// and bindings. They are valid in every space and stored in none: storing them would cost each
+// space more than everything else it has.
 type Bootstrap struct {
 	Roles    map[string]*rbacv1.ClusterRole
 	Bindings []*rbacv1.ClusterRoleBinding
 }
 
-// NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and edit.
+// NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and
+// edit.
 func NewBootstrap() (*Bootstrap, error) {
 	b := &Bootstrap{Roles: map[string]*rbacv1.ClusterRole{}}
 	all := bootstrappolicy.ClusterRoles()

@@ -15,9 +15,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// Members lets the group system:authenticated mean those who are known in the space of the request: its ServiceAccounts, and people whom a binding of the
-// space names, or a group of theirs. All other people of the center are nobody there: by their certificate alone they would otherwise read the discovery of
-// every space, and have whatever a space gives to "everybody".
+// Members lets the group system:authenticated mean those who are known in the space of the request:
+// its ServiceAccounts, and people whom a binding of the space names, or a group of theirs. All
+// other people of the center are nobody there: by their certificate alone they would otherwise read
+// the discovery of every space, and have whatever a space gives to "everybody".
 type Members struct {
 	Roles *Roles
 	Next  authorizer.Authorizer
@@ -29,7 +30,8 @@ func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 	if who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) || strings.HasPrefix(who.GetName(), serviceaccount.ServiceAccountUsernamePrefix) {
 		return m.Next.Authorize(ctx, a)
 	}
-	// What is allowed without that group, which is nearly everything, is so by a binding that makes a member.
+	// What is allowed without that group, which is nearly everything, is so by a binding that makes
+	// a member.
 	if decision, why, err := m.Next.Authorize(ctx, in(a, "")); decision != authorizer.DecisionNoOpinion {
 		return decision, why, err
 	}
@@ -49,12 +51,12 @@ func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 	return decision, why, err
 }
 
-// aboutSelf tells whether somebody asks who he is: the answer has nothing of the space.
+// aboutSelf reports whether somebody asks who he is: the answer has nothing of the space.
 func aboutSelf(a authorizer.Attributes) bool {
 	return a.IsResourceRequest() && a.GetAPIGroup() == authentication.GroupName && a.GetResource() == "selfsubjectreviews" && a.GetVerb() == "create"
 }
 
-// name tells whether a binding that is stored in the space of the context names somebody.
+// name reports whether a binding that is stored in the space of the context names somebody.
 func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	named := func(s rbacapi.Subject) bool {
 		switch s.Kind {
@@ -79,7 +81,8 @@ func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	return slices.ContainsFunc(obj.(*rbacapi.RoleBindingList).Items, func(b rbacapi.RoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) }), nil
 }
 
-// in is a request of the same user, who is in another group instead of system:authenticated; "" is none.
+// in is a request of the same user, who is in another group instead of system:authenticated; "" is
+// none.
 func in(a authorizer.Attributes, group string) authorizer.Attributes {
 	groups := slices.DeleteFunc(slices.Clone(a.GetUser().GetGroups()), func(g string) bool { return g == user.AllAuthenticated })
 	if group != "" {

@@ -15,8 +15,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// Roles gives the RBAC authorizer of Kubernetes the roles and bindings of the space that a request is in, from the
-// shared caches.
+// Roles gives the RBAC authorizer of Kubernetes the roles and bindings of the space that a request
+// is in, from the shared caches.
 type Roles struct {
 	Bootstrap       *Bootstrap
 	roles           rest.Getter
@@ -43,7 +43,8 @@ func (r *Roles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role, err
 	return out, rbacconv.Convert_rbac_Role_To_v1_Role(obj.(*rbacapi.Role), out, nil)
 }
 
-// GetClusterRole implements validation.ClusterRoleGetter. A space's own role hides the well-known one of the same name.
+// GetClusterRole implements validation.ClusterRoleGetter. A space's own role hides the well-known
+// one of the same name.
 func (r *Roles) GetClusterRole(ctx context.Context, name string) (*rbacv1.ClusterRole, error) {
 	obj, err := r.clusterRoles.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {

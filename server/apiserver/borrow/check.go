@@ -17,9 +17,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// What a borrower and its lender agree on stands in objects that are written one by one: the Space, the definitions, the borrower's objects. So who has written
-// one of them looks at the others after that, at what is stored, and takes back what he wrote if it does not go together with them. Of two who write at once, on whichever replicas,
-// at least one sees the other. What takes time is marked before it is looked at: a definition and a Space that are being deleted say so before they go.
+// What a borrower and its lender agree on stands in objects that are written one by one: the Space,
+// the definitions, the borrower's objects. So who has written one of them looks at the others after
+// that, at what is stored, and takes back what he wrote if it does not go together with them. Of
+// two who write at once, on whichever replicas, at least one sees the other. What takes time is
+// marked before it is looked at: a definition and a Space that are being deleted say so before they
+// go.
 
 // Check looks at what is stored. The storage asks it after each write that may concern a loan.
 type Check struct{ Guard }
@@ -39,8 +42,8 @@ func (c Check) now(ctx context.Context) (Guard, error) {
 	return Guard{b, c.client}, err
 }
 
-// Unused refuses to let a definition go that objects of a borrower are made of. The definition is being deleted
-// already, so none comes any more.
+// Unused refuses to let a definition go that objects of a borrower are made of. The definition is
+// being deleted already, so none comes any more.
 func (c Check) Unused(ctx context.Context, lender string, r schema.GroupResource) error {
 	g, err := c.now(ctx)
 	if err != nil {
@@ -49,7 +52,7 @@ func (c Check) Unused(ctx context.Context, lender string, r schema.GroupResource
 	return g.unused(ctx, lender, r)
 }
 
-// served tells whether a new object of a borrower is made of a definition that stays.
+// served reports whether a new object of a borrower is made of a definition that stays.
 func (c Check) served(ctx context.Context, space, lender string, r schema.GroupResource) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	found, err := c.stored(ctx, registrykey.CRDPrefix+lender+"/"+r.String(), &crd)
@@ -70,8 +73,8 @@ func (c Check) served(ctx context.Context, space, lender string, r schema.GroupR
 	return nil
 }
 
-// Written looks again after a write: next is what is stored now, old what was before, nil for nothing. lender is
-// whose definition a custom resource is made of, "" for other resources.
+// Written looks again after a write: next is what is stored now, old what was before, nil for
+// nothing. lender is whose definition a custom resource is made of, "" for other resources.
 func (c Check) Written(ctx context.Context, lender string, r schema.GroupResource, old, next runtime.Object) error {
 	space := request.Space(ctx)
 	switch {

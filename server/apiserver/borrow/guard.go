@@ -23,9 +23,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Guard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its definitions of the
-// group, and nothing is taken away that objects of a borrower are made of. It cannot see what is written at the
-// same moment, by this replica or another one: Check looks again.
+// Guard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its
+// definitions of the group, and nothing is taken away that objects of a borrower are made of. It
+// cannot see what is written at the same moment, by this replica or another one: Check looks again.
 type Guard struct {
 	table  *Table
 	client *clientv3.Client
@@ -120,7 +120,7 @@ func (g Guard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI)
 	return nil
 }
 
-// stays tells whether there is a space that is not being deleted.
+// stays reports whether there is a space that is not being deleted.
 func (g Guard) stays(ctx context.Context, space string) (bool, error) {
 	if space == request.RootSpace {
 		return true, nil
@@ -189,7 +189,7 @@ func (g Guard) definitions(ctx context.Context, space, group string) ([]apiexten
 	return out, nil
 }
 
-// holds tells whether a space has objects of a definition.
+// holds reports whether a space has objects of a definition.
 func (g Guard) holds(ctx context.Context, space string, r schema.GroupResource) (bool, error) {
 	prefix := registrykey.Prefix + "/" + r.Group + "/" + r.Resource + "/" + space + "/"
 	got, err := g.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())

@@ -16,8 +16,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
-// Table knows which groups of custom resources a space is served with the definitions of another one. A nil Table
-// knows none.
+// Table knows which groups of custom resources a space is served with the definitions of another
+// one. A nil Table knows none.
 type Table struct {
 	mu     sync.RWMutex
 	lender map[string]map[string]string // space -> group -> whose definitions
@@ -50,7 +50,8 @@ func (b *Table) Of(space string) map[string][]string {
 	return out
 }
 
-// Borrowers returns the spaces that borrow a group of a lender, of any group where that is "", in order.
+// Borrowers returns the spaces that borrow a group of a lender, of any group where that is "", in
+// order.
 func (b *Table) Borrowers(lender, group string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -23,8 +23,8 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// AggregatedRoles keeps ClusterRoles with an aggregationRule up to date in all spaces. A well-known one, such as edit,
-// is stored in a space only when the space has added something to it.
+// AggregatedRoles keeps ClusterRoles with an aggregationRule up to date in all spaces. A well-known
+// one, such as edit, is stored in a space only when the space has added something to it.
 type AggregatedRoles struct {
 	bootstrap *authz.Bootstrap
 	loopback  func(space string) *rest.Config
@@ -32,7 +32,8 @@ type AggregatedRoles struct {
 	reconciler[string]
 }
 
-// NewAggregatedRoles returns the controller. It reads from client and writes by the loopback of a space.
+// NewAggregatedRoles returns the controller. It reads from client and writes by the loopback of a
+// space.
 func NewAggregatedRoles(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *AggregatedRoles {
 	s := &AggregatedRoles{bootstrap: b, loopback: loopback, log: log}
 	s.reconciler = reconciler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second), of: s}
@@ -54,8 +55,8 @@ func (s *AggregatedRoles) written(kv *mvccpb.KeyValue) {
 // deleted queues the space like written: a role that is gone is no part of a sum any more.
 func (s *AggregatedRoles) deleted(kv *mvccpb.KeyValue) { s.written(kv) }
 
-// sync writes the sums of one space that are not what they should be. It reads what is stored, never a cache, which could be behind the
-// change that it was called for.
+// sync writes the sums of one space that are not what they should be. It reads what is stored,
+// never a cache, which could be behind the change that it was called for.
 func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 	_, all, err := follow.List(ctx, s.client, roleKeys+space+"/")
 	if err != nil || len(all) == 0 {

@@ -1,5 +1,6 @@
-// Package controllers does for all spaces what a cluster's controller manager does: each controller follows the keys
-// of one kind in the store, queues what a key names, and reconciles it until that succeeds.
+// Package controllers does for all spaces what a cluster's controller manager does: each controller
+// follows the keys of one kind in the store, queues what a key names, and reconciles it until that
+// succeeds.
 //
 //	JobTTL            deletes Jobs whose ttlSecondsAfterFinished is over
 //	AggregatedRoles   keeps ClusterRoles with an aggregationRule up to date

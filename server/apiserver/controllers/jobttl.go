@@ -21,8 +21,8 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// JobTTL deletes Jobs that have ended for as long as their ttlSecondsAfterFinished says, in all spaces. A site deletes
-// its own copy by itself, which ends nothing in the space.
+// JobTTL deletes Jobs that have ended for as long as their ttlSecondsAfterFinished says, in all
+// spaces. A site deletes its own copy by itself, which ends nothing in the space.
 type JobTTL struct {
 	loopback func(space string) *rest.Config
 	log      *slog.Logger
@@ -74,7 +74,8 @@ func expiry(job *batchv1.Job) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// sync deletes a Job whose time is up. What has changed since it was queued counts: its time may have become longer, or it may be another one.
+// sync deletes a Job whose time is up. What has changed since it was queued counts: its time may
+// have become longer, or it may be another one.
 func (t *JobTTL) sync(ctx context.Context, k jobKey) error {
 	client, err := batchclient.NewForConfig(t.loopback(k.space))
 	if err != nil {

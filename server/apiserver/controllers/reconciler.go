@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// reconciler follows the keys below a prefix, in all spaces. It reconciles what they name, one thing after another, and
-// each until that succeeds.
+// reconciler follows the keys below a prefix, in all spaces. It reconciles what they name, one
+// thing after another, and each until that succeeds.
 type reconciler[T comparable] struct {
 	client *clientv3.Client
 	prefix string

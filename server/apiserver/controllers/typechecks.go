@@ -24,8 +24,8 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// TypeChecks writes into the status of ValidatingAdmissionPolicies what is wrong with their expressions, as a controller does in a cluster:
-// against the kinds that the policy's space has.
+// TypeChecks writes into the status of ValidatingAdmissionPolicies what is wrong with their
+// expressions, as a controller does in a cluster: against the kinds that the policy's space has.
 type TypeChecks struct {
 	loopback func(space string) *rest.Config
 	log      *slog.Logger
@@ -91,8 +91,8 @@ func (t *TypeChecks) sync(ctx context.Context, k policyKey) error {
 	return nil
 }
 
-// checkTypes compiles a policy's expressions for the kinds that it is about, as discovery of the space shows them now. Policies change
-// seldom, so nothing of that is kept.
+// checkTypes compiles a policy's expressions for the kinds that it is about, as discovery of the
+// space shows them now. Policies change seldom, so nothing of that is kept.
 func checkTypes(space *rest.Config, p *admissionv1.ValidatingAdmissionPolicy) ([]admissionv1.ExpressionWarning, error) {
 	kinds, err := discovery.NewDiscoveryClientForConfig(space)
 	if err != nil {

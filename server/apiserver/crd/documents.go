@@ -21,8 +21,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// customDocuments serves the OpenAPI documents of custom resources. Upstream keeps what they are built of for every definition, which is half of what
-// a space's server weighs. Here they are built when somebody asks, and the last ones of all spaces are kept as they are answered, compressed.
+// customDocuments serves the OpenAPI documents of custom resources. Upstream keeps what they are
+// built of for every definition, which is half of what a space's server weighs. Here they are built
+// when somebody asks, and the last ones of all spaces are kept as they are answered, compressed.
 type customDocuments struct {
 	of   []*apiextensionsv1.CustomResourceDefinition // established
 	kept *lru.Cache
@@ -82,7 +83,8 @@ func (d customDocuments) version() string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// in returns the definitions that have part in the document of a group version, which is named apis/<group>/<version>.
+// in returns the definitions that have part in the document of a group version, which is named
+// apis/<group>/<version>.
 func (d customDocuments) in(name string) []*apiextensionsv1.CustomResourceDefinition {
 	return slices.DeleteFunc(slices.Clone(d.of), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return !slices.Contains(documentsOf(crd), name)
@@ -158,7 +160,8 @@ func (d customDocuments) v2() ([]byte, error) {
 // Discovery returns what answers /apis with the kinds of the server.
 func (s *Server) Discovery() http.Handler { return s.discovery }
 
-// OpenAPI returns what answers with the documents of the kinds of the server, of those groups that has reports.
+// OpenAPI returns what answers with the documents of the kinds of the server, of those groups that
+// has reports.
 func (s *Server) OpenAPI(has func(group string) bool) http.Handler {
 	of := slices.DeleteFunc(s.definitions(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return !has(crd.Spec.Group) || !IsEstablished(crd)

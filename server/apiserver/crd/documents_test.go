@@ -28,7 +28,8 @@ func described(kind string, versions ...string) *apiextensionsv1.CustomResourceD
 	return crd
 }
 
-// TestCustomDocuments: the documents of custom resources have what is served and nothing else, in all forms, and are made anew when a definition changes.
+// TestCustomDocuments: the documents of custom resources have what is served and nothing else, in
+// all forms, and are made anew when a definition changes.
 func TestCustomDocuments(t *testing.T) {
 	d := customDocuments{[]*apiextensionsv1.CustomResourceDefinition{described("Boat", "v0", "v1", "v2"), described("Sail", "v1")}, lru.New(keptDocuments)}
 	get := func(path, accept string) (int, string) {

@@ -58,8 +58,9 @@ func (w withCodec) GetRESTOptions(gr schema.GroupResource, _ runtime.Object) (ge
 	return w.storages.WithCodec(gr, w.codec, w.cached, w.only), nil
 }
 
-// create gives a new definition an empty list of conditions instead of none at all, on which "kubectl wait" fails instead of waiting: the
-// space's server, which fills it, may only be starting.
+// create gives a new definition an empty list of conditions instead of none at all, on which
+// "kubectl wait" fails instead of waiting: the space's server, which fills it, may only be
+// starting.
 type create struct{ rest.RESTCreateStrategy }
 
 func (s create) PrepareForCreate(ctx context.Context, obj runtime.Object) {
@@ -68,7 +69,8 @@ func (s create) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 }
 
 // status is the status of definitions. Upstream's strategy stores the metadata that comes with a
-// status, and the server of a space writes it from copies that trimDefinition has taken annotations off.
+// status, and the server of a space writes it from copies that trimDefinition has taken annotations
+// off.
 type status struct {
 	*customresourcedefinition.StatusREST
 }

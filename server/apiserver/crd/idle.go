@@ -7,10 +7,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// idleTime is how long a server of custom resources is kept although nobody uses it. It starts again in some tens of milliseconds.
+// idleTime is how long a server of custom resources is kept although nobody uses it. It starts
+// again in some tens of milliseconds.
 const idleTime = 10 * time.Minute
 
-// use returns the server of a space like forSpace, for a request that may last, like a watch: the server does not stop before done is called.
+// use returns the server of a space like forSpace, for a request that may last, like a watch: the
+// server does not stop before done is called.
 func (s *Servers) use(space string) (server *Server, done func()) {
 	for {
 		if server = s.ForSpace(space); server == nil {
@@ -49,8 +51,8 @@ func (s *Servers) stopUnused(ctx context.Context) {
 	}
 }
 
-// takeUnused takes out the servers that may stop. One that has a definition to bring forward goes on, and so does the center's own, which is
-// in use by every space.
+// takeUnused takes out the servers that may stop. One that has a definition to bring forward goes
+// on, and so does the center's own, which is in use by every space.
 func (s *Servers) takeUnused(now time.Time) (unused []*Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

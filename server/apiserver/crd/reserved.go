@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// reservedGroup returns why the group of a definition belongs to Kubernetes, nil when it does not. A
-// definition in a group that a cluster serves itself breaks that cluster when it travels there, and
-// can hardly be deleted again.
+// reservedGroup returns why the group of a definition belongs to Kubernetes, nil when it does not.
+// A definition in a group that a cluster serves itself breaks that cluster when it travels there,
+// and can hardly be deleted again.
 func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 	switch group := crd.Spec.Group; {
 	case servedByClusters(group):
@@ -26,14 +26,15 @@ func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 	return nil
 }
 
-// servedByClusters reports whether a Kubernetes cluster serves a group itself, or by an APIService of
-// the metrics that its autoscalers read.
+// servedByClusters reports whether a Kubernetes cluster serves a group itself, or by an APIService
+// of the metrics that its autoscalers read.
 func servedByClusters(group string) bool {
 	return scheme.Scheme.IsGroupRegistered(group) || slices.Contains([]string{apiextensions.GroupName, "apiregistration.k8s.io",
 		"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}, group)
 }
 
-// checkGroup refuses definitions in reserved groups. What is there already may be changed and deleted.
+// checkGroup refuses definitions in reserved groups. What is there already may be changed and
+// deleted.
 func checkGroup(crd, old *apiextensions.CustomResourceDefinition) error {
 	if old != nil && reservedGroup(old) != nil {
 		return nil

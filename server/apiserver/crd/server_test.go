@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestTrimDefinition: the first objects of a definition do not wait, and what only writers need of it is not kept.
+// TestTrimDefinition: the first objects of a definition do not wait, and what only writers need of
+// it is not kept.
 func TestTrimDefinition(t *testing.T) {
 	now := metav1.Now()
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "boats.example.com", CreationTimestamp: now,

@@ -25,9 +25,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Servers keeps a Server for every space that has CustomResourceDefinitions and needs it: from the first request for a custom
-// resource or the discovery of the space, or when a definition is written, until the last definition is gone or nobody has used it for a
-// while: a server weighs megabytes.
+// Servers keeps a Server for every space that has CustomResourceDefinitions and needs it: from the
+// first request for a custom resource or the discovery of the space, or when a definition is
+// written, until the last definition is gone or nobody has used it for a while: a server weighs
+// megabytes.
 type Servers struct {
 	config  *Config
 	shared  *sharedDefinitions
@@ -36,7 +37,8 @@ type Servers struct {
 	idle    time.Duration // how long an unused server is kept
 	log     *slog.Logger
 
-	// starting is held while a server starts. It is never held together with mu: the new server reads its space through the front.
+	// starting is held while a server starts. It is never held together with mu: the new server
+	// reads its space through the front.
 	starting sync.Mutex
 
 	mu     sync.Mutex
@@ -47,8 +49,8 @@ type Servers struct {
 	wake   sync.WaitGroup
 }
 
-// NewServers returns the servers of all spaces, none of which has started. The definitions are read from client; b knows
-// who borrows them.
+// NewServers returns the servers of all spaces, none of which has started. The definitions are read
+// from client; b knows who borrows them.
 func NewServers(c Config, client *clientv3.Client, b *borrow.Table) *Servers {
 	c.documents, c.common = lru.New(keptDocuments), memoized(apiextensionsopenapi.GetOpenAPIDefinitions)
 	c.names = openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
@@ -57,7 +59,8 @@ func NewServers(c Config, client *clientv3.Client, b *borrow.Table) *Servers {
 	return s
 }
 
-// ForSpace returns the server of a space, starting it if need be. It is nil for a space without definitions.
+// ForSpace returns the server of a space, starting it if need be. It is nil for a space without
+// definitions.
 func (s *Servers) ForSpace(space string) *Server {
 	if server, needed := s.lookup(space); server != nil || !needed {
 		return server
@@ -149,8 +152,8 @@ func (s *Servers) Change(e *clientv3.Event) error {
 	return nil
 }
 
-// lingerTime is how long a server outlives the last definition: it has to hear the answer to its own last write, and often the next
-// definition is about to come.
+// lingerTime is how long a server outlives the last definition: it has to hear the answer to its
+// own last write, and often the next definition is about to come.
 const lingerTime = 2 * time.Second
 
 // linger stops a server after a while if its space still has no definition then.
@@ -176,8 +179,8 @@ func (s *Servers) linger(ctx context.Context, space string, server *Server) {
 // Progress implements follow.Handler.
 func (s *Servers) Progress(int64) {}
 
-// put notes a definition, and starts the space's server when only that can bring it forward: a definition that is not established yet,
-// or is being deleted.
+// put notes a definition, and starts the space's server when only that can bring it forward: a
+// definition that is not established yet, or is being deleted.
 func (s *Servers) put(kv *mvccpb.KeyValue) {
 	space, name := crdOf(kv)
 	s.mu.Lock()

@@ -17,9 +17,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// AwaitDiscovery waits until discovery shows what the established definitions of the space of a request define, at most
-// as long as a request for a custom resource waits. The server of upstream says that a definition is established a
-// moment before its discovery knows. AwaitDiscovery looks only at a space whose definitions were just written.
+// AwaitDiscovery waits until discovery shows what the established definitions of the space of a
+// request define, at most as long as a request for a custom resource waits. The server of upstream
+// says that a definition is established a moment before its discovery knows. AwaitDiscovery looks
+// only at a space whose definitions were just written.
 func (s *Servers) AwaitDiscovery(r *http.Request) {
 	ctx, until := r.Context(), time.Now().Add(holdTime)
 	for !s.settled(r) && time.Now().Before(until) {
@@ -47,14 +48,15 @@ func (s *Servers) settled(r *http.Request) bool {
 	return true
 }
 
-// fresh tells whether a definition of a space was written a moment ago.
+// fresh reports whether a definition of a space was written a moment ago.
 func (s *Servers) fresh(space string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.wrote[space]) < holdTime
 }
 
-// tells tells whether the discovery of a space has all that its definitions, as they are stored, say they have established.
+// tells reports whether the discovery of a space has all that its definitions, as they are stored,
+// say they have established.
 func (s *Servers) tells(r *http.Request, space string) bool {
 	stored := s.stored(r.Context(), space)
 	if len(stored) == 0 {
@@ -105,7 +107,8 @@ func (s *Servers) stored(ctx context.Context, space string) []apiextensionsv1.Cu
 	return out
 }
 
-// discovered is the group that a path asks for the discovery of: /apis/<group> or /apis/<group>/<version>.
+// discovered is the group that a path asks for the discovery of: /apis/<group> or
+// /apis/<group>/<version>.
 func discovered(path string) (group string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "apis" {
@@ -114,7 +117,8 @@ func discovered(path string) (group string, ok bool) {
 	return parts[1], true
 }
 
-// defines tells whether a definition of the group has just been written that answers for the request's space.
+// defines reports whether a definition of the group has just been written that answers for the
+// request's space.
 func (s *Servers) defines(r *http.Request, group string) bool {
 	definer := s.definer(r, group)
 	if definer == request.AllSpaces || definer == request.OwnSpace || !s.fresh(definer) {

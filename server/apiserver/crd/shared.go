@@ -25,8 +25,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// sharedDefinitions has what equal definitions of different spaces have in common: the same operator brings the same definitions wherever it is installed,
-// and what is decoded and compiled of one of them is most of what it weighs. Which objects a request is about says its context, as for built-in kinds.
+// sharedDefinitions has what equal definitions of different spaces have in common: the same
+// operator brings the same definitions wherever it is installed, and what is decoded and compiled
+// of one of them is most of what it weighs. Which objects a request is about says its context, as
+// for built-in kinds.
 type sharedDefinitions struct {
 	config   *Config
 	unserved http.Handler
@@ -118,7 +120,7 @@ func (o onlyDefinition) Lister() listers.CustomResourceDefinitionLister {
 	return listers.NewCustomResourceDefinitionLister(all)
 }
 
-// isServed tells whether upstream serves the objects of a definition: a moment before it says so.
+// isServed reports whether upstream serves the objects of a definition: a moment before it says so.
 func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) && c.Status == apiextensionsv1.ConditionTrue
@@ -139,7 +141,8 @@ type served struct {
 	shared *sharedDefinition
 }
 
-// keep is what a server's informer does to each definition before it keeps it: trim it, and let it have what equal ones have already.
+// keep is what a server's informer does to each definition before it keeps it: trim it, and let it
+// have what equal ones have already.
 func (s *serving) keep(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
@@ -157,14 +160,16 @@ func (s *serving) keep(obj any) (any, error) {
 	return crd, nil
 }
 
-// wrap serves the objects of definitions by what these share, and leaves all else to the space's own server.
+// wrap serves the objects of definitions by what these share, and leaves all else to the space's
+// own server.
 func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
 			if crd, err := known.Get(info.Resource + "." + info.APIGroup); err == nil && isServed(crd) {
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
-						// What is shared serves any space, so the request says whose definition this is.
+						// What is shared serves any space, so the request says whose definition
+						// this is.
 						h.ServeHTTP(w, r.WithContext(request.WithDefiner(r.Context(), s.space)))
 						return
 					}

@@ -14,7 +14,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// TestSharedDefinitions: equal definitions of different spaces share what is made of them, others do not, and what nobody serves is forgotten.
+// TestSharedDefinitions: equal definitions of different spaces share what is made of them, others
+// do not, and what nobody serves is forgotten.
 func TestSharedDefinitions(t *testing.T) {
 	all := newSharedDefinitions(&Config{}, nil)
 	space := func() *serving { return &serving{shared: all, byName: map[string]served{}} }
@@ -81,7 +82,8 @@ func TestSharedDefinitions(t *testing.T) {
 	_, _, _, _, _ = a, b, x, y, first
 }
 
-// What serves equal definitions of several spaces is told by each request whose definition it stands for: what a borrower writes is judged by that.
+// What serves equal definitions of several spaces is told by each request whose definition it
+// stands for: what a borrower writes is judged by that.
 func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 	definer := "nobody"
 	handler := func() (http.Handler, error) {

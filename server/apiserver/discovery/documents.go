@@ -29,7 +29,8 @@ import (
 const (
 	// OpenAPIv2Path is the path of the older document, which has all kinds.
 	OpenAPIv2Path = "/openapi/v2"
-	// OpenAPIv3Path is the path of the list of the newer documents, one for each group version, which are below it.
+	// OpenAPIv3Path is the path of the list of the newer documents, one for each group version,
+	// which are below it.
 	OpenAPIv3Path = "/openapi/v3"
 	// OpenAPIv3Proto is what the protobuf form of a newer document is called in an answer.
 	OpenAPIv3Proto = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
@@ -37,8 +38,9 @@ const (
 	JSONType = "application/json"
 )
 
-// documents serves the OpenAPI documents of the built-in kinds. Upstream builds them at the start and keeps what they are built of, which is half
-// of the heap of a center that nobody has asked for them yet. Here they are built when somebody asks, and kept as they are answered, compressed.
+// documents serves the OpenAPI documents of the built-in kinds. Upstream builds them at the start
+// and keeps what they are built of, which is half of the heap of a center that nobody has asked for
+// them yet. Here they are built when somebody asks, and kept as they are answered, compressed.
 type documents struct {
 	container *restful.Container
 	v2        *common.Config
@@ -51,14 +53,16 @@ type documents struct {
 // document is one answer.
 type document struct{ path, contentType string }
 
-// ServeDocuments adds the documents to a server whose groups are all there. g is what it was made of.
+// ServeDocuments adds the documents to a server whose groups are all there. g is what it was made
+// of.
 func ServeDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Config) {
 	d := &documents{container: s.Handler.GoRestfulContainer, v2: g.OpenAPIConfig, v3: g.OpenAPIV3Config, kept: map[document][]byte{}}
 	s.Handler.NonGoRestfulMux.Handle(OpenAPIv2Path, d)
 	s.Handler.NonGoRestfulMux.Handle(OpenAPIv3Path, d)
 	s.Handler.NonGoRestfulMux.HandlePrefix(OpenAPIv3Path+"/", d)
-	// The types of server-side apply are made of the definitions by now; for nothing else they would stay (6 MB). The builder of these types has left
-	// a function in its configuration that holds them, too, and makes it anew where it is missing.
+	// The types of server-side apply are made of the definitions by now; for nothing else they
+	// would stay (6 MB). The builder of these types has left a function in its configuration that
+	// holds them, too, and makes it anew where it is missing.
 	d.v3.Definitions, d.v3.GetOperationIDAndTagsFromRoute = nil, nil
 }
 

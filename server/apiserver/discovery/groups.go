@@ -16,7 +16,8 @@ import (
 // AggregatedType is the content type of aggregated discovery.
 const AggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// ServeGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own definitions.
+// ServeGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own
+// definitions.
 func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	base := response.Ask(native, r, "/apis", AggregatedType)
 	var all apidiscovery.APIGroupDiscoveryList

@@ -1,5 +1,5 @@
-// Package follow gives a Handler the keys of the store below a prefix: Reset with all of them at one revision,
-// then Change for every later write in order.
+// Package follow gives a Handler the keys of the store below a prefix: Reset with all of them at
+// one revision, then Change for every later write in order.
 //
 //	err := follow.Prefix(ctx, client, registrykey.SpacePrefix, handler) // until ctx ends
 //	rev, all, err := follow.List(ctx, client, prefix)                   // once, in pages

@@ -13,8 +13,8 @@ import (
 // PageSize is how many keys one read of a listing asks for.
 const PageSize = 500
 
-// Handler receives the keys below a prefix: first all as of one revision, then every change in order. After a
-// loss of history (compaction while it was too slow) Reset is called again.
+// Handler receives the keys below a prefix: first all as of one revision, then every change in
+// order. After a loss of history (compaction while it was too slow) Reset is called again.
 type Handler interface {
 	Reset(revision int64, all []*mvccpb.KeyValue) error
 	Change(e *clientv3.Event) error
@@ -22,8 +22,8 @@ type Handler interface {
 	Progress(revision int64)
 }
 
-// Prefix gives f the keys below a prefix. It returns when ctx ends or f returns an error. A watch that the store
-// drops because its reader is slow continues where it ended.
+// Prefix gives f the keys below a prefix. It returns when ctx ends or f returns an error. A watch
+// that the store drops because its reader is slow continues where it ended.
 func Prefix(ctx context.Context, c *clientv3.Client, prefix string, f Handler) error {
 	for ctx.Err() == nil {
 		rev, all, err := List(ctx, c, prefix)
@@ -44,8 +44,8 @@ func Prefix(ctx context.Context, c *clientv3.Client, prefix string, f Handler) e
 	return ctx.Err()
 }
 
-// List reads all keys below prefix as of one revision. It reads their values too, unless the options say
-// otherwise.
+// List reads all keys below prefix as of one revision. It reads their values too, unless the
+// options say otherwise.
 func List(ctx context.Context, c *clientv3.Client, prefix string, more ...clientv3.OpOption) (int64, []*mvccpb.KeyValue, error) {
 	var all []*mvccpb.KeyValue
 	from, end, rev := prefix, clientv3.GetPrefixRangeEnd(prefix), int64(0)
@@ -72,8 +72,9 @@ func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int
 	return give(c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()), after, f)
 }
 
-// give hands over the events of a watch until it ends, but for those up to after: the store repeats what was
-// there when the watch began. Only a change that was given moves the progress, never an answer without one.
+// give hands over the events of a watch until it ends, but for those up to after: the store repeats
+// what was there when the watch began. Only a change that was given moves the progress, never an
+// answer without one.
 func give(watch clientv3.WatchChan, after int64, f Handler) (int64, error) {
 	for resp := range watch {
 		if err := resp.Err(); err != nil {

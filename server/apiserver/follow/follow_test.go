@@ -19,7 +19,8 @@ func (n *notes) Change(e *clientv3.Event) error {
 	return nil
 }
 
-// Only changes tell how far a watch is. What comes after an answer that claims more is given all the same, and what comes twice is given once.
+// Only changes tell how far a watch is. What comes after an answer that claims more is given all
+// the same, and what comes twice is given once.
 func TestGiveLosesNothing(t *testing.T) {
 	answer := func(header int64, revisions ...int64) clientv3.WatchResponse {
 		r := clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: header}}

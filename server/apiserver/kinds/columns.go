@@ -108,8 +108,8 @@ func (p placed) cells(obj runtime.Object) []any {
 	return []any{text, metatable.ConvertToHumanReadableDateType(metav1.NewTime(since))}
 }
 
-// ShowPlace adds placeColumns to the columns of a definition that is served. The stored one stays as it is. A version
-// without columns of its own has upstream's Age.
+// ShowPlace adds placeColumns to the columns of a definition that is served. The stored one stays
+// as it is. A version without columns of its own has upstream's Age.
 func ShowPlace(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]

@@ -13,8 +13,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// MirrorPods lets the center write Pods that a target reported: with their status, in one write, and without the rules about what may
-// change in a Pod, since they have held at the target. It also makes every deletion immediate: no kubelet will confirm one.
+// MirrorPods lets the center write Pods that a target reported: with their status, in one write,
+// and without the rules about what may change in a Pod, since they have held at the target. It also
+// makes every deletion immediate: no kubelet will confirm one.
 func MirrorPods(pods podstore.PodStorage) {
 	s := pods.Pod.Store
 	s.CreateStrategy = podCreate{s.CreateStrategy}
@@ -22,7 +23,7 @@ func MirrorPods(pods podstore.PodStorage) {
 	s.DeleteStrategy = podDelete{s.DeleteStrategy}
 }
 
-// isMirror tells whether this write is the center's own, of a Pod that a target reported.
+// isMirror reports whether this write is the center's own, of a Pod that a target reported.
 func isMirror(ctx context.Context, pod *api.Pod) bool {
 	return metadata.IsReported(ctx, pod)
 }

@@ -32,9 +32,9 @@ type Group interface {
 	NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error)
 }
 
-// Mirroring lets the center write the kinds of a group that targets report beside what is placed: as they are, with
-// their status, in one write. What the rules of creation would fill in (the selector of a Job, say) has been filled
-// in at the target.
+// Mirroring lets the center write the kinds of a group that targets report beside what is placed:
+// as they are, with their status, in one write. What the rules of creation would fill in (the
+// selector of a Job, say) has been filled in at the target.
 type Mirroring struct{ Group }
 
 // NewRESTStorage implements Group.
@@ -103,8 +103,8 @@ func (s mirrorUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 }
 
-// bornAt gives a mirror the age of what it shows. Upstream has put the time of this request into metadata.creationTimestamp by now, so the
-// real one comes in an annotation, which is not stored.
+// bornAt gives a mirror the age of what it shows. Upstream has put the time of this request into
+// metadata.creationTimestamp by now, so the real one comes in an annotation, which is not stored.
 func bornAt(o metav1.Object) {
 	if t, err := time.Parse(time.RFC3339, o.GetAnnotations()[v1alpha1.AnnotationReportedCreation]); err == nil {
 		o.SetCreationTimestamp(metav1.NewTime(t))

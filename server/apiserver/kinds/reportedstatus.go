@@ -14,10 +14,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// reportedStatus is the status subresource of a kind that sites run. Kubernetes forbids some changes of a
-// status: a counter never decreases, a start time never changes. These rules hold for one cluster. When
-// another target takes an object over, its status begins anew, so the center may write any valid status.
-// Users stay bound by the rules.
+// reportedStatus is the status subresource of a kind that sites run. Kubernetes forbids some
+// changes of a status: a counter never decreases, a start time never changes. These rules hold for
+// one cluster. When another target takes an object over, its status begins anew, so the center may
+// write any valid status. Users stay bound by the rules.
 type reportedStatus struct{ store *registry.Store }
 
 // statusStrategy is what the packages of upstream's kinds export for their status.

@@ -18,8 +18,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// AddServices serves Services without allocating anything: a space routes nothing, the workload cluster allocates addresses and ports,
-// and the space shows what it reports. Upstream's hooks, which would allocate and delete Endpoints, are taken out.
+// AddServices serves Services without allocating anything: a space routes nothing, the workload
+// cluster allocates addresses and ports, and the space shows what it reports. Upstream's hooks,
+// which would allocate and delete Endpoints, are taken out.
 func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	none := map[api.IPFamily]ipallocator.Interface{}
 	services, _, _, err := servicestore.NewREST(og, api.IPv4Protocol, none, nil, nil, nil, nil)
@@ -46,8 +47,8 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	return nil
 }
 
-// checked is a Service as upstream checks it, which does that when everything is allocated: a port for health checks that its target has yet to choose
-// counts as chosen.
+// checked is a Service as upstream checks it, which does that when everything is allocated: a port
+// for health checks that its target has yet to choose counts as chosen.
 func checked(s *api.Service) *api.Service {
 	if apiservice.NeedsHealthCheck(s) && s.Spec.HealthCheckNodePort == 0 {
 		s = s.DeepCopy()
@@ -67,7 +68,8 @@ func (s unsettledStrategy) Validate(ctx context.Context, obj runtime.Object) fie
 	return s.RESTCreateStrategy.Validate(ctx, checked(obj.(*api.Service)))
 }
 
-// settledStrategy lets the center show other addresses than before, which users may not give: a Service that has moved has those of another cluster.
+// settledStrategy lets the center show other addresses than before, which users may not give: a
+// Service that has moved has those of another cluster.
 type settledStrategy struct{ rest.RESTUpdateStrategy }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
@@ -83,7 +85,8 @@ func (s settledStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Ob
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, checked(after), checked(before))
 }
 
-// unallocated is upstream's storage of Services, whose Destroy would also destroy allocators that do not exist.
+// unallocated is upstream's storage of Services, whose Destroy would also destroy allocators that
+// do not exist.
 type unallocated struct{ *servicestore.REST }
 
 // Destroy implements rest.Storage.

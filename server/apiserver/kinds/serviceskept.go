@@ -9,7 +9,8 @@ import (
 
 // What upstream does before it allocates, which cannot be had without its allocators: a writer may
 // leave out what was allocated, and clusterIP and clusterIPs are kept equal. These are
-// patchAllocatedValues and normalizeClusterIPs of k8s.io/kubernetes/pkg/registry/core/service/storage.
+// patchAllocatedValues and normalizeClusterIPs of
+// k8s.io/kubernetes/pkg/registry/core/service/storage.
 
 // keepAllocated fills in what a target has allocated where a writer leaves that out.
 func keepAllocated(after, before *api.Service) {
@@ -75,8 +76,8 @@ func atNodes(s *api.Service) bool {
 		(spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
 }
 
-// keepFamilies fills in the families of a Service's addresses where a writer leaves them out. Another policy than before is a
-// wish, for which the target chooses the families anew.
+// keepFamilies fills in the families of a Service's addresses where a writer leaves them out.
+// Another policy than before is a wish, for which the target chooses the families anew.
 func keepFamilies(after, before *api.Service) {
 	if after.Spec.Type == api.ServiceTypeExternalName || before.Spec.Type == api.ServiceTypeExternalName {
 		return

@@ -17,8 +17,8 @@ import (
 // uidForm is what a UID may be; Kubernetes makes UUIDs.
 var uidForm = regexp.MustCompile(`^[0-9a-zA-Z][-0-9a-zA-Z]{0,62}$`)
 
-// ParseIdentity reads the identity of an exported object. It checks the form of the UID, and that a time of
-// creation is there.
+// ParseIdentity reads the identity of an exported object. It checks the form of the UID, and that a
+// time of creation is there.
 func ParseIdentity(text string) (id v1alpha1.Identity, err error) {
 	if err := json.Unmarshal([]byte(text), &id); err != nil {
 		return id, fmt.Errorf("not an identity: %w", err)
@@ -29,8 +29,8 @@ func ParseIdentity(text string) (id v1alpha1.Identity, err error) {
 	return id, nil
 }
 
-// Import gives a new object the identity that its annotation names, and takes the annotation off. It leaves
-// Spaces and objects without the annotation as they are.
+// Import gives a new object the identity that its annotation names, and takes the annotation off.
+// It leaves Spaces and objects without the annotation as they are.
 func Import(obj runtime.Object) error {
 	o := Of(obj)
 	text, has := Annotation(o, v1alpha1.AnnotationImport)
@@ -61,7 +61,8 @@ func Import(obj runtime.Object) error {
 	return nil
 }
 
-// selectOwn makes a Job select its Pods by the UID that it has: upstream has written the one into it that this request was to give it.
+// selectOwn makes a Job select its Pods by the UID that it has: upstream has written the one into
+// it that this request was to give it.
 func selectOwn(job *batch.Job) {
 	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector || job.Spec.Selector == nil {
 		return

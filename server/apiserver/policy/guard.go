@@ -13,7 +13,8 @@ import (
 
 const whyNoService = "a space runs no pods, so nothing answers behind a Service; serve the webhook where the center reaches it and give clientConfig.url"
 
-// guard refuses what cannot work: webhooks by Service or at an address that the center does not connect to, and more objects than can be asked about each write.
+// guard refuses what cannot work: webhooks by Service or at an address that the center does not
+// connect to, and more objects than can be asked about each write.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" || !slices.Contains(Resources(), a.GetResource().Resource) {
 		return nil

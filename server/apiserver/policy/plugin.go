@@ -33,7 +33,8 @@ type Config struct {
 	Loopback func(space string) *rest.Config
 }
 
-// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets anything pass.
+// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets
+// anything pass.
 type Plugin struct {
 	cfg        Config
 	index      *index
@@ -48,7 +49,8 @@ func New(c Config) *Plugin {
 // Handles implements admission.Interface.
 func (*Plugin) Handles(admission.Operation) bool { return true }
 
-// Admit implements admission.MutationInterface. What may have to see the changes of others is called again, once.
+// Admit implements admission.MutationInterface. What may have to see the changes of others is
+// called again, once.
 func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	b, err := p.rules(ctx, a)
 	if b == nil || err != nil {
@@ -118,8 +120,8 @@ func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, err
 	return b, nil
 }
 
-// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a wrong one can be repaired, and questions
-// that are not stored.
+// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a
+// wrong one can be repaired, and questions that are not stored.
 var notAsked = map[schema.GroupResource]bool{
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingPolicies}:  true,
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingBindings}:  true,

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// webhooks are upstream's plugins over the webhook configurations that a space had when they were made. They have no goroutines.
+// webhooks are upstream's plugins over the webhook configurations that a space had when they were
+// made. They have no goroutines.
 type webhooks struct {
 	validating *validatingwebhook.Plugin
 	mutating   *mutatingwebhook.Plugin

@@ -25,9 +25,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// Plugin is the admission plugin of ResourceQuotas. The rules are those of Kubernetes. It charges a quota in its
-// status before the object is written, one namespace at a time, so that requests side by side do not exceed it
-// together.
+// Plugin is the admission plugin of ResourceQuotas. The rules are those of Kubernetes. It charges a
+// quota in its status before the object is written, one namespace at a time, so that requests side
+// by side do not exceed it together.
 type Plugin struct {
 	list   rest.Lister
 	get    rest.Getter
@@ -42,7 +42,8 @@ type Plugin struct {
 // quotaKey is one namespace of one space.
 type quotaKey struct{ space, namespace string }
 
-// turn is one namespace's turn to be charged. It is there while somebody has it, waits for it, or has been charged and is not through yet.
+// turn is one namespace's turn to be charged. It is there while somebody has it, waits for it, or
+// has been charged and is not through yet.
 type turn struct {
 	mu     sync.Mutex
 	users  int
@@ -66,7 +67,8 @@ func (*Plugin) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
-// Validate implements admission.ValidationInterface. It has to be the last one: what is charged is about to be written.
+// Validate implements admission.ValidationInterface. It has to be the last one: what is charged is
+// about to be written.
 func (q *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
 	_, ignored := install.DefaultIgnoredResources()[resource]
@@ -96,7 +98,8 @@ func (q *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	return nil
 }
 
-// chargeTries is how often a quota is read again because somebody else has written its status meanwhile.
+// chargeTries is how often a quota is read again because somebody else has written its status
+// meanwhile.
 const chargeTries = 5
 
 func (q *Plugin) charge(ctx context.Context, a admission.Attributes, e quota.Evaluator, names []string) error {
@@ -214,7 +217,8 @@ func (q *Plugin) forget(of quotaKey, t *turn) {
 	}
 }
 
-// landTries and landPause are how long a recount waits for those that have been charged; new ones wait for it meanwhile.
+// landTries and landPause are how long a recount waits for those that have been charged; new ones
+// wait for it meanwhile.
 const (
 	landTries = 40
 	landPause = 5 * time.Millisecond

@@ -16,8 +16,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// LimitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of the request's namespace and space. It sees the
-// Pods and claims that users make; the Pods of a Deployment are made on a target, by that cluster's rules.
+// LimitRanges is the admission plugin of LimitRanges: Kubernetes' own rules over the LimitRanges of
+// the request's namespace and space. It sees the Pods and claims that users make; the Pods of a
+// Deployment are made on a target, by that cluster's rules.
 type LimitRanges struct {
 	actions limitranger.DefaultLimitRangerActions
 	Ranges  rest.Lister

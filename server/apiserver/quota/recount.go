@@ -36,9 +36,9 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// Counter counts what the namespaces that have a ResourceQuota hold, in all spaces, and writes it to the status of
-// the quotas. Plugin charges what is about to be written; Counter puts right what was refused after that, deleted,
-// or written by the center.
+// Counter counts what the namespaces that have a ResourceQuota hold, in all spaces, and writes it
+// to the status of the quotas. Plugin charges what is about to be written; Counter puts right what
+// was refused after that, deleted, or written by the center.
 type Counter struct {
 	quotas  *Plugin
 	natives map[schema.GroupResource]rest.Lister
@@ -96,7 +96,7 @@ func (u *Counter) Apply(w store.Write) {
 	}
 }
 
-// counted tells whether the status of a quota is about its spec.
+// counted reports whether the status of a quota is about its spec.
 func counted(obj map[string]any) bool {
 	spec, _ := obj["spec"].(map[string]any)
 	status, _ := obj["status"].(map[string]any)
@@ -202,7 +202,8 @@ func (u *Counter) custom(ctx context.Context, of quotaKey, gr schema.GroupResour
 	return make([]runtime.Object, len(all)), err
 }
 
-// namespaceObjects are the objects of one kind in the namespace of a context as of a revision. They are read from the store: a cache may be behind.
+// namespaceObjects are the objects of one kind in the namespace of a context as of a revision. They
+// are read from the store: a cache may be behind.
 type namespaceObjects struct {
 	cache.GenericLister
 	ctx      context.Context

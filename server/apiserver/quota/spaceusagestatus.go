@@ -44,7 +44,8 @@ func (u *Usage) Run(ctx context.Context, loopback *rest.Config, log *slog.Logger
 	}
 }
 
-// toShow returns what has changed since it was called last, of spaces that have a quota or have lost theirs.
+// toShow returns what has changed since it was called last, of spaces that have a quota or have
+// lost theirs.
 func (u *Usage) toShow() map[string]spaceUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()

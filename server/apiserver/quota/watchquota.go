@@ -6,7 +6,8 @@ import "skerry.dev/skerry/store"
 // informer of each kind for some dozens of controllers.
 const defaultWatches = 1000
 
-// Watches returns how many watches a space may have open. limited reports whether its quota says so.
+// Watches returns how many watches a space may have open. limited reports whether its quota says
+// so.
 func (u *Usage) Watches(space string) (most int, limited bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

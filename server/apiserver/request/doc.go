@@ -1,5 +1,6 @@
-// Package request knows what a request carries in its context: the space that it is in, and whether the center
-// itself made it. The front of the API server sets both; storage, admission and authorization read them.
+// Package request knows what a request carries in its context: the space that it is in, and whether
+// the center itself made it. The front of the API server sets both; storage, admission and
+// authorization read them.
 //
 // One request for /clusters/team/api/v1/pods:
 //

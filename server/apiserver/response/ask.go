@@ -15,7 +15,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Ask puts a GET for a path to a handler, in the name of the request: with its context and its user.
+// Ask puts a GET for a path to a handler, in the name of the request: with its context and its
+// user.
 func Ask(h http.Handler, r *http.Request, path, accept string) Answer {
 	q := r.Clone(r.Context())
 	q.URL.Path, q.URL.RawPath, q.URL.RawQuery, q.RequestURI = path, "", "", path

@@ -1,5 +1,6 @@
-// Package response writes answers of the API server that no upstream handler writes: a Status, or a body
-// with an ETag. It also asks a handler in a request's name, so that several answers become one.
+// Package response writes answers of the API server that no upstream handler writes: a Status, or a
+// body with an ETag. It also asks a handler in a request's name, so that several answers become
+// one.
 //
 //	a := response.Ask(handler, r, "/apis", "application/json") // a GET with r's context and user
 //	if a.Code != http.StatusOK {

@@ -16,10 +16,12 @@ import (
 const (
 	// WatchBytes is what the unsent events of a space's watches may take.
 	WatchBytes = 64 << 20
-	// StuckAfter ends a watch whose reader has taken nothing for so long although there is something. The
-	// buffers of a connection take the first events, so it can be some seconds until nothing is taken.
+	// StuckAfter ends a watch whose reader has taken nothing for so long although there is
+	// something. The buffers of a connection take the first events, so it can be some seconds until
+	// nothing is taken.
 	StuckAfter = 15 * time.Second
-	// writeStep is how much of an event is written at a time: a slow reader takes it, a stuck one does not.
+	// writeStep is how much of an event is written at a time: a slow reader takes it, a stuck one
+	// does not.
 	writeStep = 32 << 10
 )
 

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/server/customize"
 )
 
-// markAddress writes the mark on a Service, as it was stored by a center that did not: what follows the store does not see who set its fields.
+// markAddress writes the mark on a Service, as it was stored by a center that did not: what follows
+// the store does not see who set its fields.
 func markAddress(s *corev1.Service) {
 	if ip := s.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone || s.Annotations[v1alpha1.AnnotationAllocated] != "" {
 		return

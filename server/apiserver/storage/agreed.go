@@ -17,7 +17,8 @@ import (
 // borrowCheckTime is how long a look may take, whether or not the client waits.
 const borrowCheckTime = 10 * time.Second
 
-// agreed looks again after a write that may concern what spaces lend each other, and takes it back if it is not agreed.
+// agreed looks again after a write that may concern what spaces lend each other, and takes it back
+// if it is not agreed.
 func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key string, old, next runtime.Object) error {
 	if !s.lendsOrBorrows(ctx) {
 		return nil

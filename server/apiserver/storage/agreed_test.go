@@ -134,53 +134,8 @@ func definition(shared bool) *apiextensions.CustomResourceDefinition {
 	return crd
 }
 
-// slowStorage holds one object. Something else is written after the first of its writes was judged, and before anybody can see it.
-type slowStorage struct {
-	storage.Interface
-	stored runtime.Object
-	beside func()
-}
-
-func (s *slowStorage) once() {
-	if beside := s.beside; beside != nil {
-		s.beside = nil
-		beside()
-	}
-}
-
-func (s *slowStorage) Create(_ context.Context, _ string, obj, out runtime.Object, _ uint64) error {
-	s.once()
-	s.stored = obj.DeepCopyObject()
-	s.give(out)
-	return nil
-}
-
-func (s *slowStorage) Delete(context.Context, string, runtime.Object, *storage.Preconditions, storage.ValidateObjectFunc, runtime.Object, storage.DeleteOptions) error {
-	s.stored = nil
-	return nil
-}
-
-func (s *slowStorage) GuaranteedUpdate(_ context.Context, _ string, out runtime.Object, _ bool, _ *storage.Preconditions, update storage.UpdateFunc, _ runtime.Object) error {
-	next, _, err := update(s.stored.DeepCopyObject(), storage.ResponseMeta{ResourceVersion: 7})
-	if err != nil {
-		return err
-	}
-	s.once()
-	s.stored = next
-	s.give(out)
-	return nil
-}
-
-func (s *slowStorage) give(out runtime.Object) {
-	switch to := out.(type) {
-	case *unstructured.Unstructured:
-		to.Object = s.stored.DeepCopyObject().(*unstructured.Unstructured).Object
-	case *apiextensions.CustomResourceDefinition:
-		*to = *s.stored.DeepCopyObject().(*apiextensions.CustomResourceDefinition)
-	}
-}
-
-// Each of two writes was judged before the other one was there. The later one is refused and taken back.
+// Each of two writes was judged before the other one was there. The later one is refused and taken
+// back.
 func TestAgreementIsLookedAtAgain(t *testing.T) {
 	boat := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": named("one", false)}}
 	for name, x := range map[string]struct {
@@ -264,7 +219,8 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// Upstream lists what is made of a definition before it lets it go. It is told of a borrower that holds some, whatever the cache of borrowers knows.
+// Upstream lists what is made of a definition before it lets it go. It is told of a borrower that
+// holds some, whatever the cache of borrowers knows.
 func TestDefinitionInUseDoesNotGo(t *testing.T) {
 	a := newAgreements(t)
 	if err := a.known.Reset(0, nil); err != nil {

@@ -20,20 +20,22 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ChangeHandler receives the writes of all spaces. Its methods are called by one goroutine, one after another.
+// ChangeHandler receives the writes of all spaces. Its methods are called by one goroutine, one
+// after another.
 type ChangeHandler interface {
-	// Reset gives all objects that exist as of a revision. It comes first, and again if history was lost. The listing may be ranged over
-	// more than once, within Reset.
+	// Reset gives all objects that exist as of a revision. It comes first, and again if history was
+	// lost. The listing may be ranged over more than once, within Reset.
 	Reset(revision int64, all store.Listing)
 	// Apply gives one write. Revisions only grow.
 	Apply(w store.Write)
-	// Progress says that every write up to revision has been applied. It comes after each group of writes, and when nothing happens
-	// now and then.
+	// Progress says that every write up to revision has been applied. It comes after each group of
+	// writes, and when nothing happens now and then.
 	Progress(revision int64)
 }
 
-// Changes gives h every object of every space, and from then on every write in the order of revisions, from one watch on the store. It
-// returns when ctx ends, or when something stored cannot be decoded: leaving it out would look like its deletion.
+// Changes gives h every object of every space, and from then on every write in the order of
+// revisions, from one watch on the store. It returns when ctx ends, or when something stored cannot
+// be decoded: leaving it out would look like its deletion.
 func (s *Storages) Changes(ctx context.Context, h ChangeHandler) error {
 	err := follow.Prefix(ctx, s.config.Client.Client, registrykey.Prefix+"/", &changes{native: s.nativePrefixes(), encryption: s.config.Encryption, to: h})
 	if ctx.Err() != nil {
@@ -84,7 +86,8 @@ func (c *changes) Change(e *clientv3.Event) error {
 func (c *changes) Progress(revision int64) {
 	c.to.Progress(revision)
 	if c.fresh {
-		// The listing, and what was decoded of it, is garbage now, and more than all else: it must not stay resident.
+		// The listing, and what was decoded of it, is garbage now, and more than all else: it must
+		// not stay resident.
 		c.fresh = false
 		debug.FreeOSMemory()
 	}
@@ -107,8 +110,9 @@ func (c *changes) write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: storedSize(kv), Object: obj}, nil
 }
 
-// storedMap returns a stored object as decoded JSON, without who manages its fields: that is most of a small object, and concerns no part of the
-// center. Custom resources are stored as JSON, built-in kinds as protobuf.
+// storedMap returns a stored object as decoded JSON, without who manages its fields: that is most
+// of a small object, and concerns no part of the center. Custom resources are stored as JSON,
+// built-in kinds as protobuf.
 func storedMap(data []byte) (map[string]any, error) {
 	v, err := Decode(data)
 	if err != nil {

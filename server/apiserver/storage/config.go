@@ -34,8 +34,8 @@ type Config struct {
 
 // Quota keeps spaces within what they may hold.
 type Quota interface {
-	// Reserve makes room for a new object, or refuses it. The caller says afterwards at which revision the object
-	// was written, 0 if it was not.
+	// Reserve makes room for a new object, or refuses it. The caller says afterwards at which
+	// revision the object was written, 0 if it was not.
 	Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error)
 	// Grows refuses an update that makes an object larger in a space that has used up its bytes.
 	Grows(ctx context.Context, k store.Key, before, after runtime.Object) error
@@ -47,12 +47,13 @@ type Quota interface {
 
 // Lending knows which spaces are served with the definitions of another one.
 type Lending interface {
-	// Lender returns the space whose definitions of a group serve another one, "" when it has its own.
+	// Lender returns the space whose definitions of a group serve another one, "" when it has its
+	// own.
 	Lender(space, group string) string
 	// Unused refuses to let a definition go that objects of a borrower are made of.
 	Unused(ctx context.Context, lender string, r schema.GroupResource) error
-	// Written looks again after a write: next is what is stored now, old what was before, nil for nothing. definer
-	// is whose definition a custom resource is made of, "" for other resources.
+	// Written looks again after a write: next is what is stored now, old what was before, nil for
+	// nothing. definer is whose definition a custom resource is made of, "" for other resources.
 	Written(ctx context.Context, definer string, r schema.GroupResource, old, next runtime.Object) error
 	// PutBack gives an object what the borrower and the lender had agreed on before.
 	PutBack(in, old runtime.Object) error

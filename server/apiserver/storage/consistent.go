@@ -12,9 +12,11 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// list reads a list. One that must be as of now comes from the cache, too, once that has seen the newest write of the resource: nothing that was
-// acknowledged before can be missing then. Upstream would ask the store for the revision of everything and wait for it to be reached, which takes
-// this store up to a second, or read the database. Where the newest write is not known, or does not come in time, the database is read.
+// list reads a list. One that must be as of now comes from the cache, too, once that has seen the
+// newest write of the resource: nothing that was acknowledged before can be missing then. Upstream
+// would ask the store for the revision of everything and wait for it to be reached, which takes
+// this store up to a second, or read the database. Where the newest write is not known, or does not
+// come in time, the database is read.
 func (s *spaceStorage) list(ctx context.Context, to storage.Interface, key string, o storage.ListOptions, out runtime.Object) error {
 	asOfNow := o.ResourceVersion == "" && o.ResourceVersionMatch == "" && o.Predicate.Continue == ""
 	if s.newest == nil || !asOfNow || request.Space(ctx) == request.AllSpaces {

@@ -23,8 +23,8 @@ func (s *Storages) nativePrefixes() map[string]schema.GroupResource {
 	return maps.Clone(s.native)
 }
 
-// Keys lists everything that is stored in a space. It reads all keys of the center: it is for rare questions, like whether a
-// space may be deleted.
+// Keys lists everything that is stored in a space. It reads all keys of the center: it is for rare
+// questions, like whether a space may be deleted.
 func (s *Storages) Keys(ctx context.Context, space string) ([]store.Key, error) {
 	var out []store.Key
 	err := s.eachKey(ctx, space, func(_ *mvccpb.KeyValue, k store.Key) error {
@@ -48,8 +48,8 @@ func (s *Storages) Namespaces(ctx context.Context, space string) ([]string, erro
 	return names, nil
 }
 
-// Purge deletes everything that is stored in a space, finalizers or not, and tells after each object how many are left. Watchers see each
-// deletion.
+// Purge deletes everything that is stored in a space, finalizers or not, and tells after each
+// object how many are left. Watchers see each deletion.
 func (s *Storages) Purge(ctx context.Context, space string, progress func(left int)) error {
 	if space == request.RootSpace || space == request.OwnSpace || space == "" {
 		return fmt.Errorf("space %q cannot be purged", space)
@@ -71,7 +71,8 @@ func (s *Storages) Purge(ctx context.Context, space string, progress func(left i
 	return err
 }
 
-// deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is named.
+// deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is
+// named.
 func (s *Storages) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
 	key, revision := string(kv.Key), kv.ModRevision
 	for {
@@ -105,7 +106,8 @@ func (s *Storages) eachKey(ctx context.Context, space string, visit func(*mvccpb
 	}
 }
 
-// StoredBelow is the prefix of the keys under which objects of a resource are stored, in all spaces.
+// StoredBelow is the prefix of the keys under which objects of a resource are stored, in all
+// spaces.
 func (s *Storages) StoredBelow(gr schema.GroupResource) string {
 	for prefix, native := range s.nativePrefixes() {
 		if native == gr {

@@ -17,7 +17,8 @@ func FromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
 	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 }
 
-// GetCached reads an object from the shared cache, and from the database when the cache does not have the object yet.
+// GetCached reads an object from the shared cache, and from the database when the cache does not
+// have the object yet.
 func GetCached(ctx context.Context, from rest.Getter, ns, name string) (runtime.Object, error) {
 	ctx = apirequest.WithNamespace(ctx, ns)
 	obj, err := from.Get(ctx, name, &metav1.GetOptions{ResourceVersion: "0"})

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestHistory: what was the newest revision at a step is the oldest one five minutes later, or later still when the store has not answered.
+// TestHistory: what was the newest revision at a step is the oldest one five minutes later, or
+// later still when the store has not answered.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store atomic.Int64 // negative: it does not answer

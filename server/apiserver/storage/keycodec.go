@@ -13,12 +13,13 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// A cache over all spaces must know the storage key of an object, and all it has is the decoded object. keyTransformer
-// sees the key (as authenticated data) and puts it before the payload; keyCodec takes it off and writes it to
-// metadata.selfLink, which Kubernetes itself no longer uses and clears before every write.
+// A cache over all spaces must know the storage key of an object, and all it has is the decoded
+// object. keyTransformer sees the key (as authenticated data) and puts it before the payload;
+// keyCodec takes it off and writes it to metadata.selfLink, which Kubernetes itself no longer uses
+// and clears before every write.
 
-// keyTransformer adds the key only for readers across spaces: an update that compares stored bytes must see them as they are.
-// What is stored is encrypted without the key.
+// keyTransformer adds the key only for readers across spaces: an update that compares stored bytes
+// must see them as they are. What is stored is encrypted without the key.
 type keyTransformer struct{ stored value.Transformer }
 
 func (t keyTransformer) TransformFromStorage(ctx context.Context, data []byte, dc value.Context) ([]byte, bool, error) {

@@ -12,9 +12,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/share"
 )
 
-// keylessWatch takes the storage keys off the objects of a watch of the cache. The objects are the watcher's own, or
-// copy themselves when they are changed, so the cache keeps its keys. Of a watch of the store it keeps back bookmarks, which come whenever something
-// was written somewhere, until it is time for one.
+// keylessWatch takes the storage keys off the objects of a watch of the cache. The objects are the
+// watcher's own, or copy themselves when they are changed, so the cache keeps its keys. Of a watch
+// of the store it keeps back bookmarks, which come whenever something was written somewhere, until
+// it is time for one.
 type keylessWatch struct {
 	in   watch.Interface
 	out  chan watch.Event
@@ -135,7 +136,8 @@ func stoppedTimer() *time.Timer {
 	return t
 }
 
-// nextBookmark is when there may be one again: after a minute, which is not the same for all, and shortly before the watch ends.
+// nextBookmark is when there may be one again: after a minute, which is not the same for all, and
+// shortly before the watch ends.
 func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	next := now.Add(wait.Jitter(bookmarkPeriod, 0.25))
 	if last := w.deadline.Add(-beforeEnd); !w.deadline.IsZero() && last.After(now) && next.After(last) {
@@ -144,7 +146,8 @@ func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	return next
 }
 
-// endsInitialEvents tells whether it is the bookmark that a client waits for who has the list sent as events.
+// endsInitialEvents reports whether it is the bookmark that a client waits for who has the list
+// sent as events.
 func endsInitialEvents(e watch.Event) bool {
 	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(e.Object)
 	return err == nil && ends

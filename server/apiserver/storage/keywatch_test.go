@@ -20,8 +20,9 @@ func marked(typ watch.EventType, revision int, ends bool) watch.Event {
 	return watch.Event{Type: typ, Object: cm}
 }
 
-// Bookmarks of the store come about once a minute and shortly before the end, the newest of those that there were. One that an event has overtaken
-// does not come, and the one that ends initial events comes at once.
+// Bookmarks of the store come about once a minute and shortly before the end, the newest of those
+// that there were. One that an event has overtaken does not come, and the one that ends initial
+// events comes at once.
 func TestBookmarksAreSpaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -23,7 +23,8 @@ type record struct {
 	kv  *mvccpb.KeyValue
 }
 
-// newListing leaves out what is no object. It decodes everything once, so that what cannot be decoded is found before anything is given away.
+// newListing leaves out what is no object. It decodes everything once, so that what cannot be
+// decoded is found before anything is given away.
 func (c *changes) newListing(all []*mvccpb.KeyValue) (*listing, error) {
 	l := &listing{of: c, items: make([]record, 0, len(all))}
 	for _, kv := range all {
@@ -78,10 +79,12 @@ type piece struct {
 	errs   []error
 }
 
-// pieceSize is how many objects a piece has: few enough to be small, enough to be worth handing over.
+// pieceSize is how many objects a piece has: few enough to be small, enough to be worth handing
+// over.
 const pieceSize = 64
 
-// decoded gives what is wanted in order. All processors decode, as many pieces ahead of the one that is looked at as there are processors.
+// decoded gives what is wanted in order. All processors decode, as many pieces ahead of the one
+// that is looked at as there are processors.
 func (l *listing) decoded(wanted func(store.Key) bool, decode func(record) (store.Write, error)) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		var all sync.WaitGroup

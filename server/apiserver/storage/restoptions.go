@@ -27,7 +27,8 @@ func ForSpaces(c Config) *Storages {
 	return &Storages{config: c, recent: newRecent(), native: map[string]schema.GroupResource{}}
 }
 
-// Storages makes the storage of every resource: one etcd client, one cache over all spaces, the space in the key.
+// Storages makes the storage of every resource: one etcd client, one cache over all spaces, the
+// space in the key.
 type Storages struct {
 	config  Config
 	history history
@@ -49,7 +50,8 @@ func (s *Storages) GetRESTOptions(gr schema.GroupResource, example runtime.Objec
 	return options(config, prefix, s.decorate(s.isCached(gr), "")), nil
 }
 
-// isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly read. So are kinds that are not served.
+// isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly
+// read. So are kinds that are not served.
 func (s *Storages) isCached(gr schema.GroupResource) bool {
 	return gr.Resource != "events" && !slices.ContainsFunc(s.config.Unserved, func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr })
 }
@@ -68,8 +70,8 @@ func (s *Storages) parse(key string) (store.Key, bool) {
 	return registrykey.Parse(s.native, registrykey.Prefix+key)
 }
 
-// WithCodec returns the options of a resource that is stored by a codec of its own: CustomResourceDefinitions and
-// their objects. They belong to one space alone where only names it.
+// WithCodec returns the options of a resource that is stored by a codec of its own:
+// CustomResourceDefinitions and their objects. They belong to one space alone where only names it.
 func (s *Storages) WithCodec(gr schema.GroupResource, codec runtime.Codec, cached bool, only string) generic.RESTOptions {
 	config := &storagebackend.ConfigForResource{
 		Config:        storagebackend.Config{Prefix: registrykey.Prefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
@@ -134,8 +136,8 @@ func keyOf(prefix string) func(runtime.Object) (string, error) {
 	}
 }
 
-// Run moves the revision from which on caches answer lists, until ctx ends. newest returns the revision of the
-// store.
+// Run moves the revision from which on caches answer lists, until ctx ends. newest returns the
+// revision of the store.
 func (s *Storages) Run(ctx context.Context, newest func(context.Context) (int64, error)) error {
 	return s.history.run(ctx, newest)
 }

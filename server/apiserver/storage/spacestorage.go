@@ -1,116 +1,38 @@
 package storage
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
-	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/store/kine"
 )
 
-// spaceStorage puts the space of the request's context between a resource's prefix and the rest of the key. It stands
-// under every REST storage, the status and scale ones included, so nothing reaches the database without a space.
+// spaceStorage puts the space of the request's context between a resource's prefix and the rest of
+// the key. It stands under every REST storage, the status and scale ones included, so nothing
+// reaches the database without a space.
 type spaceStorage struct {
 	storage.Interface                   // the cache of all spaces, or the raw storage where there is none
 	raw               storage.Interface // readers across spaces go past the cache, so that it may strip keys
 	prefix            string            // "/deployments"
 	// newest is the newest write of the resource, nil where there is no cache.
 	newest *kine.Watermark
-	// only is the one space of custom resources that are served for one space. Upstream deletes those of a definition that goes away with
-	// a context of its own, which names no space. Besides it there are the spaces that borrow the definition.
+	// only is the one space of custom resources that are served for one space. Upstream deletes
+	// those of a definition that goes away with a context of its own, which names no space. Besides
+	// it there are the spaces that borrow the definition.
 	only string
-	// exists tells whether there is such a space; nil is that there are all.
+	// exists reports whether there is such a space; nil is that there are all.
 	exists func(space string) bool
 	all    *Storages
-}
-
-// scope gives the context its space.
-func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
-	space := request.Space(ctx)
-	switch {
-	case space == "" && s.only != "":
-		return request.WithSpace(ctx, s.only), nil
-	case space == "":
-		return nil, request.ErrNoSpace
-	case s.only != "" && space != s.only && !s.lends(space):
-		return nil, fmt.Errorf("a request in space %q reached the custom resources of %q", space, s.only)
-	}
-	return ctx, nil
-}
-
-// lends tells whether the custom resources are those of a space that borrows their definition.
-func (s *spaceStorage) lends(space string) bool {
-	return s.all != nil && s.all.config.Lending.Lender(space, GroupIn("/apis"+s.prefix)) == s.only
-}
-
-// lendsOrBorrows tells whether what is written may concern what spaces lend each other: Spaces, definitions, and objects of borrowers.
-func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
-	lender := s.definer(ctx)
-	return s.prefix == registrykey.SpacesPath || s.resource() == registrykey.CRDs || lender != "" && request.Space(ctx) != lender
-}
-
-// definer is the space whose definition what is stored here is made of, "" where that is no custom resource of a space.
-func (s *spaceStorage) definer(ctx context.Context) string {
-	return cmp.Or(s.only, request.Definer(ctx))
-}
-
-// resource is what is stored here, where that is of a group.
-func (s *spaceStorage) resource() schema.GroupResource {
-	group, resource, _ := strings.Cut(strings.TrimPrefix(s.prefix, "/"), "/")
-	return schema.GroupResource{Group: group, Resource: resource}
-}
-
-// key returns where to go, and the key there.
-func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, storage.Interface, string, error) {
-	ctx, err := s.scope(ctx)
-	if err != nil {
-		return nil, nil, "", fmt.Errorf("%w (key %q)", err, key)
-	}
-	if !strings.HasPrefix(key, "/") {
-		key = "/" + key
-	}
-	rest, ok := strings.CutPrefix(key, s.prefix)
-	if !ok || (rest != "" && rest[0] != '/') {
-		return nil, nil, "", fmt.Errorf("key %q is not below %q", key, s.prefix)
-	}
-	space := request.Space(ctx)
-	switch {
-	case space == request.AllSpaces:
-		// Anything longer would be read as the name of a space.
-		if strings.Trim(rest, "/") != "" {
-			return nil, nil, "", fmt.Errorf("only whole resources can be read across spaces, not %q", key)
-		}
-		return ctx, s.raw, key, nil
-	case slices.ContainsFunc(strings.Split(rest, "/"), func(s string) bool { return s == "." || s == ".." }):
-		return nil, nil, "", apierrors.NewBadRequest("a name or namespace in the path is '.' or '..', which nothing can be called")
-	case rest == "":
-		rest = "/" // the trailing slash keeps space "team" out of "team-b"
-	}
-	return ctx, s.Interface, s.prefix + "/" + space + rest, nil
-}
-
-// one is key for operations on a single object, which must name their space.
-func (s *spaceStorage) one(ctx context.Context, key string) (context.Context, storage.Interface, string, error) {
-	if request.Space(ctx) == request.AllSpaces {
-		return nil, nil, "", fmt.Errorf("%q needs one space", key)
-	}
-	return s.key(ctx, key)
 }
 
 func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
@@ -130,7 +52,8 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	return s.agreed(ctx, to, k, nil, out)
 }
 
-// admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says afterwards at which revision it was written, 0 if it was not.
+// admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says
+// afterwards at which revision it was written, 0 if it was not.
 func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Object) (written func(revision int64), err error) {
 	if err := s.mayCreate(request.Space(ctx)); err != nil {
 		return nil, err
@@ -145,8 +68,9 @@ func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Obj
 	return func(int64) {}, nil
 }
 
-// withoutSpace has an error name the key that was asked for: what users read has no place in the store. An object that is larger than
-// the store takes is the user's to split, not an error of the server.
+// withoutSpace has an error name the key that was asked for: what users read has no place in the
+// store. An object that is larger than the store takes is the user's to split, not an error of the
+// server.
 func withoutSpace(err error, key string) error {
 	if told := inTrouble(err); told != nil {
 		return told
@@ -171,14 +95,6 @@ func revisionOf(out runtime.Object, err error) int64 {
 	}
 	n, _ := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	return n
-}
-
-// mayCreate refuses what would be left behind in a space that is gone: a request that came in before, or a write of the center's own.
-func (s *spaceStorage) mayCreate(space string) error {
-	if s.exists == nil || space == request.OwnSpace || s.exists(space) {
-		return nil
-	}
-	return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("spaces").GroupResource(), space)
 }
 
 func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
@@ -293,8 +209,9 @@ func (s *spaceStorage) Watch(ctx context.Context, key string, o storage.ListOpti
 	return stripKeys(ctx, w, fromStore, nil), nil
 }
 
-// plainList hides from the cache's reflector that its storage could stream the initial list: the reflector would collect it
-// by namespace and name alone, and lose objects of equal names in different spaces.
+// plainList hides from the cache's reflector that its storage could stream the initial list: the
+// reflector would collect it by namespace and name alone, and lose objects of equal names in
+// different spaces.
 type plainList struct{ storage.Interface }
 
 func (plainList) IsWatchListSemanticsUnSupported() bool { return true }

@@ -14,9 +14,10 @@ import (
 // maxQueue is how many events a reader may be behind.
 const maxQueue = 1000
 
-// holding is what the watch of a client does with its events before they are sent. What happens while
-// it is open is taken at once, so that neither the cache, which serves all spaces, nor the store waits
-// for a reader or keeps copies for it. What was there before comes as fast as the reader takes it.
+// holding is what the watch of a client does with its events before they are sent. What happens
+// while it is open is taken at once, so that neither the cache, which serves all spaces, nor the
+// store waits for a reader or keeps copies for it. What was there before comes as fast as the
+// reader takes it.
 type holding struct {
 	*share.Watch
 	of        *spaceStorage
@@ -54,8 +55,8 @@ func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	return watch.Event{Type: e.Type, Object: &heldEvent{h.Books, held, held.Value.(*sharedObject)}}, true
 }
 
-// ahead reports whether the next event is to be taken although the reader has not taken these yet. It
-// ends the watch of a reader that is too far behind.
+// ahead reports whether the next event is to be taken although the reader has not taken these yet.
+// It ends the watch of a reader that is too far behind.
 func (h *holding) ahead(queue []watch.Event) bool {
 	if h == nil {
 		return false

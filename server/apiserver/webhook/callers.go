@@ -14,8 +14,9 @@ import (
 // callTimeout bounds a call that gives no time of its own.
 const callTimeout = 30 * time.Second
 
-// Callers has webhooks called as nobody, and only at addresses that the center connects to for a space. What it wraps is left out: at the name that a
-// cluster gives to its own API that would show the credentials of the pod which the center runs in.
+// Callers has webhooks called as nobody, and only at addresses that the center connects to for a
+// space. What it wraps is left out: at the name that a cluster gives to its own API that would show
+// the credentials of the pod which the center runs in.
 func Callers(rules *outbound.Rules) webhook.AuthenticationInfoResolverWrapper {
 	return func(webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return callers{rules} }
 }

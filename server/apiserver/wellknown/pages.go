@@ -4,17 +4,19 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// knownPage is the continue token of a page that ends among the well-known objects, which come before the stored ones. Further on the tokens
-// are those of the storage.
+// knownPage is the continue token of a page that ends among the well-known objects, which come
+// before the stored ones. Further on the tokens are those of the storage.
 type knownPage struct {
 	Kind string `json:"v"`
 	// After is the name of the last object that was shown.
@@ -31,7 +33,8 @@ func (p knownPage) token() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// parseKnownPage returns false for a token of the storage, and for what is no token: the storage says so.
+// parseKnownPage returns false for a token of the storage, and for what is no token: the storage
+// says so.
 func parseKnownPage(token string) (p knownPage, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	return p, err == nil && json.Unmarshal(text, &p) == nil && p.Kind == knownPageKind
@@ -85,4 +88,19 @@ func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from
 	about.SetContinue(next)
 	about.SetRemainingItemCount(nil)
 	return list, meta.SetList(list, items)
+}
+
+// keepIdentity has the storage give a new object the UID that it has.
+func keepIdentity(obj Object) error {
+	identity, err := json.Marshal(v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()})
+	if err != nil {
+		return err
+	}
+	notes := maps.Clone(obj.GetAnnotations())
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	notes[v1alpha1.AnnotationImport] = string(identity)
+	obj.SetAnnotations(notes)
+	return nil
 }

@@ -2,7 +2,6 @@ package wellknown
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -20,13 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Storage is the storage of a kind of which every space has some objects without storing them: they come from memory, one set for all
-// spaces. A stored object hides the well-known one of its name. A well-known object that somebody changes is stored first.
+// Storage is the storage of a kind of which every space has some objects without storing them: they
+// come from memory, one set for all spaces. A stored object hides the well-known one of its name. A
+// well-known object that somebody changes is stored first.
 type Storage struct {
 	Stored
 	Plain    rest.StandardStorage // below the rules about who may give away what
@@ -53,7 +52,8 @@ type Object interface {
 // knownVersion is the resource version of what is not stored; the store never gives it to anything.
 const knownVersion = "1"
 
-// Birth returns when the space of a request was made, which is the age that its well-known objects show.
+// Birth returns when the space of a request was made, which is the age that its well-known objects
+// show.
 type Birth func(ctx context.Context) metav1.Time
 
 // in returns a well-known object as this space shows it.
@@ -166,7 +166,7 @@ func (s *Storage) Watch(ctx context.Context, o *internalversion.ListOptions) (wa
 	}), nil
 }
 
-// beginsWithAll tells whether a watch begins with what there is.
+// beginsWithAll reports whether a watch begins with what there is.
 func beginsWithAll(o *internalversion.ListOptions) bool {
 	if o != nil && o.SendInitialEvents != nil {
 		return *o.SendInitialEvents
@@ -182,7 +182,8 @@ func (s *Storage) Create(ctx context.Context, obj runtime.Object, validate rest.
 	return s.Stored.Create(ctx, obj, validate, o)
 }
 
-// Update implements rest.Updater. A well-known object that is changed becomes a stored one first, the same to whoever has read it.
+// Update implements rest.Updater. A well-known object that is changed becomes a stored one first,
+// the same to whoever has read it.
 func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if s.Known[name] != nil {
@@ -222,21 +223,6 @@ func (s *Storage) store(ctx context.Context, name string) (version string, err e
 		return "", err
 	}
 	return metadata.Of(out).GetResourceVersion(), nil
-}
-
-// keepIdentity has the storage give a new object the UID that it has.
-func keepIdentity(obj Object) error {
-	identity, err := json.Marshal(v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()})
-	if err != nil {
-		return err
-	}
-	notes := maps.Clone(obj.GetAnnotations())
-	if notes == nil {
-		notes = map[string]string{}
-	}
-	notes[v1alpha1.AnnotationImport] = string(identity)
-	obj.SetAnnotations(notes)
-	return nil
 }
 
 // Delete implements rest.GracefulDeleter.
