@@ -41,6 +41,7 @@ var concerns = []concern{
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
 	{"discovery", []string{"request", "response"}},
+	{"policy", []string{"outbound", "request", "webhook"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
 	{"crd", []string{"borrow", "discovery", "follow", "kinds", "metadata", "outbound", "registrykey", "request", "response", "storage", "webhook"}},
 	{"wellknown", []string{"metadata", "request"}},

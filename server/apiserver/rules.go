@@ -20,23 +20,14 @@ import (
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/policy"
 	"skerry.dev/skerry/server/apiserver/registrykey"
-	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
-	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // newRules makes the plugin of the policies and webhooks that users bring. What the center itself
 // writes is not asked about.
 func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
-		Space: func(ctx context.Context) string {
-			if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
-				return space
-			}
-			return ""
-		},
-		In: request.WithSpace, Authorizer: authz, Loopback: s.Loopback,
-		CheckURL: s.config.Outbound.CheckURL, Callers: webhook.Callers(s.config.Outbound),
+		Authorizer: authz, Loopback: s.Loopback, Outbound: s.config.Outbound,
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 			obj, err := storage.GetCached(ctx, l.Namespaces, "", name)
 			if err != nil {

@@ -4,5 +4,8 @@
 // seat at most. No space may hold more than half of the seats, so that slow requests of one leave
 // room for the others.
 //
-// It knows nothing of HTTP. Only server/apiserver imports it.
+//	leave, err := seats.Take(ctx, space) // waits; ErrFull where the line of the space is full
+//	defer leave()
+//
+// It knows nothing of HTTP.
 package fair

@@ -5,5 +5,9 @@
 // addresses are dialled: loopback, link-local with the metadata of clouds, private networks and the
 // addresses of the center's own machine are not.
 //
-// It knows nothing of Kubernetes; apiserver and its policy package dial through it.
+//	rules := outbound.New(allowed, denied)
+//	err := rules.CheckURL("https://hooks.example.com") // when a user writes it
+//	conn, err := rules.DialContext(ctx, "tcp", addr)   // when it is called
+//
+// It knows nothing of Kubernetes.
 package outbound

@@ -12,23 +12,20 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // Config is what a Plugin needs of the API server.
 type Config struct {
-	// Space is the space of a request, "" when nothing of it is to be asked about.
-	Space func(ctx context.Context) string
-	// In puts a space into a context.
-	In func(ctx context.Context, space string) context.Context
 	// Namespace reads a namespace in the space of the context.
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 	// Authorizer answers in the space of the context.
 	Authorizer authorizer.Authorizer
-	// CheckURL refuses URLs that webhooks may not have, and Callers what they are called with.
-	CheckURL func(string) error
-	Callers  webhook.AuthenticationInfoResolverWrapper
+	// Outbound says at which addresses webhooks are called.
+	Outbound *outbound.Rules
 	// Loopback is the center's own access to a space.
 	Loopback func(space string) *rest.Config
 }
@@ -44,6 +41,15 @@ type Plugin struct {
 // New returns a plugin that knows no objects yet.
 func New(c Config) *Plugin {
 	return &Plugin{cfg: c, index: newIndex(), converters: newConverters(c.Loopback)}
+}
+
+// spaceOf returns the space whose rules a request is asked about, "" for none: the center is not asked,
+// nor is what its own kinds are defined by.
+func spaceOf(ctx context.Context) string {
+	if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
+		return space
+	}
+	return ""
 }
 
 // Handles implements admission.Interface.
@@ -102,7 +108,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admissi
 
 // rules returns what is to be asked about a request, nil when nothing is.
 func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, error) {
-	space := p.cfg.Space(ctx)
+	space := spaceOf(ctx)
 	if space == "" {
 		return nil, nil
 	}
