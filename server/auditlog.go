@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/audit"
 )
 
 // NoAuditLog is the path that means that no audit log is written.
@@ -35,8 +35,8 @@ func AuditFlags() []cli.Flag {
 }
 
 // AuditOf is what those flags say.
-func AuditOf(c *cli.Context) apiserver.Audit {
-	return apiserver.Audit{PolicyFile: c.String("audit-policy-file"), LogPath: c.String("audit-log-path"),
+func AuditOf(c *cli.Context) audit.Config {
+	return audit.Config{PolicyFile: c.String("audit-policy-file"), LogPath: c.String("audit-log-path"),
 		MaxSize: c.Int("audit-log-maxsize"), MaxBackups: c.Int("audit-log-maxbackup"), MaxAge: c.Int("audit-log-maxage")}
 }
 

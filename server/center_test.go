@@ -27,6 +27,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/admission"
+	apirequest "skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/store"
@@ -96,7 +98,7 @@ type center struct {
 }
 
 // start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.
-func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func start(t *testing.T, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -104,7 +106,7 @@ func start(t *testing.T, dir string, ca *authority, place apiserver.PlaceFunc, m
 }
 
 // startOn is start with a listener of the caller's.
-func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	st, err := kine.Open(t.Context(), kine.Config{Dir: dir, Progress: 2 * time.Second}) // watches of seconds have bookmarks, too
 	must(t, err)
@@ -112,7 +114,7 @@ func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place apis
 }
 
 // startStored is startOn with a datastore that is open, which the center closes.
-func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place apiserver.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	// The library of the audit log keeps a goroutine for old files as long as the process lives.
@@ -135,7 +137,7 @@ func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, pl
 	c.api, err = apiserver.New(config)
 	must(t, err)
 	spaces := space.New(space.Config{Set: set, Loopback: c.api.Loopback, Content: c.api,
-		URL: func(s string) string { return apiserver.URL(c.url, s) }})
+		URL: func(s string) string { return apirequest.URL(c.url, s) }})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var all sync.WaitGroup
 	all.Go(func() { check(t, c.api.Run(ctx)) })
@@ -172,7 +174,7 @@ func (c *center) as(space, user string, groups ...string) *rest.Config {
 	cert := c.ca.issue(c.t, user, groups...)
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	must(c.t, err)
-	return &rest.Config{Host: apiserver.URL(c.url, space), QPS: -1, TLSClientConfig: rest.TLSClientConfig{
+	return &rest.Config{Host: apirequest.URL(c.url, space), QPS: -1, TLSClientConfig: rest.TLSClientConfig{
 		CAData:   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.ca.cert.Raw}),
 		CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}),
 		KeyData:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),

@@ -3,18 +3,18 @@ package server
 import (
 	"sync"
 
-	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/store"
 )
 
 // fanOut hands every write to several handlers, one after another, so that all of them have the same view of the order.
 type fanOut struct {
-	to    []apiserver.ChangeHandler
+	to    []storage.ChangeHandler
 	first chan struct{} // closed after the first snapshot
 	once  sync.Once
 }
 
-// Reset implements apiserver.ChangeHandler.
+// Reset implements storage.ChangeHandler.
 func (f *fanOut) Reset(revision int64, all store.Listing) {
 	for _, h := range f.to {
 		h.Reset(revision, all)
@@ -22,14 +22,14 @@ func (f *fanOut) Reset(revision int64, all store.Listing) {
 	f.once.Do(func() { close(f.first) })
 }
 
-// Apply implements apiserver.ChangeHandler.
+// Apply implements storage.ChangeHandler.
 func (f *fanOut) Apply(w store.Write) {
 	for _, h := range f.to {
 		h.Apply(w)
 	}
 }
 
-// Progress implements apiserver.ChangeHandler.
+// Progress implements storage.ChangeHandler.
 func (f *fanOut) Progress(revision int64) {
 	for _, h := range f.to {
 		h.Progress(revision)

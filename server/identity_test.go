@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/audit"
 )
 
 // provider is an OIDC provider.
@@ -72,7 +73,7 @@ func TestIdentity(t *testing.T) {
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	must(t, os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, users: ['system:skerry:center']}, {level: Metadata}]\n"), 0o600))
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
-		config.AuthenticationConfig, config.Audit = p.config(t), apiserver.Audit{PolicyFile: policy, LogPath: log, MaxSize: 1, MaxBackups: 1, MaxAge: 1}
+		config.AuthenticationConfig, config.Audit = p.config(t), audit.Config{PolicyFile: policy, LogPath: log, MaxSize: 1, MaxBackups: 1, MaxAge: 1}
 	})
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Delete")

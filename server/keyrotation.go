@@ -39,17 +39,17 @@ func newKeyRotation(s *Server) *keyRotation {
 		}}
 }
 
-// Reset implements apiserver.ChangeHandler.
+// Reset implements storage.ChangeHandler.
 func (r *keyRotation) Reset(int64, store.Listing) { r.ask() }
 
-// Apply implements apiserver.ChangeHandler.
+// Apply implements storage.ChangeHandler.
 func (r *keyRotation) Apply(w store.Write) {
 	if w.Key == (store.Key{Space: v1alpha1.RootSpace, Resource: "configmaps", Namespace: v1alpha1.EncryptionNamespace, Name: v1alpha1.EncryptionName}) {
 		r.ask()
 	}
 }
 
-// Progress implements apiserver.ChangeHandler.
+// Progress implements storage.ChangeHandler.
 func (*keyRotation) Progress(int64) {}
 
 func (r *keyRotation) ask() {

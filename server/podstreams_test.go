@@ -22,6 +22,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -155,7 +156,7 @@ func runs(t *testing.T, config *rest.Config, method, pod string) string {
 func TestPodsAreReached(t *testing.T) {
 	asked, dir := &askedSites{}, t.TempDir()
 	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = asked, apiserver.Audit{
+		config.Sites, config.Audit = asked, audit.Config{
 			LogPath: filepath.Join(dir, "audit.log"),
 		}
 	})

@@ -21,7 +21,10 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/encryption"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/server/furnish"
@@ -58,7 +61,7 @@ type Config struct {
 	AuthenticationConfig string
 	// Audit says which audit log is written. An empty LogPath means audit/audit.log in DataDir, NoAuditLog
 	// means none.
-	Audit apiserver.Audit
+	Audit audit.Config
 	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the systemd
 	// credential skerry-encryption-key, or else a file that the center makes beside its other keys.
 	EncryptionKeyFile string
@@ -229,7 +232,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
-		URL:     func(name string) string { return apiserver.URL(s.url, name) },
+		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
 	return nil
 }
@@ -258,7 +261,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.furnish), []apiserver.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
+	serving, deciding := append(s.api.Counters(), s.furnish), []storage.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {

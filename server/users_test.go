@@ -24,7 +24,7 @@ import (
 
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/apiserver"
+	apirequest "skerry.dev/skerry/server/apiserver/request"
 )
 
 // handedOut is a center, and the folder of the files that `skerry space kubeconfig` wrote.
@@ -60,7 +60,7 @@ func (h *handedOut) in(path, space string) *rest.Config {
 	h.t.Helper()
 	c, err := clientcmd.BuildConfigFromFlags("", path)
 	must(h.t, err)
-	c.Host, c.QPS = apiserver.URL(h.url, space), -1
+	c.Host, c.QPS = apirequest.URL(h.url, space), -1
 	return c
 }
 

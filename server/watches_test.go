@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"skerry.dev/skerry/server/apiserver"
+	apirequest "skerry.dev/skerry/server/apiserver/request"
 )
 
 // unread opens a watch and reads nothing of it but the status, which it returns with the connection.
@@ -131,7 +131,7 @@ func TestOpenWatches(t *testing.T) {
 	cert := c.ca.issue(t, "admin", "system:masters")
 	_, err := dyn(t, c.admin("root")).Resource(spacesGVR).Patch(t.Context(), "few", types.MergePatchType, []byte(`{"spec":{"quota":{"watches":3}}}`), metav1.PatchOptions{})
 	must(t, err)
-	path := strings.TrimPrefix(apiserver.URL(c.url, "few"), c.url) + "/api/v1/configmaps?watch=true"
+	path := strings.TrimPrefix(apirequest.URL(c.url, "few"), c.url) + "/api/v1/configmaps?watch=true"
 	var open []net.Conn
 	within(t, time.Minute, "the quota counts", func() bool {
 		conn, code := unread(t, c, cert, path)

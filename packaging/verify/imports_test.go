@@ -20,6 +20,44 @@ var layers = map[string][]string{
 // the agent's halves stand on: the client of the target, and the record of what was applied there. Leaves import only leaves.
 var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customize", "server/queue", "agent/target", "agent/inventory", "agent/policy"}
 
+// concerns says which of its siblings each package of server/apiserver may import; one that is not named may import none. What wires them is
+// server/apiserver itself. A package may only name those above it, so that the order of this list is that of the layers.
+var concerns = []concern{
+	{"registrykey", nil},
+	{"outbound", nil},
+	{"backlog", nil},
+	{"fair", nil},
+	{"encryption", nil},
+	{"request", []string{"registrykey"}},
+	{"response", nil},
+	{"metadata", []string{"request"}},
+	{"follow", nil},
+	{"borrow", []string{"follow", "metadata", "registrykey", "request"}},
+	{"webhook", []string{"outbound"}},
+	{"share", []string{"backlog", "fair", "request", "response"}},
+	{"storage", []string{"backlog", "encryption", "follow", "metadata", "registrykey", "request", "share", "borrow"}},
+	{"quota", []string{"follow", "metadata", "registrykey", "request", "response", "storage"}},
+	{"authn", []string{"request", "response", "storage"}},
+	{"authz", []string{"storage"}},
+	{"kinds", []string{"metadata", "request"}},
+	{"discovery", []string{"request", "response"}},
+	{"policy", []string{"outbound", "request", "webhook"}},
+	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
+	{"crd", []string{"borrow", "discovery", "follow", "kinds", "metadata", "outbound", "registrykey", "request", "response", "storage", "webhook"}},
+	{"wellknown", []string{"metadata", "request"}},
+	{"audit", []string{"authn", "request"}},
+	{"pods", []string{"audit", "metadata", "request", "response"}},
+	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
+}
+
+// concern is a package of server/apiserver, and its siblings that it may import.
+type concern struct {
+	name string
+	may  []string
+}
+
+const apiserver = "server/apiserver"
+
 // banned are modules that a folder must not reach, directly or through others, and why.
 var banned = []ban{
 	{"store", "k8s.io/", "store is vocabulary and files; only store/kine serves Kubernetes' storage"},
@@ -72,6 +110,11 @@ func forbidden(from, to string) string {
 		}
 		return ""
 	}
+	if a, in := strings.CutPrefix(from, apiserver+"/"); in {
+		if b, in := strings.CutPrefix(to, apiserver+"/"); in {
+			return forbiddenConcern(a, b)
+		}
+	}
 	wires := from == fromTop || strings.HasPrefix(to, from+"/") || to == toTop
 	if wires || fromTop == "store" || fromTop == "tunnel" || slices.Contains(leaves, to) {
 		return ""
@@ -79,8 +122,35 @@ func forbidden(from, to string) string {
 	return "siblings do not import each other; " + fromTop + ".go wires them"
 }
 
+func forbiddenConcern(from, to string) string {
+	i := slices.IndexFunc(concerns, func(c concern) bool { return c.name == from })
+	if i >= 0 && slices.Contains(concerns[i].may, to) {
+		return ""
+	}
+	return "the concerns of " + apiserver + " import each other only as the list of concerns says"
+}
+
+// TestConcernsAreLayers: no concern names one that comes after it, so there are no cycles, and none that does not exist.
+func TestConcernsAreLayers(t *testing.T) {
+	for i, c := range concerns {
+		for _, may := range c.may {
+			if !slices.ContainsFunc(concerns[:i], func(above concern) bool { return above.name == may }) {
+				t.Errorf("%s may import %s, which does not stand above it", c.name, may)
+			}
+		}
+	}
+	exists := map[string]bool{}
+	eachPackage(t, func(_ *testing.T, p pkg) { exists[p.path()] = true })
+	for _, c := range concerns {
+		if !exists[apiserver+"/"+c.name] {
+			t.Errorf("there is no package %s/%s", apiserver, c.name)
+		}
+	}
+}
+
 func TestForbiddenCanFail(t *testing.T) {
-	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/door"}, {"server/door", "server/summary"}, {"tunnel/quic", "agent"}} {
+	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/door"}, {"server/door", "server/summary"}, {"tunnel/quic", "agent"},
+		{apiserver + "/registrykey", apiserver + "/request"}, {apiserver + "/request", "server/summary"}, {"server/summary", apiserver + "/request"}} {
 		if forbidden(c[0], c[1]) == "" {
 			t.Errorf("%s may import %s", c[0], c[1])
 		}

@@ -7,16 +7,12 @@ import (
 	"net/url"
 	"time"
 
-	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
-	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/admission"
+	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
-	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -25,81 +21,93 @@ import (
 	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
-	"k8s.io/kubernetes/pkg/apis/storage"
+	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/kubeapiserver"
-	"k8s.io/utils/lru"
 
+	"skerry.dev/skerry/server/apiserver/admission"
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/authz"
+	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/controllers"
+	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/pods"
+	"skerry.dev/skerry/server/apiserver/quota"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/share"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
 type parts struct {
-	roles     *spaceRoles
-	tokens    *spaceTokens
-	lifecycle *namespaceLifecycle
-	defaults  *clusterDefaults
-	ranges    *limitRanges
-	security  *podSecurity
+	roles     *authz.Roles
+	tokens    *authn.Tokens
+	lifecycle *admission.Lifecycle
+	defaults  *admission.ClusterDefaults
+	ranges    *quota.LimitRanges
+	security  *admission.PodSecurity
 	eventTTL  time.Duration
-	quotas    *quotas
-	sites     Sites
+	quotas    *quota.Plugin
+	sites     pods.Sites
 }
 
-// A cache compares itself with the store by listing all of it: with thousands of Pods that is tens of megabytes and most of what an idle center
-// does. Upstream does so every five minutes, and has no other way to say how often than this variable.
+// A cache compares itself with the store by listing all of it: with thousands of Pods that is tens
+// of megabytes and most of what an idle center does. Upstream does so every five minutes, and has
+// no other way to say how often than this variable.
 func init() { cacher.ConsistencyCheckPeriod = time.Hour }
 
-// allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does: what a
-// site runs is the site's to say. Upstream keeps this for the whole process.
+// allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does:
+// what a site runs is the site's to say. Upstream keeps this for the whole process.
 func allowPrivileged() { capabilities.Setup(true, 0) }
 
 // build wires the generic API server. Nothing runs yet but the caches.
 func (s *Server) build() error {
 	allowPrivileged()
-	boot, err := newBootstrap()
+	boot, err := authz.NewBootstrap()
 	if err != nil {
 		return err
 	}
-	tokens, err := newSpaceTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
 	if err != nil {
 		return err
 	}
-	charged, err := newQuotas()
+	charged, err := quota.NewPlugin()
 	if err != nil {
 		return err
 	}
-	lifecycle := &namespaceLifecycle{}
-	security, err := newPodSecurity(lifecycle)
+	lifecycle := &admission.Lifecycle{}
+	security, err := admission.NewPodSecurity(lifecycle)
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &spaceRoles{bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &clusterDefaults{}, ranges: &limitRanges{}, security: security, quotas: charged, sites: s.config.Sites, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
-	s.counts = newQuotaUsage(charged, s.config.Store, s.config.Log)
-	s.usage, s.borrows = newSpaceUsage(), newBorrows()
+	p := parts{roles: &authz.Roles{Bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &admission.ClusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, sites: s.config.Sites, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
+	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
 	}
-	crds := &crdServerConfig{base: g, storages: s.storages, loopback: s.Loopback, outbound: s.config.Outbound, documents: lru.New(keptDocuments),
-		common: memoized(apiextensionsopenapi.GetOpenAPIDefinitions), names: openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)}
-	s.crds = newCRDServers(crds, s.config.Store.Client().Client, s.borrows, s.config.CustomIdle, s.config.Log)
-	s.sums = newSums(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
-	s.checks = newTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
-	s.ttl = newJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
-	seats := cmp.Or(s.config.Seats, defaultSeats)
-	sharing := &share{usage: s.usage, seats: fair.New(seats, 2*seats), backlog: s.backlog}
+	crds := crd.Config{Base: g, Storages: s.storages, Loopback: s.Loopback, Outbound: s.config.Outbound, Idle: s.config.CustomIdle, Log: s.config.Log}
+	s.crds = crd.NewServers(crds, s.config.Store.Client().Client, s.borrows)
+	s.sums = controllers.NewAggregatedRoles(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
+	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
+	s.ttl = controllers.NewJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
+	seats := cmp.Or(s.config.Seats, share.DefaultSeats)
+	sharing := &share.Limiter{Usage: s.usage, Seats: fair.New(seats, 2*seats), Backlog: s.backlog}
 	statuses, endStatuses, err := newTargetStatus(s.storages)
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
+	d := &dispatch{crds: s.crds, borrows: s.borrows, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
-		return genericapiserver.DefaultBuildHandlerChain(sharing.wrap(d.wrap(h)), c)
+		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
 	}
 	s.generic, err = g.Complete(nil).New("skerry", genericapiserver.NewEmptyDelegateWithCustomHandler(d.custom()))
 	if err != nil {
@@ -109,7 +117,7 @@ func (s *Server) build() error {
 	if err := s.install(g, factory, p); err != nil {
 		return err
 	}
-	serveDocuments(s.generic, g)
+	discovery.ServeDocuments(s.generic, g)
 	s.generic.PrepareRun()
 	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, hosts: hosts{s.config.SpacesDomain}, audited: g.AuditBackend != nil}
 	return nil
@@ -118,7 +126,7 @@ func (s *Server) build() error {
 func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage.StorageFactory, error) {
 	version := compatibility.DefaultBuildEffectiveVersion()
 	resources := resourceConfig()
-	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(registryPrefix, nil))
+	etcd := genericoptions.NewEtcdOptions(storagebackend.NewDefaultConfig(registrykey.Prefix, nil))
 	etcd.DefaultStorageMediaType = "application/vnd.kubernetes.protobuf"
 	fc := kubeapiserver.NewStorageFactoryConfigEffectiveVersion(version)
 	fc.APIResourceConfig = resources
@@ -126,43 +134,45 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
-	s.storages = &storages{factory: factory, client: s.config.Store.Client(), encryption: s.config.Encryption, exists: s.config.Spaces.Has, usage: s.usage, borrows: s.borrows,
-		check: borrowCheck{borrowGuard{s.borrows, s.config.Store.Client().Client}}, newest: s.config.Store.Watermark, recent: newRecent(), native: map[string]schema.GroupResource{}}
+	s.check = borrow.NewCheck(s.borrows, s.config.Store.Client().Client)
+	s.storages = storage.ForSpaces(storage.Config{Factory: factory, Client: s.config.Store.Client(), Encryption: s.config.Encryption, Exists: s.config.Spaces.Has,
+		Newest: s.config.Store.Watermark, Quota: s.usage, Lending: s.check, Unserved: unserved})
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
 	g.ExternalAddress = hostPort(s.config.ExternalURL)
 	g.MergedResourceConfig = resources
-	g.LoopbackClientConfig = s.Loopback(rootSpace)
+	g.LoopbackClientConfig = s.Loopback(request.RootSpace)
 	g.RESTOptionsGetter = s.storages
 	g.EnableProfiling, g.EnableMetrics = false, false // dispatch serves both, in root alone
 	// Upstream's other check, of its log, keeps a goroutine for ever.
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
-	g.LongRunningFunc = longRunning()
-	names := definitionNames()
-	g.SkipOpenAPIInstallation = true // serveDocuments does it
+	g.LongRunningFunc = share.LongRunning()
+	names := discovery.DefinitionNames()
+	g.SkipOpenAPIInstallation = true // discovery.ServeDocuments does it
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIConfig.Info.Title = "Skerry"
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIV3Config.Info.Title = "Skerry"
 	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
-	if g.Authentication.Authenticator, err = s.authenticator(p.tokens); err != nil {
+	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs, p.tokens); err != nil {
 		return nil, nil, err
 	}
-	if err := s.config.Audit.add(g); err != nil {
+	if err := s.config.Audit.AddTo(g); err != nil {
 		return nil, nil, err
 	}
-	rbac := p.roles.authorizer()
-	known := &members{p.roles, rbac}
+	rbac := p.roles.Authorizer()
+	known := &authz.Members{Roles: p.roles, Next: rbac}
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(onlyOwnMasters), people{known}, known)
+		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.Users{Next: known}, known)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	g.AdmissionControl = admission.NewChainHandler(p.lifecycle, p.defaults, s.rules, creators{}, imports{}, &marks{s.config.Place, s.config.Sites != nil}, p.ranges, p.security, crdGuard{s.config.Outbound},
-		borrowGuard{s.borrows, s.config.Store.Client().Client}, sizes{}, noEffect{}, namedDeletions{s.config.Store.Client(), s.config.Log}, p.quotas)
+	annotations := &admission.Annotations{Place: s.config.Place, PassesOn: s.config.Sites != nil}
+	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, annotations, p.ranges, p.security, crd.Guard{Outbound: s.config.Outbound},
+		s.check.Guard, admission.Sizes{}, admission.NoEffect{}, admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log}, p.quotas)
 	return g, factory, nil
 }
 
@@ -175,24 +185,24 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			return fmt.Errorf("storages of group %q: %w", provider.GroupName(), err)
 		}
 		v1 := info.VersionedResourcesStorageMap["v1"]
-		s.counts.use(provider.GroupName(), v1)
-		addPlaceColumns(v1, s.config.Unreachable)
+		s.counts.Use(provider.GroupName(), v1)
+		kinds.AddPlaceColumns(v1, s.config.Unreachable)
 		switch provider.GroupName() {
 		case "":
-			p.tokens.use(v1)
-			p.lifecycle.namespaces = v1["namespaces"].(rest.Getter)
-			p.ranges.ranges = v1["limitranges"].(rest.Lister)
-			p.security.pods = v1["pods"].(rest.Lister)
-			p.quotas.use(v1)
+			p.tokens.Use(v1)
+			p.lifecycle.Namespaces = v1["namespaces"].(rest.Getter)
+			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
+			p.security.Pods = v1["pods"].(rest.Lister)
+			p.quotas.Use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}
 			info.StaticOpenAPISpec = nil
 			continue
 		case scheduling.GroupName:
-			p.defaults.priorities = v1["priorityclasses"].(rest.Lister)
-		case storage.GroupName:
-			p.defaults.storage = v1["storageclasses"].(rest.Lister)
+			p.defaults.Priorities = v1["priorityclasses"].(rest.Lister)
+		case storageapi.GroupName:
+			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
 		}
 		groups = append(groups, &info)
 	}

@@ -15,6 +15,10 @@ import (
 	podtemplatestore "k8s.io/kubernetes/pkg/registry/core/podtemplate/storage"
 	rcstore "k8s.io/kubernetes/pkg/registry/core/replicationcontroller/storage"
 	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/pods"
 )
 
 // coreGroup is the core group without what needs nodes: upstream's generic part (namespaces, configmaps, secrets, service accounts,
@@ -22,7 +26,7 @@ import (
 type coreGroup struct {
 	generic corerest.GenericConfig
 	authz   authorizer.Authorizer
-	sites   Sites
+	sites   pods.Sites
 }
 
 func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
@@ -33,10 +37,10 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 		return info, err
 	}
 	m := info.VersionedResourcesStorageMap["v1"]
-	if err := limitTokens(m); err != nil {
+	if err := authn.LimitTokens(m); err != nil {
 		return info, err
 	}
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, addServices, addEndpoints, addVolumes, addLimitRanges} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, kinds.AddServices, addEndpoints, addVolumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}
@@ -45,13 +49,13 @@ func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og 
 }
 
 func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
-	pods, err := podstore.NewStorage(og, noKubelets{}, nil, nil, g.authz)
+	podStorage, err := podstore.NewStorage(og, pods.NoKubelets{}, nil, nil, g.authz)
 	if err != nil {
 		return err
 	}
-	mirrorPods(pods)
-	m["pods"], m["pods/status"] = pods.Pod, newReportedStatus(pods.Pod.Store, podreg.StatusStrategy)
-	addPodStreams(m, pods, g.sites)
+	kinds.MirrorPods(podStorage)
+	m["pods"], m["pods/status"] = podStorage.Pod, kinds.NewReportedStatus(podStorage.Pod.Store, podreg.StatusStrategy)
+	pods.Add(m, podStorage, g.sites)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err
@@ -95,7 +99,7 @@ func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	if err != nil {
 		return err
 	}
-	pvc.UpdateStrategy = settledClaim{pvc.UpdateStrategy}
+	pvc.UpdateStrategy = kinds.SettledClaim{RESTUpdateStrategy: pvc.UpdateStrategy}
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pvc, pvcStatus
 	return nil

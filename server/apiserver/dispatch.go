@@ -9,13 +9,20 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/store"
 )
 
-// dispatch stands behind authentication and authorization, before the built-in kinds: it answers what more than one server has a part
-// in, and hands the group skerry.dev to its server.
+// dispatch stands behind authentication and authorization, before the built-in kinds: it answers
+// what more than one server has a part in, and hands the group skerry.dev to its server.
 type dispatch struct {
-	crds     *crdServers
+	crds     *crd.Servers
+	borrows  *borrow.Table
 	statuses *targetStatus
 	metrics  http.Handler
 	profiles http.Handler
@@ -31,38 +38,38 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
-			writeStatus(w, errOnSite(subresource))
+			response.Write(w, errOnSite(subresource))
 			return
 		}
 		d.furnish(r)
 		d.warnStale(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
-			r = r.WithContext(withApply(r.Context()))
+			r = r.WithContext(request.WithApply(r.Context()))
 		}
 		switch {
 		case path == "/metrics":
 			d.aboutAll(d.metrics, w, r)
 		case path == profilesPath || strings.HasPrefix(path, profilesPath+"/"):
 			d.aboutAll(d.profiles, w, r)
-		case isIssuerPath(path):
+		case authn.IsIssuerPath(path):
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
-			d.crds.settle(r)
-			serveGroups(w, r, native, d.servers(r))
-		case path == openAPIv3Path:
-			serveOpenAPIv3Root(w, r, native, d.servers(r))
-		case strings.HasPrefix(path, openAPIv3Path+"/"):
-			serveOpenAPIv3(w, r, native, d.servers(r))
-		case path == openAPIv2Path:
-			serveOpenAPIv2(w, r, native, d.servers(r))
+			d.crds.AwaitDiscovery(r)
+			discovery.ServeGroups(w, r, native, d.servers(r))
+		case path == discovery.OpenAPIv3Path:
+			discovery.ServeOpenAPIv3Root(w, r, native, d.servers(r))
+		case strings.HasPrefix(path, discovery.OpenAPIv3Path+"/"):
+			discovery.ServeOpenAPIv3(w, r, native, d.servers(r))
+		case path == discovery.OpenAPIv2Path:
+			discovery.ServeOpenAPIv2(w, r, native, d.servers(r))
 		case d.statuses.takes(r):
 			d.statuses.serve(w, r)
-		case path == ownGroup || strings.HasPrefix(path, ownGroup+"/"):
-			if own := d.crds.forSpace(ownSpace); own != nil {
+		case path == discovery.OwnGroup || strings.HasPrefix(path, discovery.OwnGroup+"/"):
+			if own := d.crds.ForSpace(request.OwnSpace); own != nil {
 				serveOwn(own, w, r)
 				return
 			}
-			writeStatus(w, errNotFound())
+			response.Write(w, response.NotFound())
 		default:
 			native.ServeHTTP(w, r)
 		}
@@ -71,32 +78,32 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 
 // aboutAll answers in root alone, because what is told is about all spaces.
 func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	if h == nil || spaceOf(r.Context()) != rootSpace {
-		writeStatus(w, errNotFound())
+	if h == nil || request.Space(r.Context()) != request.RootSpace {
+		response.Write(w, response.NotFound())
 		return
 	}
 	h.ServeHTTP(w, r)
 }
 
-// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody from outside asks for such. If that fails the
-// request goes on: the next one tries again.
+// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody
+// from outside asks for such. If that fails the request goes on: the next one tries again.
 func (d *dispatch) furnish(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || isInner(r.Context()) {
+	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {
 		return
 	}
-	if err := d.used(r.Context(), spaceOf(r.Context())); err != nil && r.Context().Err() == nil {
-		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", spaceOf(r.Context()), "err", err)
+	if err := d.used(r.Context(), request.Space(r.Context())); err != nil && r.Context().Err() == nil {
+		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", request.Space(r.Context()), "err", err)
 	}
 }
 
 // warnStale warns who reads an object by its name when what is shown of it is old.
 func (d *dispatch) warnStale(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || isInner(r.Context()) {
+	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || request.FromCenter(r.Context()) {
 		return
 	}
-	k := store.Key{Space: spaceOf(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
+	k := store.Key{Space: request.Space(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
 	if info.Resource == "namespaces" {
 		k.Namespace = "" // which a request's information has, too
 	}
@@ -106,17 +113,17 @@ func (d *dispatch) warnStale(r *http.Request) {
 }
 
 // servers returns the servers besides the built-in one that a space has.
-func (d *dispatch) servers(r *http.Request) []part {
-	var out []part
+func (d *dispatch) servers(r *http.Request) []discovery.Part {
+	var out []discovery.Part
 	add := func(space string, groups []string) {
-		if s := d.crds.forSpace(space); s != nil && space != anySpace {
-			out = append(out, part{s, groups})
+		if s := d.crds.ForSpace(space); s != nil && space != request.AllSpaces {
+			out = append(out, discovery.Part{Server: s, Groups: groups})
 		}
 	}
-	space := spaceOf(r.Context())
-	add(ownSpace, nil)
+	space := request.Space(r.Context())
+	add(request.OwnSpace, nil)
 	add(space, nil)
-	for lender, groups := range d.crds.borrows.of(space) {
+	for lender, groups := range d.borrows.Of(space) {
 		add(lender, groups)
 	}
 	return out
@@ -126,9 +133,9 @@ func (d *dispatch) servers(r *http.Request) []part {
 func (d *dispatch) custom() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/apis/") {
-			d.crds.serve(w, r)
+			d.crds.Serve(w, r)
 			return
 		}
-		writeStatus(w, errNotFound())
+		response.Write(w, response.NotFound())
 	})
 }

@@ -1,8 +1,13 @@
-// Package apiserver is the kube API of a center: one generic API server for all spaces. The space travels in the request's context
-// and stands in every storage key (/registry/<resource>/<space>/...), so an empty space costs next to nothing. Built-in
-// kinds are Kubernetes' own storages and behave like in any cluster; a space that has CustomResourceDefinitions gets
-// a small server for them; the kinds of skerry.dev are served by one server to all spaces.
+// Package apiserver is the kube API of a center: one generic API server for all spaces. It wires
+// the packages below it, one for each concern; README.md lists them.
 //
-// The center's own parts use Loopback (a client in memory) and Changes (every write of every space, in the order of revisions). What
-// is not served, and why, stands in README.md. Package server wires it; nothing else imports it.
+//	api, err := apiserver.New(apiserver.Config{Store: db, Spaces: spaces, ServiceAccountKey: key, ...})
+//	go api.Run(ctx)
+//	<-api.Ready()
+//	client, err := dynamic.NewForConfig(api.Loopback("team")) // as the center, in memory
+//	err = api.Changes(ctx, handler)                           // every write of every space, in order
+//
+// The space travels in the context of a request and stands in every storage key, so an empty space
+// costs next to nothing. A space that has CustomResourceDefinitions gets a small server for them;
+// one server serves the kinds of skerry.dev to all spaces.
 package apiserver

@@ -3,25 +3,16 @@ package apiserver
 import (
 	"net/http"
 	"net/url"
-	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
-
-// prefix stands before the space's name in a URL.
-const prefix = "/clusters/"
-
-// URL is where a space's kube API is found, given the center's own URL.
-func URL(external, space string) string {
-	if space == rootSpace {
-		return external
-	}
-	return external + prefix + space
-}
 
 // Spaces is what the front needs to know about spaces. It is asked at every request.
 type Spaces interface {
-	// Has tells whether the space exists. Root always does.
+	// Has reports whether the space exists. Root always does.
 	Has(name string) bool
 	// Names lists the spaces, root left out, in order.
 	Names() []string
@@ -29,7 +20,8 @@ type Spaces interface {
 	Loaded() bool
 }
 
-// front takes the space out of the URL and puts it into the request's context. It is the only place that does.
+// front takes the space out of the URL and puts it into the request's context. It is the only place
+// that does.
 type front struct {
 	api    http.Handler // the whole chain of the API server
 	spaces Spaces
@@ -51,14 +43,14 @@ func (f *front) outer() http.Handler {
 		switch {
 		case wrong != nil:
 			warn(w, wrong.Message)
-			writeStatus(w, wrong)
-		case space == anySpace:
-			writeStatus(w, errWildcard())
-		case space == rootSpace:
+			response.Write(w, wrong)
+		case space == request.AllSpaces:
+			response.Write(w, errWildcard())
+		case space == request.RootSpace:
 			f.serve(w, r, space, path)
 		case !f.spaces.Loaded():
 			w.Header().Set("Retry-After", "1")
-			writeStatus(w, errNotLoaded())
+			response.Write(w, errNotLoaded())
 		case !f.spaces.Has(space):
 			f.unknown(w, r, space, path)
 		default:
@@ -70,8 +62,8 @@ func (f *front) outer() http.Handler {
 // inner serves the loopback. It trusts the name of the space.
 func (f *front) inner() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		space, path := split(r.URL.Path)
-		f.serve(w, r.WithContext(withInner(r.Context())), space, path)
+		space, path := request.Split(r.URL.Path)
+		f.serve(w, r.WithContext(request.AsCenter(r.Context())), space, path)
 	})
 }
 
@@ -81,24 +73,14 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, space, path string
 
 // serveAs answers for a space that was asked for by another name.
 func (f *front) serveAs(w http.ResponseWriter, r *http.Request, space, asked, path string) {
-	r = r.WithContext(withSpace(r.Context(), space))
+	r = r.WithContext(request.WithSpace(r.Context(), space))
 	u := *r.URL
-	if f.audited && asked != rootSpace {
+	if f.audited && asked != request.RootSpace {
 		// Only what is written down is made of this form; everything is found by the path.
-		whole := url.URL{Path: prefix + asked + path}
+		whole := url.URL{Path: request.URLPrefix + asked + path}
 		u.Opaque = whole.EscapedPath()
 	}
 	u.Path, u.RawPath = path, ""
 	r.URL, r.RequestURI = &u, u.RequestURI()
 	f.api.ServeHTTP(w, r)
-}
-
-// split returns the space that a URL path names, and the path within its API.
-func split(path string) (space, rest string) {
-	below, ok := strings.CutPrefix(path, prefix)
-	if !ok {
-		return rootSpace, path
-	}
-	space, rest, _ = strings.Cut(below, "/")
-	return space, "/" + rest
 }

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 
@@ -21,19 +20,18 @@ import (
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
+
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
 // eventTTL is how long Events are kept, as in Kubernetes.
 const eventTTL = time.Hour
 
-// groupProvider makes the REST storages of one API group.
-type groupProvider interface {
-	GroupName() string
-	NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error)
-}
-
-// servedVersions lists the built-in groups, and unserved what is left out of them: kinds that would be accepted and have no effect
-// in a space (README.md has the reasons).
+// servedVersions lists the built-in groups, and unserved what is left out of them: kinds that would
+// be accepted and have no effect in a space (README.md has the reasons).
 var (
 	servedVersions = []schema.GroupVersion{
 		{Version: "v1"},
@@ -72,31 +70,31 @@ func resourceConfig() *serverstorage.ResourceConfig {
 }
 
 // providers lists the groups in the order in which discovery shows them.
-func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storages) []groupProvider {
+func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storage.Storages) []kinds.Group {
 	authz := c.Authorization.Authorizer
 	core := &coreGroup{generic: corerest.GenericConfig{
 		StorageFactory:              sf,
 		EventTTL:                    p.eventTTL,
 		LoopbackClientConfig:        c.LoopbackClientConfig,
 		ServiceAccountIssuer:        p.tokens,
-		ServiceAccountMaxExpiration: longestPersonToken,
-		APIAudiences:                authenticator.Audiences{tokenAudience},
+		ServiceAccountMaxExpiration: authn.LongestPersonToken,
+		APIAudiences:                authenticator.Audiences{authn.Audience},
 	}, authz: authz, sites: p.sites}
-	return []groupProvider{
+	return []kinds.Group{
 		core,
-		mirroring{appsrest.StorageProvider{}},
-		mirroring{batchrest.RESTStorageProvider{}},
+		kinds.Mirroring{Group: appsrest.StorageProvider{}},
+		kinds.Mirroring{Group: batchrest.RESTStorageProvider{}},
 		autoscalingrest.RESTStorageProvider{},
-		reviewing{authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{tokenAudience}}},
+		authn.Reviews{RESTStorageProvider: authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{authn.Audience}}},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
-		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.born},
+		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},
-		crdGroup{st},
+		crd.Group{Storages: st},
 	}
 }

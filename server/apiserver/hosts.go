@@ -8,16 +8,21 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// hosts serves each space at a host of its own, NAME.<domain>, beside its path: for clients that cannot carry a path, as those in a pod, which know a host and
-// a port. What is asked for is the same request as that by path.
+// hosts serves each space at a host of its own, NAME.<domain>, beside its path: for clients that
+// cannot carry a path, as those in a pod, which know a host and a port. What is asked for is the
+// same request as that by path.
 type hosts struct{ domain string } // "": by path alone
 
-// HostURL is where a space's kube API is found by a host of its own, "" when there are no such hosts or the space is root.
+// HostURL is where a space's kube API is found by a host of its own, "" when there are no such
+// hosts or the space is root.
 func HostURL(external, domain, space string) string {
 	u, err := url.Parse(external)
-	if domain == "" || space == rootSpace || err != nil {
+	if domain == "" || space == request.RootSpace || err != nil {
 		return ""
 	}
 	host := space + "." + domain
@@ -46,8 +51,9 @@ func withoutPort(host string) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// named is the space that the host of a request names. Where that is an address, the name by which the connection was made counts (a kubeconfig's
-// tls-server-name); otherwise both have to name the same: a client may take a connection that it has for another host of the same certificate.
+// named is the space that the host of a request names. Where that is an address, the name by which
+// the connection was made counts (a kubeconfig's tls-server-name); otherwise both have to name the
+// same: a client may take a connection that it has for another host of the same certificate.
 func (h hosts) named(r *http.Request) (space string, wrong *metav1.Status) {
 	space = h.space(r.Host)
 	if r.TLS == nil || r.TLS.ServerName == "" {
@@ -58,15 +64,15 @@ func (h hosts) named(r *http.Request) (space string, wrong *metav1.Status) {
 		return connected, nil
 	}
 	if connected != space {
-		return "", status(http.StatusMisdirectedRequest, metav1.StatusReasonUnknown, "the host of the request is not that of its connection; connect to the host itself")
+		return "", response.Status(http.StatusMisdirectedRequest, metav1.StatusReasonUnknown, "the host of the request is not that of its connection; connect to the host itself")
 	}
 	return space, nil
 }
 
-// split returns the space that a request names, by path or host, and the path within its API; byHost tells that the host names it. A request that names two
-// spaces is refused.
+// split returns the space that a request names, by path or host, and the path within its API;
+// byHost tells that the host names it. A request that names two spaces is refused.
 func (h hosts) split(r *http.Request) (space, path string, byHost bool, wrong *metav1.Status) {
-	space, path = split(r.URL.Path)
+	space, path = request.Split(r.URL.Path)
 	host, wrong := h.named(r)
 	switch {
 	case wrong != nil:
@@ -76,5 +82,5 @@ func (h hosts) split(r *http.Request) (space, path string, byHost bool, wrong *m
 	case path == r.URL.Path, space == host:
 		return host, path, true, nil
 	}
-	return "", "", false, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the host names space "+clip(host)+" and the path "+clip(space)+"; name one space")
+	return "", "", false, response.Status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the host names space "+clip(host)+" and the path "+clip(space)+"; name one space")
 }

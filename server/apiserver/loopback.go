@@ -8,10 +8,12 @@ import (
 
 	"google.golang.org/grpc/test/bufconn"
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// loopback is the way of the center's own parts to the API: HTTP/2 in memory. There is nothing to steal, since no socket leads here; what
-// comes in this way is the center (see isInner).
+// loopback is the way of the center's own parts to the API: HTTP/2 in memory. There is nothing to
+// steal, since no socket leads here; what comes in this way is the center (see request.FromCenter).
 type loopback struct {
 	listener  *bufconn.Listener
 	transport *http.Transport
@@ -30,8 +32,8 @@ func newLoopback() *loopback {
 
 func (l *loopback) config(space string) *rest.Config {
 	host := "http://skerry.invalid" // never resolved
-	if space != rootSpace {
-		host += prefix + space
+	if space != request.RootSpace {
+		host += request.URLPrefix + space
 	}
 	return &rest.Config{Host: host, Transport: l.transport, QPS: -1, UserAgent: "skerry-center"}
 }

@@ -14,14 +14,16 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// The labels of these two are what stands in the URLs of requests that came to nothing: names of objects, and as many series as somebody makes up. Upstream
-// takes no other word for leaving them out than this one of the whole process.
+// The labels of these two are what stands in the URLs of requests that came to nothing: names of
+// objects, and as many series as somebody makes up. Upstream takes no other word for leaving them
+// out than this one of the whole process.
 func init() {
 	metrics.SetDisabledMetrics([]string{"apiserver_request_terminations_total", "apiserver_request_aborts_total"})
 }
 
-// Gatherer has the metrics of the API server itself, all spaces together. Kubernetes' libraries keep them in a registry of the process,
-// from which those of the Go runtime and the process are left out: the center's own registry has them.
+// Gatherer has the metrics of the API server itself, all spaces together. Kubernetes' libraries
+// keep them in a registry of the process, from which those of the Go runtime and the process are
+// left out: the center's own registry has them.
 func Gatherer() prometheus.Gatherer {
 	apimetrics.Register()
 	cachermetrics.Register()

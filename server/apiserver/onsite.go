@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // talks are the subresources of a Pod that reach into its containers, which run on a site.
@@ -29,6 +30,6 @@ func talk(path string) (subresource string, ok bool) {
 
 // errOnSite says where a Pod can be talked to.
 func errOnSite(subresource string) *metav1.Status {
-	return status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
+	return response.Status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
 		"its SyncTarget is in the pod's annotation %s", subresource, v1alpha1.AnnotationReportedFrom))
 }

@@ -18,21 +18,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One crdServer serves them to
-// all spaces: the definitions come from there, the objects from the space of the request.
+// The kinds of skerry.dev are custom resources whose definitions stand in a space of their own. One
+// crd.Server serves them to all spaces: the definitions come from there, the objects from the space
+// of the request.
 
-// ownGroup is the URL path of the group.
-const ownGroup = "/apis/skerry.dev"
-
-// inEverySpace tells which kinds exist outside root.
-func inEverySpace(resource string) bool {
-	resource, _, _ = strings.Cut(resource, "/")
-	return resource == "placements"
-}
-
-// installOwnKinds writes the definitions that this version brings, if they differ from what is stored.
+// installOwnKinds writes the definitions that this version brings, if they differ from what is
+// stored.
 func installOwnKinds(ctx context.Context, c *rest.Config) error {
 	client, err := clientset.NewForConfig(c)
 	if err != nil {
@@ -80,7 +77,8 @@ func ownCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return out, nil
 }
 
-// sameSpec compares what is stored, which is defaulted, with what we bring, which is not, by the parts that we write.
+// sameSpec compares what is stored, which is defaulted, with what we bring, which is not, by the
+// parts that we write.
 func sameSpec(have, want *apiextensionsv1.CustomResourceDefinition) bool {
 	h, w := have.Spec.DeepCopy(), want.Spec.DeepCopy()
 	h.Conversion = w.Conversion
@@ -112,7 +110,7 @@ func waitServed(ctx context.Context, c *rest.Config, started func() bool) error 
 
 func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 	for i := range crds {
-		if !isEstablished(&crds[i]) {
+		if !crd.IsEstablished(&crds[i]) {
 			return false
 		}
 	}
@@ -120,38 +118,38 @@ func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 }
 
 // serveOwn serves the group of skerry.dev in a space.
-func serveOwn(own *crdServer, w http.ResponseWriter, r *http.Request) {
-	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, ownGroup), "/")
+func serveOwn(own http.Handler, w http.ResponseWriter, r *http.Request) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, discovery.OwnGroup), "/")
 	version, resource, _ := strings.Cut(rest, "/")
-	if spaceOf(r.Context()) == rootSpace || spaceOf(r.Context()) == anySpace || version == "" {
-		own.handler.ServeHTTP(w, r)
+	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces || version == "" {
+		own.ServeHTTP(w, r)
 		return
 	}
 	if resource == "" {
 		serveOwnResources(own, w, r)
 		return
 	}
-	if !inEverySpace(resource) {
-		writeStatus(w, errNotFound())
+	if !discovery.InEverySpace(resource) {
+		response.Write(w, response.NotFound())
 		return
 	}
-	own.handler.ServeHTTP(w, r)
+	own.ServeHTTP(w, r)
 }
 
 // serveOwnResources lists the kinds that exist in a space other than root.
-func serveOwnResources(own *crdServer, w http.ResponseWriter, r *http.Request) {
-	a := ask(own.handler, r, r.URL.Path, "application/json")
+func serveOwnResources(own http.Handler, w http.ResponseWriter, r *http.Request) {
+	a := response.Ask(own, r, r.URL.Path, "application/json")
 	var list metav1.APIResourceList
-	if a.code != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
-		a.replay(w)
+	if a.Code != http.StatusOK || json.Unmarshal(a.Body, &list) != nil {
+		a.Replay(w)
 		return
 	}
 	kept := list.APIResources[:0]
 	for _, res := range list.APIResources {
-		if inEverySpace(res.Name) {
+		if discovery.InEverySpace(res.Name) {
 			kept = append(kept, res)
 		}
 	}
 	list.APIResources = kept
-	writeJSON(w, r, "application/json", list)
+	response.WriteJSON(w, r, "application/json", list)
 }

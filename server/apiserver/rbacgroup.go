@@ -18,14 +18,17 @@ import (
 	bindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
 	bindingstore "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/storage"
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
+
+	"skerry.dev/skerry/server/apiserver/authz"
+	"skerry.dev/skerry/server/apiserver/wellknown"
 )
 
-// rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the well-known roles when it asks whether somebody
-// gives away more than he has, and it shows them.
+// rbacGroup is the group rbac.authorization.k8s.io. Unlike upstream's provider it knows the
+// well-known roles when it asks whether somebody gives away more than he has, and it shows them.
 type rbacGroup struct {
 	authz authorizer.Authorizer
-	roles *spaceRoles
-	born  birth
+	roles *authz.Roles
+	born  wellknown.Birth
 }
 
 func (*rbacGroup) GroupName() string { return rbacapi.GroupName }
@@ -48,7 +51,7 @@ func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og g
 	if err != nil {
 		return info, err
 	}
-	g.roles.use(roles, clusterRoles, bindings, clusterBindings)
+	g.roles.Use(roles, clusterRoles, bindings, clusterBindings)
 	resolver := validation.NewDefaultRuleResolver(g.roles, g.roles, g.roles, g.roles)
 	known, err := g.known()
 	if err != nil {
@@ -57,27 +60,27 @@ func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og g
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		"roles":        rolepolicy.NewStorage(roles, g.authz, resolver),
 		"rolebindings": bindingpolicy.NewStorage(bindings, g.authz, resolver),
-		"clusterroles": &wellKnown{stored: clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver), plain: clusterRoles,
-			resource: rbacapi.Resource("clusterroles"), known: known.roles, born: g.born},
-		"clusterrolebindings": &wellKnown{stored: clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver), plain: clusterBindings,
-			resource: rbacapi.Resource("clusterrolebindings"), known: known.bindings, born: g.born},
+		"clusterroles": &wellknown.Storage{Stored: clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver), Plain: clusterRoles,
+			Resource: rbacapi.Resource("clusterroles"), Known: known.roles, Born: g.born},
+		"clusterrolebindings": &wellknown.Storage{Stored: clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver), Plain: clusterBindings,
+			Resource: rbacapi.Resource("clusterrolebindings"), Known: known.bindings, Born: g.born},
 	}
 	return info, nil
 }
 
 // knownObjects are the well-known objects in the form in which storages handle them.
-type knownObjects struct{ roles, bindings map[string]knownObject }
+type knownObjects struct{ roles, bindings map[string]wellknown.Object }
 
 func (g *rbacGroup) known() (knownObjects, error) {
-	out := knownObjects{map[string]knownObject{}, map[string]knownObject{}}
-	for name, r := range g.roles.bootstrap.roles {
+	out := knownObjects{map[string]wellknown.Object{}, map[string]wellknown.Object{}}
+	for name, r := range g.roles.Bootstrap.Roles {
 		internal := &rbacapi.ClusterRole{}
 		if err := rbacconv.Convert_v1_ClusterRole_To_rbac_ClusterRole(r.DeepCopy(), internal, nil); err != nil {
 			return out, err
 		}
 		out.roles[name] = internal
 	}
-	for _, b := range g.roles.bootstrap.bindings {
+	for _, b := range g.roles.Bootstrap.Bindings {
 		full := b.DeepCopy()
 		rbacconv.SetObjectDefaults_ClusterRoleBinding(full)
 		internal := &rbacapi.ClusterRoleBinding{}

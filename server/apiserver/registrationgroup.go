@@ -23,8 +23,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/policy"
 )
 
-// registrationGroup is the group admissionregistration.k8s.io. Upstream's provider would ask the discovery of one cluster what the
-// parameters of policies are.
+// registrationGroup is the group admissionregistration.k8s.io. Upstream's provider would ask the
+// discovery of one cluster what the parameters of policies are.
 type registrationGroup struct{ authz authorizer.Authorizer }
 
 func (registrationGroup) GroupName() string { return admissionregistration.GroupName }
@@ -63,8 +63,9 @@ func (g registrationGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSourc
 	return info, nil
 }
 
-// resourceOf tells the resource of a kind of parameters, so that whoever makes a policy is asked whether he may read it. What a space
-// defines itself is not known here, without a request: then he must be allowed to read all resources of the group.
+// resourceOf tells the resource of a kind of parameters, so that whoever makes a policy is asked
+// whether he may read it. What a space defines itself is not known here, without a request: then he
+// must be allowed to read all resources of the group.
 func resourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	if !legacyscheme.Scheme.Recognizes(kind) {
 		return schema.GroupVersionResource{}, fmt.Errorf("%s is not built in", kind)

@@ -16,22 +16,20 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 
+	"skerry.dev/skerry/server/apiserver/admission"
+	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// newRules makes the plugin of the policies and webhooks that users bring. What the center itself writes is not asked about.
-func (s *Server) newRules(l *namespaceLifecycle, authz authorizer.Authorizer) *policy.Plugin {
+// newRules makes the plugin of the policies and webhooks that users bring. What the center itself
+// writes is not asked about.
+func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
-		Space: func(ctx context.Context) string {
-			if space := spaceOf(ctx); !isInner(ctx) && space != ownSpace {
-				return space
-			}
-			return ""
-		},
-		In: withSpace, Authorizer: authz, Loopback: s.Loopback,
-		CheckURL: s.config.Outbound.CheckURL, Callers: webhookCallers(s.config.Outbound),
+		Authorizer: authz, Loopback: s.Loopback, Outbound: s.config.Outbound,
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
-			obj, err := cachedGet(ctx, l.namespaces, "", name)
+			obj, err := storage.GetCached(ctx, l.Namespaces, "", name)
 			if err != nil {
 				return nil, err
 			}
@@ -46,8 +44,8 @@ func (s *Server) followRules(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, resource := range policy.Resources() {
 		g.Go(func() error {
-			prefix := registryPrefix + "/" + resource + "/"
-			return follow(ctx, s.config.Store.Client().Client, prefix, &ruleFollower{s.rules, resource, prefix})
+			prefix := registrykey.Prefix + "/" + resource + "/"
+			return follow.Prefix(ctx, s.config.Store.Client().Client, prefix, &ruleFollower{s.rules, resource, prefix})
 		})
 	}
 	return g.Wait()
@@ -59,7 +57,7 @@ type ruleFollower struct {
 	resource, prefix string
 }
 
-func (f *ruleFollower) reset(_ int64, kvs []*mvccpb.KeyValue) error {
+func (f *ruleFollower) Reset(_ int64, kvs []*mvccpb.KeyValue) error {
 	all := map[string]map[string]policy.Object{}
 	for _, kv := range kvs {
 		space, name := f.named(kv)
@@ -76,7 +74,7 @@ func (f *ruleFollower) reset(_ int64, kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
-func (f *ruleFollower) change(e *clientv3.Event) error {
+func (f *ruleFollower) Change(e *clientv3.Event) error {
 	space, name := f.named(e.Kv)
 	if e.Type == mvccpb.DELETE {
 		f.to.Put(space, f.resource, name, nil)
@@ -89,7 +87,7 @@ func (f *ruleFollower) change(e *clientv3.Event) error {
 	return err
 }
 
-func (*ruleFollower) progress(int64) {}
+func (*ruleFollower) Progress(int64) {}
 
 func (f *ruleFollower) named(kv *mvccpb.KeyValue) (space, name string) {
 	space, name, _ = strings.Cut(strings.TrimPrefix(string(kv.Key), f.prefix), "/")

@@ -1,7 +1,7 @@
 package apiserver
 
-// Each of these puts the internal and external versions of its group into Kubernetes' scheme. k8s.io/kubernetes/pkg/controlplane would
-// import them all, and much that must not run here.
+// Each of these puts the internal and external versions of its group into Kubernetes' scheme.
+// k8s.io/kubernetes/pkg/controlplane would import them all, and much that must not run here.
 import (
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"

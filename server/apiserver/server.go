@@ -17,9 +17,19 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/apiserver/admission"
+	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/backlog"
+	"skerry.dev/skerry/server/apiserver/borrow"
+	"skerry.dev/skerry/server/apiserver/controllers"
+	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/policy"
+	"skerry.dev/skerry/server/apiserver/quota"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/share"
+	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -29,48 +39,54 @@ type Config struct {
 	// Store is the center's database. It must outlive Run.
 	Store *kine.Store
 	// Encryption encrypts what is stored; nil stores everything as it is.
-	Encryption Encryption
-	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil means that only the loopback is served. TLS
-	// has the certificates.
+	Encryption storage.Encryption
+	// Listener hands in connections whose TLS handshake is done, with what TLSConfig says. Nil
+	// means that only the loopback is served. TLS has the certificates.
 	Listener net.Listener
 	TLS      *tls.Config
-	// ClientCAs signs the certificates of people: the common name is the user, the organizations are the groups.
-	// It is asked for each connection: authorities are rotated while the server runs.
+	// ClientCAs signs the certificates of people: the common name is the user, the organizations
+	// are the groups. It is asked for each connection: authorities are rotated while the server
+	// runs.
 	ClientCAs func() *x509.CertPool
 	// ServiceAccountKey signs the tokens of ServiceAccounts.
 	ServiceAccountKey crypto.Signer
 	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
 	ExternalURL string
-	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in lower case; empty means that they have none.
+	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in
+	// lower case; empty means that they have none.
 	SpacesDomain string
 	// Spaces says which spaces there are.
 	Spaces Spaces
-	// Outbound says which addresses the center connects to because a space asks for it; nil means public ones.
+	// Outbound says which addresses the center connects to because a space asks for it; nil means
+	// public ones.
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
-	Place PlaceFunc
-	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or ServiceAccounts, so that those of every cluster can be
-	// made (package furnish); nil makes none.
+	Place admission.PlaceFunc
+	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
+	// ServiceAccounts, so that those of every cluster can be made (package furnish); nil makes
+	// none.
 	Used func(ctx context.Context, space string) error
-	// Stale says why what is shown of an object is old, from memory; it is empty where it is not. Who reads such an object by its name is warned. Nil warns
-	// nobody.
+	// Stale says why what is shown of an object is old, from memory; it is empty where it is not.
+	// Who reads such an object by its name is warned. Nil warns nobody.
 	Stale func(key store.Key) string
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
 	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
-	Sites Sites
-	// Seats is how many requests from outside are answered side by side, watches left out; 0 means 200.
+	Sites pods.Sites
+	// Seats is how many requests from outside are answered side by side, watches left out; 0 means
+	// 200.
 	Seats int
-	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses it; 0 means 10 minutes.
+	// CustomIdle is how long what serves a space's custom resources is kept although nobody uses
+	// it; 0 means 10 minutes.
 	CustomIdle time.Duration
 	// EventTTL is how long Events are kept; 0 means an hour, as in Kubernetes.
 	EventTTL time.Duration
-	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers, and where one may be anonymous. It is read
-	// once. Empty means no providers.
+	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers,
+	// and where one may be anonymous. It is read once. Empty means no providers.
 	AuthenticationConfig string
 	// Audit says which audit log is written; its zero value means none.
-	Audit Audit
+	Audit audit.Config
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -84,26 +100,27 @@ type Config struct {
 // Server is the kube API of a center.
 type Server struct {
 	config   Config
-	storages *storages
+	storages *storage.Storages
 	loopback *loopback
 	front    *front
-	crds     *crdServers
-	sums     *sums
-	checks   *typeChecks
-	ttl      *jobTTL
+	crds     *crd.Servers
+	sums     *controllers.AggregatedRoles
+	checks   *controllers.TypeChecks
+	ttl      *controllers.JobTTL
 	rules    *policy.Plugin
-	counts   *quotaUsage
-	usage    *spaceUsage
+	counts   *quota.Counter
+	usage    *quota.Usage
 	backlog  *backlog.Ledger
-	borrows  *borrows
+	borrows  *borrow.Table
+	check    borrow.Check
 	generic  *genericapiserver.GenericAPIServer
 	ready    chan struct{}
 	// stopPeople ends what asks OIDC providers for their keys.
-	stopPeople context.CancelFunc
+	stopPeople func()
 }
 
-// New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run, or with Run's context if that ended
-// before.
+// New builds the server. It reads nothing yet; goroutines that it starts (the caches) end with Run,
+// or with Run's context if that ended before.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -115,17 +132,20 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("apiserver: Store, Spaces and ServiceAccountKey are needed")
 	}
 	if c.Encryption == nil {
-		c.Encryption = unencrypted{}
+		c.Encryption = storage.Unencrypted{}
 	}
-	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(watchBytes), ready: make(chan struct{})}
+	s := &Server{config: c, loopback: newLoopback(), backlog: backlog.New(share.WatchBytes), ready: make(chan struct{})}
 	if err := s.build(); err != nil {
 		return nil, fmt.Errorf("build API server: %w", err)
 	}
 	return s, nil
 }
 
-// Counters are those parts of the server that count what spaces hold: they have to be given the writes of all spaces.
-func (s *Server) Counters() []ChangeHandler { return []ChangeHandler{s.usage, s.counts} }
+// Counters are those parts of the server that count what spaces hold: they have to be given the
+// writes of all spaces.
+func (s *Server) Counters() []storage.ChangeHandler {
+	return []storage.ChangeHandler{s.usage, s.counts}
+}
 
 // Watches returns how many watches clients have open in all spaces, and how many the server has
 // ended because of what they kept in memory.
@@ -136,11 +156,13 @@ func (s *Server) Watches() (open int, ended map[backlog.Reason]uint64) {
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Loopback returns a client configuration for one space, or for all spaces when space is "*": in memory, as the center itself. Objects
-// of all spaces carry their storage key, which begins with the space, in metadata.selfLink; they can be listed and watched only.
+// Loopback returns a client configuration for one space, or for all spaces when space is "*": in
+// memory, as the center itself. Objects of all spaces carry their storage key, which begins with
+// the space, in metadata.selfLink; they can be listed and watched only.
 func (s *Server) Loopback(space string) *rest.Config { return s.loopback.config(space) }
 
-// Run serves until ctx ends, and returns when everything has stopped. Requests in flight get a few seconds.
+// Run serves until ctx ends, and returns when everything has stopped. Requests in flight get a few
+// seconds.
 func (s *Server) Run(ctx context.Context) error {
 	// The inside (loopback, hooks, caches) must outlive the parts that use it.
 	inside, stopInside := context.WithCancel(context.WithoutCancel(ctx))
@@ -166,7 +188,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.serve(ctx)
 }
 
-// serve runs what uses the inside: custom resources, the start-up, the listener. The first failure ends all.
+// serve runs what uses the inside: custom resources, the start-up, the listener. The first failure
+// ends all.
 func (s *Server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,15 +201,15 @@ func (s *Server) serve(ctx context.Context) error {
 			}
 		})
 	}
-	run("custom resources", s.crds.run)
-	run("shared APIs", func(ctx context.Context) error { return s.borrows.run(ctx, s.config.Store.Client().Client) })
-	run("aggregated roles", s.sums.run)
-	run("types of admission policies", s.checks.run)
-	run("finished Jobs", s.ttl.run)
+	run("custom resources", s.crds.Run)
+	run("shared APIs", func(ctx context.Context) error { return s.borrows.Run(ctx, s.config.Store.Client().Client) })
+	run("aggregated roles", s.sums.Run)
+	run("types of admission policies", s.checks.Run)
+	run("finished Jobs", s.ttl.Run)
 	run("admission policies", s.followRules)
-	run("quotas", s.counts.run)
-	run("history", func(ctx context.Context) error { return s.storages.history.run(ctx, s.config.Store.Revision) })
-	run("usage of spaces", func(ctx context.Context) error { return s.usage.run(ctx, s.Loopback(rootSpace), s.config.Log) })
+	run("quotas", s.counts.Run)
+	run("history", func(ctx context.Context) error { return s.storages.Run(ctx, s.config.Store.Revision) })
+	run("usage of spaces", func(ctx context.Context) error { return s.usage.Run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)
@@ -201,81 +224,24 @@ func (s *Server) serve(ctx context.Context) error {
 
 // becomeReady fills the caches, installs the own kinds, and closes ready.
 func (s *Server) becomeReady(ctx context.Context) error {
-	if err := s.storages.wait(ctx); err != nil {
+	if err := s.storages.Wait(ctx); err != nil {
 		return err
 	}
-	if err := installOwnKinds(ctx, s.Loopback(ownSpace)); err != nil {
+	if err := installOwnKinds(ctx, s.Loopback(request.OwnSpace)); err != nil {
 		return err
 	}
-	if err := waitServed(ctx, s.Loopback(ownSpace), func() bool { return s.crds.forSpace(ownSpace) != nil }); err != nil {
+	if err := waitServed(ctx, s.Loopback(request.OwnSpace), func() bool { return s.crds.ForSpace(request.OwnSpace) != nil }); err != nil {
 		return err
 	}
 	select {
-	case <-s.borrows.known:
+	case <-s.borrows.Known:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// A start leaves more garbage than all that stays; without this it would count as resident until the next collection.
+	// A start leaves more garbage than all that stays; without this it would count as resident
+	// until the next collection.
 	debug.FreeOSMemory()
 	close(s.ready)
 	s.config.Log.Info("API is ready", "url", s.config.ExternalURL)
 	return nil
-}
-
-// shutdownGrace is how long requests in flight may take when the server ends.
-const shutdownGrace = 3 * time.Second
-
-func (s *Server) serveListener(ctx context.Context) error {
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
-	defer endRequests()
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	server := &http.Server{
-		Handler:           s.Handler(),
-		TLSConfig:         s.TLSConfig(),
-		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: stuckAfter},
-		BaseContext:       func(net.Listener) context.Context { return requests },
-		ReadHeaderTimeout: 30 * time.Second,
-		IdleTimeout:       90 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.config.Listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	// Watches never end by themselves: end them at once, so that only short requests use the grace.
-	endRequests()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		server.Close()
-	}
-	<-failed
-	return nil
-}
-
-// Handler is what answers the requests of Listener's connections. It can be asked without a connection.
-func (s *Server) Handler() http.Handler { return s.front.outer() }
-
-// TLSConfig is what the handshakes of the connections of Listener are to be done with.
-func (s *Server) TLSConfig() *tls.Config {
-	c := s.config.TLS.Clone()
-	c.MinVersion = tls.VersionTLS12
-	// Certificates are asked for, and checked by the authenticator: a wrong one is a Status, not a broken handshake.
-	c.ClientAuth = tls.RequestClientCert
-	c.NextProtos = []string{"h2", "http/1.1"}
-	if s.config.ClientCAs != nil {
-		c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			one := c.Clone()
-			one.GetConfigForClient, one.ClientCAs = nil, s.config.ClientCAs()
-			return one, nil
-		}
-	}
-	return c
 }

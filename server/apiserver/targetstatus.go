@@ -20,23 +20,29 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/metrics"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/storage"
+	genericstorage "k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which has thousands of them to write when sites come back. Upstream
-// takes a custom resource apart and puts it together again a dozen times on the way to the store; here what is not the status stays the bytes that it is. All else is
-// as for any write: it has been authenticated, authorized and noted for the audit by now, is refused when the object is not what its writer saw or the
-// status is not valid, and is seen by watches. Requests from outside never come here.
+// targetStatus answers one request, PUT of the status of a SyncTarget by the center itself, which
+// has thousands of them to write when sites come back. Upstream takes a custom resource apart and
+// puts it together again a dozen times on the way to the store; here what is not the status stays
+// the bytes that it is. All else is as for any write: it has been authenticated, authorized and
+// noted for the audit by now, is refused when the object is not what its writer saw or the status
+// is not valid, and is seen by watches. Requests from outside never come here.
 type targetStatus struct {
-	storage storage.Interface
+	storage genericstorage.Interface
 	codecs  serializer.CodecFactory
 	serve   http.HandlerFunc
 }
 
-// targetsResource is what is written here, and maxTargetStatus how long a request may be: a thousand times what it is.
+// targetsResource is what is written here, and maxTargetStatus how long a request may be: a
+// thousand times what it is.
 var targetsResource = v1alpha1.GroupVersion.WithResource("synctargets")
 
 const maxTargetStatus = 3 << 20
@@ -55,23 +61,24 @@ func (t *storedTarget) DeepCopyObject() runtime.Object {
 	return &storedTarget{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: slices.Clone(t.Spec), Status: slices.Clone(t.Status)}
 }
 
-// newTargetStatus returns what writes to a storage of its own, below which are the same keys as below that of the custom resource. destroy ends it.
-func newTargetStatus(all *storages) (s *targetStatus, destroy func(), err error) {
+// newTargetStatus returns what writes to a storage of its own, below which are the same keys as
+// below that of the custom resource. destroy ends it.
+func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), err error) {
 	scheme, kind := runtime.NewScheme(), v1alpha1.GroupVersion.WithKind("SyncTarget")
 	scheme.AddKnownTypeWithName(kind, &storedTarget{})
 	s = &targetStatus{codecs: serializer.NewCodecFactory(scheme)}
 	format := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})
-	o := all.withCodec(targetsResource.GroupResource(), runtime.NewCodec(format, format), false, "")
+	o := all.WithCodec(targetsResource.GroupResource(), runtime.NewCodec(format, format), false, "")
 	s.storage, destroy, err = o.Decorator(o.StorageConfig, o.ResourcePrefix, nil, func() runtime.Object { return &storedTarget{} },
 		func() runtime.Object { return &v1alpha1.SyncTargetList{} }, nil, nil, nil)
 	s.serve = metrics.InstrumentHandlerFunc("PUT", targetsResource.Group, targetsResource.Version, targetsResource.Resource, "status", "resource", "skerry", false, "", s.put)
 	return s, destroy, err
 }
 
-// takes tells whether a request is one that is answered here.
+// takes reports whether a request is one that is answered here.
 func (*targetStatus) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	return ok && r.Method == http.MethodPut && isInner(r.Context()) && spaceOf(r.Context()) == rootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
+	return ok && r.Method == http.MethodPut && request.FromCenter(r.Context()) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
 		info.Resource == targetsResource.Resource && info.APIGroup == targetsResource.Group && info.APIVersion == targetsResource.Version
 }
 
@@ -83,13 +90,13 @@ func (s *targetStatus) put(w http.ResponseWriter, r *http.Request) {
 		written, err = s.write(r, info.Name, body)
 	}
 	if err != nil {
-		writeStatus(w, responsewriters.ErrorToAPIStatus(err))
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
 		return
 	}
 	audit.LogResponseObject(r.Context(), written, targetsResource.GroupVersion(), s.codecs)
 	answer, err := json.Marshal(written)
 	if err != nil {
-		writeStatus(w, responsewriters.ErrorToAPIStatus(err))
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -112,7 +119,7 @@ func (s *targetStatus) write(r *http.Request, name string, body []byte) (*stored
 	}
 	stored := &storedTarget{}
 	err = s.storage.GuaranteedUpdate(r.Context(), "/"+targetsResource.Group+"/"+targetsResource.Resource+"/"+name, stored, false, nil,
-		func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		func(in runtime.Object, _ genericstorage.ResponseMeta) (runtime.Object, *uint64, error) {
 			is := in.(*storedTarget)
 			if err := unchanged(is, asked.UID, asked.ResourceVersion); err != nil {
 				return nil, nil, err
@@ -138,8 +145,8 @@ func unchanged(is *storedTarget, uid types.UID, version string) error {
 	return nil
 }
 
-// checkedStatus returns the status that is asked for, as it is stored. Its definition is made of the type that it is read into, and the rules of
-// conditions are all that there are beyond that.
+// checkedStatus returns the status that is asked for, as it is stored. Its definition is made of
+// the type that it is read into, and the rules of conditions are all that there are beyond that.
 func checkedStatus(asked *storedTarget) (json.RawMessage, error) {
 	var status v1alpha1.SyncTargetStatus
 	if err := json.Unmarshal(asked.Status, &status); err != nil {

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,26 +9,31 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // maxListed is how many spaces the answer about an unknown one names.
 const maxListed = 20
 
-// unknown answers a request for a space that does not exist. The admin is told so, with the names of others. Everybody else gets the answer of a space in which
-// he is nobody: names of spaces are no secret that anybody could ask for one by one.
+// unknown answers a request for a space that does not exist. The admin is told so, with the names
+// of others. Everybody else gets the answer of a space in which he is nobody: names of spaces are
+// no secret that anybody could ask for one by one.
 func (f *front) unknown(w http.ResponseWriter, r *http.Request, space, path string) {
 	// Asked in no space, only the center's own credentials count, never a space's tokens.
 	resp, ok, err := f.authn.AuthenticateRequest(r)
 	if err != nil || !ok || !slices.Contains(resp.User.GetGroups(), user.SystemPrivilegedGroup) {
-		f.serveAs(w, r, nowhere, space, path)
+		f.serveAs(w, r, request.NoSpace, space, path)
 		return
 	}
 	msg := "there is no space " + clip(space) + "; " + listed(f.spaces.Names()) + "; create it with: skerry space create NAME"
 	warn(w, msg)
-	writeStatus(w, status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
+	response.Write(w, response.Status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
 }
 
-// warn says why a request is refused in a header, too: clients that look for the API's groups first drop the body; kubectl shows warnings in any case.
+// warn says why a request is refused in a header, too: clients that look for the API's groups first
+// drop the body; kubectl shows warnings in any case.
 func warn(w http.ResponseWriter, msg string) { w.Header().Set("Warning", "299 - "+strconv.Quote(msg)) }
 
 // clip makes a name that anybody may have written into a URL fit for an answer.
@@ -51,25 +55,9 @@ func listed(names []string) string {
 }
 
 func errWildcard() *metav1.Status {
-	return status(http.StatusForbidden, metav1.StatusReasonForbidden, "no request can be for all spaces; name one: /clusters/<space>")
+	return response.Status(http.StatusForbidden, metav1.StatusReasonForbidden, "no request can be for all spaces; name one: /clusters/<space>")
 }
 
 func errNotLoaded() *metav1.Status {
-	return status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the center is starting and does not know its spaces yet")
-}
-
-func errNotFound() *metav1.Status {
-	return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
-}
-
-func status(code int32, reason metav1.StatusReason, msg string) *metav1.Status {
-	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason, Message: msg}
-}
-
-// writeStatus answers with a Status as JSON, which every Kubernetes client reads.
-func writeStatus(w http.ResponseWriter, s *metav1.Status) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(int(s.Code))
-	json.NewEncoder(w).Encode(s)
+	return response.Status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the center is starting and does not know its spaces yet")
 }

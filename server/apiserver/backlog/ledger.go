@@ -13,7 +13,8 @@ var ErrTooMany = errors.New("too many open watches")
 // patience is for how long a reader may take nothing while its space needs more bytes than it has.
 const patience = time.Second
 
-// Ledger is the books of all spaces. Its methods, and those of its watches, may be called concurrently.
+// Ledger is the books of all spaces. Its methods, and those of its watches, may be called
+// concurrently.
 type Ledger struct {
 	bytes int64 // of each space
 
@@ -29,9 +30,9 @@ func New(bytes int64) *Ledger {
 	return &Ledger{bytes: bytes, spaces: map[string]*space{}}
 }
 
-// Open begins a watch of a space that may have most of them. The ledger calls end at most once, when
-// the watch has to go; force says that its reader is not to be waited for. It is called with locks
-// held, so it must not call the watch, and must not wait. The error is ErrTooMany.
+// Open begins a watch of a space that may have most of them. The ledger calls end at most once,
+// when the watch has to go; force says that its reader is not to be waited for. It is called with
+// locks held, so it must not call the watch, and must not wait. The error is ErrTooMany.
 func (l *Ledger) Open(name string, most int, end func(force bool)) (*Watch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,8 @@ type Event struct {
 	refs int
 }
 
-// cost is what an event of so many encoded bytes takes: the object, its encoding, and what is needed
-// to make that.
+// cost is what an event of so many encoded bytes takes: the object, its encoding, and what is
+// needed to make that.
 func cost(size int64) int64 { return 1024 + 3*size }
 
 // Watch is one open watch.

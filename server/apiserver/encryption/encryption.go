@@ -17,16 +17,17 @@ import (
 
 // Config of an Encryption.
 type Config struct {
-	// KeyFile holds the keys. Managed says that it is the center's own: it is made at the first start
-	// and changed by rotations. Otherwise it is only read.
+	// KeyFile holds the keys. Managed says that it is the center's own: it is made at the first
+	// start and changed by rotations. Otherwise it is only read.
 	KeyFile string
 	Managed bool
 	// ProviderConfig is the path of an upstream EncryptionConfiguration; empty means none.
 	ProviderConfig string
 	// Client reads and writes the store.
 	Client *kubernetes.Client
-	// Change wraps every change of a managed key file, so that all replicas get it or none. Settle is
-	// how long until all of them use what was changed. Nil and 0 are for a center of one replica.
+	// Change wraps every change of a managed key file, so that all replicas get it or none. Settle
+	// is how long until all of them use what was changed. Nil and 0 are for a center of one
+	// replica.
 	Change func(do func() error) error
 	Settle time.Duration
 	Log    *slog.Logger

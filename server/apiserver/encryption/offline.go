@@ -12,8 +12,8 @@ func Needs(stored []byte) ([]string, error) {
 	return r.ids(), err
 }
 
-// Opens fails with ErrKey when a key file and an EncryptionConfiguration, each of which may be missing,
-// do not have the keys that a record names.
+// Opens fails with ErrKey when a key file and an EncryptionConfiguration, each of which may be
+// missing, do not have the keys that a record names.
 func Opens(ctx context.Context, stored []byte, keyFile, providerConfig string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -20,7 +20,8 @@ type Outcome struct {
 	Rewritten int
 }
 
-// Settled reports whether all values are encrypted by what encrypts now, so that nothing is to be done.
+// Settled reports whether all values are encrypted by what encrypts now, so that nothing is to be
+// done.
 func (e *Encryption) Settled(ctx context.Context) (bool, error) {
 	stored, _, err := load(ctx, e.Client)
 	if err != nil {
@@ -34,9 +35,9 @@ func (e *Encryption) Settled(ctx context.Context) (bool, error) {
 	return !e.Managed || len(e.now.Load().keys) < 2, nil
 }
 
-// Rotate has a new key encrypt, where the key file is the center's own, and encrypts every value anew
-// that older keys have encrypted. A rotation that was cut off goes on where it was. Only one replica
-// may call it at a time. prefix is where the values of a resource are stored.
+// Rotate has a new key encrypt, where the key file is the center's own, and encrypts every value
+// anew that older keys have encrypted. A rotation that was cut off goes on where it was. Only one
+// replica may call it at a time. prefix is where the values of a resource are stored.
 func (e *Encryption) Rotate(ctx context.Context, fresh bool, prefix func(schema.GroupResource) string) (Outcome, error) {
 	if err := e.switchKey(ctx, fresh); err != nil {
 		return Outcome{}, err

@@ -34,7 +34,8 @@ func New(seats, queue int) *Scheduler {
 	return &Scheduler{seats: seats, perSpace: max(1, seats/2), queue: queue, lines: map[string]*line{}}
 }
 
-// Take returns when the request has a seat, which leave gives back. The error is ErrFull, or that of ctx.
+// Take returns when the request has a seat, which leave gives back. The error is ErrFull, or that
+// of ctx.
 func (s *Scheduler) Take(ctx context.Context, space string) (leave func(), err error) {
 	s.mu.Lock()
 	l := s.lines[space]

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestAFloodWaitsBehindItself: with all seats taken and a long line of one space, each freed seat goes to the lines in turn.
+// TestAFloodWaitsBehindItself: with all seats taken and a long line of one space, each freed seat
+// goes to the lines in turn.
 func TestAFloodWaitsBehindItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(4, 100)

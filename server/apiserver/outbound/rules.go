@@ -17,7 +17,8 @@ type rule struct {
 // Rules say what may be dialled. The zero value is not usable; New makes one.
 type Rules struct {
 	rules []rule // in the order of their weight where networks are equal: the later one counts
-	// Log gets, at debug level, why a webhook was not reached, which spaces are not told; nil discards.
+	// Log gets, at debug level, why a webhook was not reached, which spaces are not told; nil
+	// discards.
 	Log *slog.Logger
 	// own are the addresses of this machine, which change.
 	own func() ([]net.Addr, error)
@@ -34,8 +35,10 @@ var builtIn = []struct{ nets, why string }{
 	{"192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 100::/64", "reserved: not a public address"},
 }
 
-// New returns the rules of an admin who allows and denies networks beyond what is built in. The longest network that holds an address counts; where equal
-// ones are allowed and denied, denied; and the admin's word counts before what is built in. So 0.0.0.0/0 allows no private network, and 10.1.0.0/16 does.
+// New returns the rules of an admin who allows and denies networks beyond what is built in. The
+// longest network that holds an address counts; where equal ones are allowed and denied, denied;
+// and the admin's word counts before what is built in. So 0.0.0.0/0 allows no private network, and
+// 10.1.0.0/16 does.
 func New(allow, deny []netip.Prefix) *Rules {
 	r := &Rules{own: net.InterfaceAddrs}
 	for _, b := range builtIn {
@@ -68,8 +71,8 @@ func Parse(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Refused is the error for an address that is not dialled. Why is not part of its words: it may tell
-// of the center's own networks.
+// Refused is the error for an address that is not dialled. Why is not part of its words: it may
+// tell of the center's own networks.
 type Refused struct {
 	Address netip.Addr
 	Why     string
@@ -92,7 +95,8 @@ func (r *Rules) Check(a netip.Addr) error {
 	return nil
 }
 
-// why tells why one address is not dialled, "" when it is. An address of this machine has to be allowed by itself, loopback as a network.
+// why tells why one address is not dialled, "" when it is. An address of this machine has to be
+// allowed by itself, loopback as a network.
 func (r *Rules) why(a netip.Addr) string {
 	longest, why := -1, ""
 	for _, rule := range r.rules {
@@ -106,7 +110,8 @@ func (r *Rules) why(a netip.Addr) string {
 	return why
 }
 
-// isOwn tells whether an address is this machine's. Addresses that cannot be read are taken for its own: nothing is dialled then.
+// isOwn reports whether an address is this machine's. Addresses that cannot be read are taken for
+// its own: nothing is dialled then.
 func (r *Rules) isOwn(a netip.Addr) bool {
 	own, err := r.own()
 	if err != nil {
@@ -122,7 +127,8 @@ func (r *Rules) isOwn(a netip.Addr) bool {
 	return false
 }
 
-// embedded are the IPv4 addresses that a gateway on the way makes of an IPv6 address: NAT64 and 6to4.
+// embedded are the IPv4 addresses that a gateway on the way makes of an IPv6 address: NAT64 and
+// 6to4.
 func embedded(a netip.Addr) []netip.Addr {
 	b := a.As16()
 	switch {

@@ -79,7 +79,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestDial has a server that is refused by its address, by a name, and behind a redirect from one that is allowed.
+// TestDial has a server that is refused by its address, by a name, and behind a redirect from one
+// that is allowed.
 func TestDial(t *testing.T) {
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secret") }))
 	defer inner.Close()

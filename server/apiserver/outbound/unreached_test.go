@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestUnreachedTellsNothing asks for servers that cannot be reached for every reason that would tell
-// a space of the networks around the center.
+// TestUnreachedTellsNothing asks for servers that cannot be reached for every reason that would
+// tell a space of the networks around the center.
 func TestUnreachedTellsNothing(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()

@@ -29,7 +29,8 @@ type built struct {
 	kinds     map[v1.ParamKind]paramKind
 }
 
-// compiledKey says of which policy something was compiled: of a new one, or a new generation, it is compiled again.
+// compiledKey says of which policy something was compiled: of a new one, or a new generation, it is
+// compiled again.
 type compiledKey struct {
 	resource, name string
 	uid            types.UID

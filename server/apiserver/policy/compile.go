@@ -36,7 +36,8 @@ func conditions(c *cel.CompositedCompiler, all []v1.MatchCondition, o cel.Option
 	return matchconditions.NewMatcher(c.CompileCondition(expressions, o, environment.StoredExpressions), fails, "policy", verb, name)
 }
 
-// compileValidating compiles a policy. What is wrong in it is an error of each evaluation, which its failurePolicy judges.
+// compileValidating compiles a policy. What is wrong in it is an error of each evaluation, which
+// its failurePolicy judges.
 func compileValidating(p *v1.ValidatingAdmissionPolicy) validating.Validator {
 	full := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil, HasAuthorizer: true}
 	plain := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil}

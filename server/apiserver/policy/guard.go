@@ -13,12 +13,13 @@ import (
 
 const whyNoService = "a space runs no pods, so nothing answers behind a Service; serve the webhook where the center reaches it and give clientConfig.url"
 
-// guard refuses what cannot work: webhooks by Service or at an address that the center does not connect to, and more objects than can be asked about each write.
+// guard refuses what cannot work: webhooks by Service or at an address that the center does not
+// connect to, and more objects than can be asked about each write.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" || !slices.Contains(Resources(), a.GetResource().Resource) {
 		return nil
 	}
-	if space := p.cfg.Space(ctx); a.GetOperation() == admission.Create && space != "" && p.index.count(space) >= MaxObjects {
+	if space := spaceOf(ctx); a.GetOperation() == admission.Create && space != "" && p.index.count(space) >= MaxObjects {
 		return admission.NewForbidden(a, errTooMany())
 	}
 	var before []*string
@@ -33,7 +34,7 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 		}
 		known := slices.ContainsFunc(before, func(old *string) bool { return old != nil && c.URL != nil && *old == *c.URL })
 		if c.URL != nil && !known {
-			if err := p.cfg.CheckURL(*c.URL); err != nil {
+			if err := p.cfg.Outbound.CheckURL(*c.URL); err != nil {
 				wrong = append(wrong, field.Forbidden(at.Child("url"), err.Error()))
 			}
 		}

@@ -28,7 +28,8 @@ func Resources() []string {
 }
 
 const (
-	// MaxObjects is how many objects of these kinds, all together, a space may have: each is looked at for each write.
+	// MaxObjects is how many objects of these kinds, all together, a space may have: each is looked
+	// at for each write.
 	MaxObjects = 200
 	// maxBuilt is of how many spaces compiled rules are kept.
 	maxBuilt = 256
@@ -141,8 +142,8 @@ func (i *index) count(space string) (n int) {
 	return n
 }
 
-// all returns the objects of one kind in the order of their names. An object of another version is a mistake in what was given: none of a
-// space's rules may be left out silently.
+// all returns the objects of one kind in the order of their names. An object of another version is
+// a mistake in what was given: none of a space's rules may be left out silently.
 func all[T Object](o *objects, resource string) ([]T, error) {
 	of := (*o)[resource]
 	out := make([]T, 0, len(of))

@@ -32,8 +32,8 @@ const (
 	missingTime = time.Second
 )
 
-// withParams gives hooks access to their parameters within one request. Upstream would keep an informer for each kind; here they are
-// read from the space's API, which has them in its cache.
+// withParams gives hooks access to their parameters within one request. Upstream would keep an
+// informer for each kind; here they are read from the space's API, which has them in its cache.
 func withParams[P, B runtime.Object, E any](ctx context.Context, b *built, hooks []generic.PolicyHook[P, B, E]) []generic.PolicyHook[P, B, E] {
 	out := hooks
 	for i := range hooks {
@@ -89,7 +89,8 @@ func (b *built) kind(k v1.ParamKind) paramKind {
 	return found
 }
 
-// params are the objects of one kind in the space of a request. It stands where upstream has an informer.
+// params are the objects of one kind in the space of a request. It stands where upstream has an
+// informer.
 type params struct {
 	ctx context.Context
 	all dynamic.NamespaceableResourceInterface

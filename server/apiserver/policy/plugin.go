@@ -12,28 +12,26 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // Config is what a Plugin needs of the API server.
 type Config struct {
-	// Space is the space of a request, "" when nothing of it is to be asked about.
-	Space func(ctx context.Context) string
-	// In puts a space into a context.
-	In func(ctx context.Context, space string) context.Context
 	// Namespace reads a namespace in the space of the context.
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 	// Authorizer answers in the space of the context.
 	Authorizer authorizer.Authorizer
-	// CheckURL refuses URLs that webhooks may not have, and Callers what they are called with.
-	CheckURL func(string) error
-	Callers  webhook.AuthenticationInfoResolverWrapper
+	// Outbound says at which addresses webhooks are called.
+	Outbound *outbound.Rules
 	// Loopback is the center's own access to a space.
 	Loopback func(space string) *rest.Config
 }
 
-// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets anything pass.
+// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets
+// anything pass.
 type Plugin struct {
 	cfg        Config
 	index      *index
@@ -45,10 +43,20 @@ func New(c Config) *Plugin {
 	return &Plugin{cfg: c, index: newIndex(), converters: newConverters(c.Loopback)}
 }
 
+// spaceOf returns the space whose rules a request is asked about, "" for none: the center is not asked,
+// nor is what its own kinds are defined by.
+func spaceOf(ctx context.Context) string {
+	if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
+		return space
+	}
+	return ""
+}
+
 // Handles implements admission.Interface.
 func (*Plugin) Handles(admission.Operation) bool { return true }
 
-// Admit implements admission.MutationInterface. What may have to see the changes of others is called again, once.
+// Admit implements admission.MutationInterface. What may have to see the changes of others is
+// called again, once.
 func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	b, err := p.rules(ctx, a)
 	if b == nil || err != nil {
@@ -100,7 +108,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admissi
 
 // rules returns what is to be asked about a request, nil when nothing is.
 func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, error) {
-	space := p.cfg.Space(ctx)
+	space := spaceOf(ctx)
 	if space == "" {
 		return nil, nil
 	}
@@ -118,8 +126,8 @@ func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, err
 	return b, nil
 }
 
-// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a wrong one can be repaired, and questions
-// that are not stored.
+// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a
+// wrong one can be repaired, and questions that are not stored.
 var notAsked = map[schema.GroupResource]bool{
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingPolicies}:  true,
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingBindings}:  true,

@@ -10,9 +10,13 @@ import (
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// webhooks are upstream's plugins over the webhook configurations that a space had when they were made. They have no goroutines.
+// webhooks are upstream's plugins over the webhook configurations that a space had when they were
+// made. They have no goroutines.
 type webhooks struct {
 	validating *validatingwebhook.Plugin
 	mutating   *mutatingwebhook.Plugin
@@ -32,7 +36,7 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := p.cfg.In(context.Background(), space)
+	ctx := request.WithSpace(context.Background(), space)
 	n := namespaces{ctx: ctx, get: p.cfg.Namespace}
 	from := snapshot{namespaces: n, validating: indexer(vc), mutating: indexer(mc)}
 	for _, w := range []*generic.Webhook{v.Webhook, m.Webhook} {
@@ -42,7 +46,7 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 			return p.cfg.Authorizer.Authorize(ctx, a)
 		}))
 		w.SetServiceResolver(noServices{})
-		w.SetAuthenticationInfoResolverWrapper(p.cfg.Callers)
+		w.SetAuthenticationInfoResolverWrapper(webhook.Callers(p.cfg.Outbound))
 		if err := w.ValidateInitialization(); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+)
+
+// unallocate takes off a Service or a claim that a user writes what it brings as chosen by a
+// target, by the mark that it had when it was read: that is no wish, be it that the object is made
+// anew from what was read, or that the target has chosen something else since. What was there
+// before is put back where the object is stored.
+func unallocate(obj runtime.Object, old metav1.Object) {
+	o := metadata.Of(obj)
+	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" && o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
+		return
+	}
+	chosen := v1alpha1.ReadAllocated(o.GetAnnotations())
+	if old != nil && chosen.String() == v1alpha1.ReadAllocated(old.GetAnnotations()).String() {
+		return
+	}
+	switch o := obj.(type) {
+	case *api.Service:
+		older := o.Annotations[v1alpha1.AnnotationAllocated] == "" // whose addresses were always the target's
+		if o.Spec.ClusterIP == chosen.ClusterIP || older && o.Spec.ClusterIP != api.ClusterIPNone {
+			o.Spec.ClusterIP, o.Spec.ClusterIPs = "", nil
+		}
+		if int64(o.Spec.HealthCheckNodePort) == chosen.HealthCheckNodePort {
+			o.Spec.HealthCheckNodePort = 0
+		}
+		if p := o.Spec.IPFamilyPolicy; p != nil && string(*p) == chosen.IPFamilyPolicy {
+			o.Spec.IPFamilyPolicy = nil
+		}
+		if slices.EqualFunc(o.Spec.IPFamilies, chosen.IPFamilies, func(f api.IPFamily, s string) bool { return string(f) == s }) {
+			o.Spec.IPFamilies = nil
+		}
+		for i := range o.Spec.Ports {
+			if p := &o.Spec.Ports[i]; chosen.HasNodePort(int64(p.NodePort)) {
+				p.NodePort = 0
+			}
+		}
+	case *api.PersistentVolumeClaim:
+		if o.Spec.VolumeName == chosen.VolumeName {
+			o.Spec.VolumeName = ""
+		}
+		if class := o.Spec.StorageClassName; class != nil && *class == chosen.StorageClass {
+			o.Spec.StorageClassName = nil
+		}
+	}
+}
+
+// isAllocated reports whether a mark is one that goes with values which users read and send back.
+func isAllocated(mark string) bool {
+	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
+}

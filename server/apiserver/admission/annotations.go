@@ -1,0 +1,210 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/store"
+)
+
+// PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when
+// that is not decided yet, or the kind is never placed. Key.Name is empty when the name will be
+// generated. It is called within the object's creation, so it must be quick, and must not call the
+// API.
+type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
+
+// Annotations is the admission plugin of the annotations that only the center writes: it sets
+// skerry.dev/targets on new objects and on those that get a wish of their own (see pass), and keeps
+// it on other writes, also on those that take it off. It leaves out what a whole object brings of
+// them (PUT, server-side apply), and refuses other patches that change them, and users who touch
+// what only mirrors a target.
+type Annotations struct {
+	Place PlaceFunc
+	// PassesOn says that some writes of mirrored Pods are carried out at their sites.
+	PassesOn bool
+}
+
+// Handles implements admission.Interface.
+func (*Annotations) Handles(admission.Operation) bool { return true }
+
+// Admit implements admission.MutationInterface.
+func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	obj, old := metadata.Of(a.GetObject()), metadata.Of(a.GetOldObject())
+	switch {
+	case obj == nil, m.PassesOn && passedOn(ctx, a):
+		return nil
+	case a.GetOperation() == admission.Create && a.GetSubresource() == "":
+		if !request.FromCenter(ctx) {
+			unallocate(a.GetObject(), nil)
+		}
+		if err := m.guard(ctx, a, obj, nil); err != nil {
+			return err
+		}
+		m.decide(ctx, a, obj)
+	case a.GetOperation() == admission.Update && old != nil:
+		if !request.FromCenter(ctx) && a.GetSubresource() == "" {
+			unallocate(a.GetObject(), old)
+		}
+		if err := m.guard(ctx, a, obj, old); err != nil {
+			return err
+		}
+		if a.GetSubresource() == "" && !request.FromCenter(ctx) && (wish(old) == "") != (wish(obj) == "") {
+			m.pass(ctx, a, obj)
+		}
+	}
+	return nil
+}
+
+func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
+
+// Validate implements admission.ValidationInterface: deletions carry the object only here.
+func (m *Annotations) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	old := metadata.Of(a.GetOldObject())
+	if a.GetOperation() != admission.Delete || old == nil || request.FromCenter(ctx) || m.PassesOn && passedOn(ctx, a) {
+		return nil
+	}
+	return refuseMirror(a, old)
+}
+
+func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, old metav1.Object) error {
+	if request.FromCenter(ctx) {
+		return nil
+	}
+	if old != nil {
+		if err := refuseMirror(a, old); err != nil {
+			return err
+		}
+	}
+	if old != nil {
+		forgetCopied(obj, old)
+	}
+	for _, name := range append(v1alpha1.CenterMarks(), v1alpha1.AnnotationReportedFrom) {
+		was, had := metadata.Annotation(old, name)
+		is, has := metadata.Annotation(obj, name)
+		switch {
+		case has == had && is == was:
+		case !has:
+			// An object or a patch that is made of a file without the mark does not mean to take it
+			// off.
+			metadata.Annotate(obj, name, was)
+		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
+			// Operators copy the annotations of a custom resource to what they make of it, and
+			// people a manifest from elsewhere.
+			leaveOut(ctx, obj, name, was, had)
+		default:
+			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
+				"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget))
+		}
+	}
+	return nil
+}
+
+// leaveOut puts a mark back as it was, and tells the user.
+func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool) {
+	notes := obj.GetAnnotations()
+	if delete(notes, name); had {
+		notes[name] = was
+	}
+	obj.SetAnnotations(notes)
+	warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target set the label %s, or use a Placement",
+		name, v1alpha1.LabelTarget))
+}
+
+// forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back
+// those that were replaced by them: `kubectl rollout undo` gives a Deployment the annotations of
+// the ReplicaSet that it goes back to.
+func forgetCopied(obj, old metav1.Object) {
+	_, has := metadata.Annotation(obj, v1alpha1.AnnotationReportedFrom)
+	if _, had := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
+		return
+	}
+	notes := obj.GetAnnotations()
+	for name := range notes {
+		if strings.HasPrefix(name, v1alpha1.AnnotationReported) {
+			delete(notes, name)
+		}
+	}
+	for _, name := range v1alpha1.CenterMarks() {
+		if was, had := metadata.Annotation(old, name); had {
+			notes[name] = was
+		}
+	}
+	obj.SetAnnotations(notes)
+}
+
+// decide sets the mark of a new object in the same write when the decision is already known.
+func (m *Annotations) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); !has {
+		m.mark(ctx, placedKey(ctx, a, obj), obj)
+	}
+}
+
+// pass sets the marks of an object about which somebody else decides from now on. Where it gets a
+// wish of its own, its record begins with where it is: what was noted while another group decided
+// may be older than that. Where this replica does not know, or not yet, where the object is, and
+// where a wish is taken back, the mark stays and is said to be from before.
+func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
+	key := placedKey(ctx, a, obj)
+	known := wish(obj) != "" && m.mark(ctx, key, obj)
+	if key.Namespace == "" {
+		return // a Namespace, and most of what is in none, has a record of its own as it is
+	}
+	notes := obj.GetAnnotations()
+	delete(notes, v1alpha1.AnnotationMove)
+	delete(notes, v1alpha1.AnnotationUndecided)
+	if notes[v1alpha1.AnnotationTargets] != "" && !known {
+		notes[v1alpha1.AnnotationUndecided] = "true"
+	}
+	obj.SetAnnotations(notes)
+}
+
+// mark sets the mark of where an object is, and tells whether that is known.
+func (m *Annotations) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
+	if m.Place == nil || key.Space == request.OwnSpace {
+		return false
+	}
+	targets, known := m.Place(ctx, key.Space, key, obj)
+	if known = known && targets != ""; known {
+		metadata.Annotate(obj, v1alpha1.AnnotationTargets, targets)
+	}
+	return known
+}
+
+// placedKey is the key of the object that a request is about. Its name is empty when it will be
+// generated.
+func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) store.Key {
+	name := a.GetName()
+	if name == "" {
+		name = obj.GetName()
+	}
+	r := a.GetResource()
+	key := store.Key{Space: request.Space(ctx), Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
+	if key.Group == "" && key.Resource == "namespaces" {
+		key.Namespace = "" // attributes of a Namespace name itself as its namespace
+	}
+	return key
+}
+
+func refuseMirror(a admission.Attributes, old metav1.Object) error {
+	target, has := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom)
+	if !has {
+		return nil
+	}
+	return admission.NewForbidden(a, metadata.ErrReported(target))
+}
+
+// whole reports whether the request carries an object as somebody has it (PUT, server-side apply),
+// not a patch of some fields.
+func whole(ctx context.Context) bool {
+	info, ok := apirequest.RequestInfoFrom(ctx)
+	return ok && info.Verb == "update" || request.IsApply(ctx)
+}

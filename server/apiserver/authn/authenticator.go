@@ -1,0 +1,55 @@
+package authn
+
+import (
+	"crypto/x509"
+	"net/http"
+
+	apiserverapi "k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"skerry.dev/skerry/server/apiserver/request"
+)
+
+// CenterUser is the name of the user that the parts of the center are.
+const CenterUser = "system:skerry:center"
+
+// newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the
+// moment, a ServiceAccount token of the request's space, a token of a provider of people, nil for
+// none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something wrong is
+// refused.
+func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authenticator.Token, nobody *apiserverapi.AnonymousAuthConfig) authenticator.Request {
+	if people != nil {
+		tokens = tokenunion.New(tokens, people)
+	}
+	known := []authenticator.Request{bearertoken.New(tokens)}
+	if clientCAs != nil {
+		options := func() (x509.VerifyOptions, bool) {
+			o := x509request.DefaultVerifyOptions()
+			o.Roots = clientCAs()
+			return o, true
+		}
+		known = append([]authenticator.Request{x509request.NewDynamic(options, x509request.CommonNameUserConversion)}, known...)
+	}
+	outer := group.NewAuthenticatedGroupAdder(union.New(known...))
+	switch {
+	case nobody == nil:
+		outer = union.NewFailOnError(outer, anonymous.NewAuthenticator(nil))
+	case nobody.Enabled:
+		outer = union.NewFailOnError(outer, anonymous.NewAuthenticator(nobody.Conditions))
+	}
+	inner := &authenticator.Response{User: &user.DefaultInfo{
+		Name: CenterUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		if request.FromCenter(r.Context()) {
+			return inner, true, nil
+		}
+		return outer.AuthenticateRequest(r)
+	})
+}

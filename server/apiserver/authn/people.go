@@ -1,0 +1,82 @@
+package authn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/kubernetes/pkg/apis/authentication"
+	accountstore "k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// A space hands out identities to people who have no other: an account `alice` in the namespace
+// kube-users is the user alice of that space, and of no other. Her tokens are those of the account,
+// so they expire, and end with the account. Her rights are those that bindings give to User alice.
+//
+// Only who may impersonate the user alice may write the account, or request a token for it. Without
+// that rule everybody with the role edit in all namespaces could become every user of the space.
+
+const (
+	// LongestPersonToken bounds tokens of users, longestToken those of all other accounts.
+	LongestPersonToken = 366 * 24 * time.Hour
+	longestToken       = 24 * time.Hour
+)
+
+// asPerson returns the user that a token of an account of kube-users stands for, and everybody else
+// as they are.
+func asPerson(r *authenticator.Response) *authenticator.Response {
+	if r == nil {
+		return nil
+	}
+	ns, name, err := serviceaccount.SplitUsername(r.User.GetName())
+	if err != nil || ns != v1alpha1.UsersNamespace || !isPerson(name) {
+		return r
+	}
+	extra := map[string][]string{}
+	if id := r.User.GetExtra()[user.CredentialIDKey]; len(id) > 0 {
+		extra[user.CredentialIDKey] = id
+	}
+	known := *r
+	known.User = &user.DefaultInfo{Name: name, UID: r.User.GetUID(), Extra: extra}
+	return &known
+}
+
+// isPerson reports whether an account of kube-users stands for a user: the account that every
+// namespace has does not.
+func isPerson(account string) bool { return account != "default" }
+
+// accountTokens serves TokenRequests. Users' tokens may live longer than those of other accounts.
+type accountTokens struct{ *accountstore.TokenREST }
+
+// Create implements rest.NamedCreater.
+func (t accountTokens) Create(ctx context.Context, name string, obj runtime.Object, valid rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+	request, ok := obj.(*authentication.TokenRequest)
+	longest := int64(longestToken / time.Second)
+	if ok && apirequest.NamespaceValue(ctx) != v1alpha1.UsersNamespace && request.Spec.ExpirationSeconds > longest {
+		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", request.Spec.ExpirationSeconds, longest))
+		request.Spec.ExpirationSeconds = longest
+	}
+	return t.TokenREST.Create(ctx, name, obj, valid, o)
+}
+
+// LimitTokens bounds the lifetime of the tokens that the core group, given by its storages, hands
+// out.
+func LimitTokens(m map[string]rest.Storage) error {
+	const path = "serviceaccounts/token"
+	upstream, ok := m[path].(*accountstore.TokenREST)
+	if !ok {
+		return fmt.Errorf("%s is served by %T", path, m[path])
+	}
+	m[path] = accountTokens{upstream}
+	return nil
+}

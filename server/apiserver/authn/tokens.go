@@ -1,0 +1,122 @@
+package authn
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"gopkg.in/go-jose/go-jose.v2/jwt"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/storage"
+)
+
+// Audience is whom ServiceAccount tokens are for unless a request for one says otherwise.
+const Audience = "skerry"
+
+// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a
+// token of one is nothing in another; and the ServiceAccount (and the Secret it is bound to) must
+// still exist, with the same UID.
+type Tokens struct {
+	external string
+	key      crypto.Signer
+	keys     serviceaccount.PublicKeysGetter
+	accounts rest.Getter
+	secrets  rest.Getter
+}
+
+// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs.
+// Use must give it the storages before the first request.
+func NewTokens(external string, key crypto.Signer) (*Tokens, error) {
+	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
+	if err != nil {
+		return nil, fmt.Errorf("key of service accounts: %w", err)
+	}
+	return &Tokens{external: external, key: key, keys: keys}, nil
+}
+
+// Use gives it the storages of the core group, in which it looks for accounts and Secrets.
+func (t *Tokens) Use(m map[string]rest.Storage) {
+	t.accounts, t.secrets = m["serviceaccounts"].(rest.Getter), m["secrets"].(rest.Getter)
+}
+
+func (t *Tokens) issuer(space string) string { return t.external + request.URLPrefix + space }
+
+// GenerateToken implements serviceaccount.TokenGenerator.
+func (t *Tokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private any) (string, error) {
+	space := request.Space(ctx)
+	if space == "" || space == request.AllSpaces {
+		return "", request.ErrNoSpace
+	}
+	g, err := serviceaccount.JWTTokenGenerator(t.issuer(space), t.key)
+	if err != nil {
+		return "", fmt.Errorf("issuer of space %s: %w", space, err)
+	}
+	return g.GenerateToken(ctx, claims, private)
+}
+
+// issuerOf is the issuer that a token of the space has to have. The address of the center in it may
+// be another one: that of another replica, or the one that the center had when it signed. All of
+// them sign with one key, and what tells the spaces of the center apart is the rest.
+func (t *Tokens) issuerOf(token, space string) string {
+	var claims jwt.Claims
+	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {
+		if base, ok := strings.CutSuffix(claims.Issuer, request.URLPrefix+space); ok {
+			if u, err := url.Parse(base); err == nil && u.Scheme == "https" && base == "https://"+u.Host {
+				return claims.Issuer
+			}
+		}
+	}
+	return t.issuer(space)
+}
+
+// AuthenticateToken implements authenticator.Token, for the issuer of the request's space alone.
+func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	space := request.Space(ctx)
+	if space == "" || space == request.AllSpaces {
+		return nil, false, nil
+	}
+	auds := authenticator.Audiences{Audience}
+	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuerOf(token, space)}, t.keys, auds, serviceaccount.NewValidator(t))
+	who, ok, err := a.AuthenticateToken(ctx, token)
+	return asPerson(who), ok, err
+}
+
+// GetServiceAccount implements serviceaccount.ServiceAccountTokenGetter.
+func (t *Tokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev1.ServiceAccount, error) {
+	obj, err := storage.GetCached(ctx, t.accounts, ns, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1.ServiceAccount{}
+	return out, coreconv.Convert_core_ServiceAccount_To_v1_ServiceAccount(obj.(*api.ServiceAccount), out, nil)
+}
+
+// GetSecret implements serviceaccount.ServiceAccountTokenGetter.
+func (t *Tokens) GetSecret(ctx context.Context, ns, name string) (*corev1.Secret, error) {
+	obj, err := storage.GetCached(ctx, t.secrets, ns, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &corev1.Secret{}
+	return out, coreconv.Convert_core_Secret_To_v1_Secret(obj.(*api.Secret), out, nil)
+}
+
+// GetPod implements serviceaccount.ServiceAccountTokenGetter. No token is bound to a Pod here.
+func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+// GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes.
+func (*Tokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
+	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+}

@@ -1,0 +1,65 @@
+package authz
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+)
+
+// Bootstrap holds Kubernetes' well-known ClusterRoles (admin, edit, view, cluster-admin, system:*)
+// and bindings. They are valid in every space and stored in none: storing them would cost each
+// space more than everything else it has.
+type Bootstrap struct {
+	Roles    map[string]*rbacv1.ClusterRole
+	Bindings []*rbacv1.ClusterRoleBinding
+}
+
+// NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and
+// edit.
+func NewBootstrap() (*Bootstrap, error) {
+	b := &Bootstrap{Roles: map[string]*rbacv1.ClusterRole{}}
+	all := bootstrappolicy.ClusterRoles()
+	for i := range all {
+		b.Roles[all[i].Name] = &all[i]
+	}
+	// Kinds of our own are part of what the well-known roles allow.
+	b.grant("view", readVerbs)
+	b.grant("edit", writeVerbs)
+	sums, err := Aggregate(b.Roles)
+	if err != nil {
+		return nil, err
+	}
+	for name, rules := range sums {
+		b.Roles[name].Rules = rules
+	}
+	bindings := bootstrappolicy.ClusterRoleBindings()
+	for i := range bindings {
+		b.Bindings = append(b.Bindings, &bindings[i])
+	}
+	return b, nil
+}
+
+var (
+	readVerbs  = []string{"get", "list", "watch"}
+	writeVerbs = []string{"create", "delete", "deletecollection", "patch", "update"}
+)
+
+// grant adds rights on Placements to a role that the well-known roles aggregate.
+func (b *Bootstrap) grant(role string, verbs []string) {
+	name := "skerry:aggregate-to-" + role
+	b.Roles[name] = &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs}},
+	}
+}
+
+// role returns a well-known role.
+func (b *Bootstrap) role(_ context.Context, name string) (*rbacv1.ClusterRole, error) {
+	if r, ok := b.Roles[name]; ok {
+		return r, nil
+	}
+	return nil, apierrors.NewNotFound(rbacv1.Resource("clusterroles"), name)
+}

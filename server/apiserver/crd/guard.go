@@ -1,0 +1,62 @@
+package crd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/server/apiserver/request"
+)
+
+// Guard refuses CustomResourceDefinitions that a space cannot honour.
+type Guard struct{ Outbound *outbound.Rules }
+
+// Handles implements admission.Interface.
+func (Guard) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update
+}
+
+// Validate implements admission.ValidationInterface.
+func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	crd, ok := a.GetObject().(*apiextensions.CustomResourceDefinition)
+	if !ok || request.Space(ctx) == request.OwnSpace {
+		return nil
+	}
+	own := v1alpha1.GroupVersion.Group
+	if crd.Spec.Group == own || strings.HasSuffix(crd.Spec.Group, "."+own) {
+		return admission.NewForbidden(a, errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"))
+	}
+	old, _ := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
+	if err := checkGroup(crd, old); err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter && c.WebhookClientConfig != nil {
+		const at = "spec.conversion.webhook.clientConfig."
+		switch hook := c.WebhookClientConfig; {
+		case hook.Service != nil:
+			return admission.NewForbidden(a, errors.New(at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
+				"center reaches it and give url"))
+		case hook.URL != nil && *hook.URL != conversionURL(a.GetOldObject()):
+			if err := g.Outbound.CheckURL(*hook.URL); err != nil {
+				return admission.NewForbidden(a, fmt.Errorf("%surl: %w", at, err))
+			}
+		}
+	}
+	return nil
+}
+
+// conversionURL is where a definition has its objects converted, "" for nowhere.
+func conversionURL(o runtime.Object) string {
+	crd, ok := o.(*apiextensions.CustomResourceDefinition)
+	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.WebhookClientConfig == nil || crd.Spec.Conversion.WebhookClientConfig.URL == nil {
+		return ""
+	}
+	return *crd.Spec.Conversion.WebhookClientConfig.URL
+}

@@ -1,0 +1,196 @@
+package crd
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"weak"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/webhook"
+)
+
+// sharedDefinitions has what equal definitions of different spaces have in common: the same
+// operator brings the same definitions wherever it is installed, and what is decoded and compiled
+// of one of them is most of what it weighs. Which objects a request is about says its context, as
+// for built-in kinds.
+type sharedDefinitions struct {
+	config   *Config
+	unserved http.Handler
+
+	mu  sync.Mutex
+	all map[content]weak.Pointer[sharedDefinition]
+}
+
+// content is a hash of all that decides how a definition's objects are served.
+type content [sha256.Size]byte
+
+// sharedDefinition lives as long as somebody serves a definition of its content.
+type sharedDefinition struct {
+	crd     *apiextensionsv1.CustomResourceDefinition // has nothing of a space
+	handler func() (http.Handler, error)
+}
+
+func newSharedDefinitions(c *Config, unserved http.Handler) *sharedDefinitions {
+	return &sharedDefinitions{config: c, unserved: unserved, all: map[content]weak.Pointer[sharedDefinition]{}}
+}
+
+// of returns what a definition shares with its equals.
+func (s *sharedDefinitions) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefinition, error) {
+	one := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name, UID: "shared"}, Spec: crd.Spec}
+	one.Status.AcceptedNames = crd.Status.AcceptedNames
+	for _, kind := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established, apiextensionsv1.Terminating} {
+		for _, c := range crd.Status.Conditions { // in whatever order they came
+			if c.Type == kind {
+				// Without its time: trimDefinition says why.
+				one.Status.Conditions = append(one.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: kind, Status: c.Status})
+			}
+		}
+	}
+	all, err := json.Marshal(one)
+	if err != nil {
+		return nil, fmt.Errorf("encode definition %s: %w", crd.Name, err)
+	}
+	is := content(sha256.Sum256(all))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.all[is].Value(); known != nil {
+		return known, nil
+	}
+	made := &sharedDefinition{crd: one}
+	made.handler = sync.OnceValues(func() (http.Handler, error) { return s.config.serveOne(one, s.unserved) })
+	s.all[is] = weak.Make(made)
+	runtime.AddCleanup(made, s.forget, is)
+	return made, nil
+}
+
+// forget takes out what nobody uses any more.
+func (s *sharedDefinitions) forget(is content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[is].Value() == nil { // else it was made anew meanwhile
+		delete(s.all, is)
+	}
+}
+
+// serveOne makes a handler for the objects of a definition, in whichever space.
+func (c *Config) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
+	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(nil, nil, onlyDefinition{crd: crd}, unserved,
+		withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, ""}, c.Base.AdmissionControl, nil, noServices{}, webhook.Callers(c.Outbound), 1,
+		c.Base.Authorization.Authorizer, c.Base.RequestTimeout, time.Duration(c.Base.MinRequestTimeout)*time.Second, map[string]*spec.Schema{}, c.Base.MaxRequestBodyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("serve the objects of %s: %w", crd.Name, err)
+	}
+	return h, nil
+}
+
+// onlyDefinition is an informer of one definition, which does not change.
+type onlyDefinition struct {
+	cache.SharedIndexInformer // a handler of objects asks for nothing else of it
+	crd                       *apiextensionsv1.CustomResourceDefinition
+}
+
+// Informer implements upstream's informer of definitions.
+func (o onlyDefinition) Informer() cache.SharedIndexInformer { return o }
+
+// AddEventHandler implements cache.SharedIndexInformer: nothing happens.
+func (onlyDefinition) AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return nil, nil
+}
+
+// Lister implements upstream's informer of definitions.
+func (o onlyDefinition) Lister() listers.CustomResourceDefinitionLister {
+	all := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	_ = all.Add(o.crd) // it has a name
+	return listers.NewCustomResourceDefinitionLister(all)
+}
+
+// isServed reports whether upstream serves the objects of a definition: a moment before it says so.
+func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// serving is what one space's server shares with others, by the names of definitions.
+type serving struct {
+	shared *sharedDefinitions
+	space  string // whose definitions they are; "" for those of the center's own kinds
+
+	mu     sync.Mutex
+	byName map[string]served
+}
+
+type served struct {
+	crd    *apiextensionsv1.CustomResourceDefinition // as the server knows it
+	shared *sharedDefinition
+}
+
+// keep is what a server's informer does to each definition before it keeps it: trim it, and let it
+// have what equal ones have already.
+func (s *serving) keep(obj any) (any, error) {
+	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return obj, nil // a deletion that was missed has what was kept
+	}
+	trimDefinition(crd)
+	if s.space != "" { // what is placed is in spaces, not among the center's own kinds
+		kinds.ShowPlace(crd)
+	}
+	shared, err := s.of(crd)
+	if err != nil {
+		return nil, err
+	}
+	crd.Spec = shared.crd.Spec
+	return crd, nil
+}
+
+// wrap serves the objects of definitions by what these share, and leaves all else to the space's
+// own server.
+func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
+			if crd, err := known.Get(info.Resource + "." + info.APIGroup); err == nil && isServed(crd) {
+				if shared, err := s.of(crd); err == nil {
+					if h, err := shared.handler(); err == nil {
+						// What is shared serves any space, so the request says whose definition
+						// this is.
+						h.ServeHTTP(w, r.WithContext(request.WithDefiner(r.Context(), s.space)))
+						return
+					}
+				}
+			}
+		}
+		own.ServeHTTP(w, r) // which says what is wrong with a definition
+	})
+}
+
+// of returns what a definition that the server knows shares.
+func (s *serving) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefinition, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.byName[crd.Name]; have.crd == crd {
+		return have.shared, nil
+	}
+	shared, err := s.shared.of(crd)
+	if err != nil {
+		return nil, err
+	}
+	s.byName[crd.Name] = served{crd, shared}
+	return shared, nil
+}

@@ -1,0 +1,91 @@
+package discovery
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
+)
+
+// AggregatedType is the content type of aggregated discovery.
+const AggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// ServeGroups answers /apis with the built-in groups, skerry.dev, and the groups of the space's own
+// definitions.
+func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
+	base := response.Ask(native, r, "/apis", AggregatedType)
+	var all apidiscovery.APIGroupDiscoveryList
+	if base.Code != http.StatusOK || json.Unmarshal(base.Body, &all) != nil {
+		base.Replay(w)
+		return
+	}
+	space := request.Space(r.Context())
+	for _, s := range servers {
+		var more apidiscovery.APIGroupDiscoveryList
+		if a := response.Ask(s.Server.Discovery(), r, "/apis", AggregatedType); json.Unmarshal(a.Body, &more) != nil {
+			a.Replay(w)
+			return
+		}
+		for _, g := range more.Items {
+			if s.has(g.Name) {
+				addGroup(&all, visible(g, space))
+			}
+		}
+	}
+	accept := r.Header.Get("Accept")
+	if strings.Contains(accept, "as=APIGroupDiscoveryList") && strings.Contains(accept, "v=v2") {
+		response.WriteJSON(w, r, AggregatedType, all)
+		return
+	}
+	response.WriteJSON(w, r, "application/json", groupList(all))
+}
+
+// visible leaves out what exists in root only.
+func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
+	if "/apis/"+g.Name != OwnGroup || space == request.RootSpace || space == request.AllSpaces {
+		return g
+	}
+	versions := slices.Clone(g.Versions)
+	for i := range versions {
+		versions[i].Resources = slices.DeleteFunc(slices.Clone(versions[i].Resources),
+			func(r apidiscovery.APIResourceDiscovery) bool { return !InEverySpace(r.Resource) })
+	}
+	g.Versions = versions
+	return g
+}
+
+// addGroup adds a group, or the versions of it that are not there yet.
+func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDiscovery) {
+	i := slices.IndexFunc(all.Items, func(have apidiscovery.APIGroupDiscovery) bool { return have.Name == g.Name })
+	if i < 0 {
+		all.Items = append(all.Items, g)
+		return
+	}
+	for _, v := range g.Versions {
+		if !slices.ContainsFunc(all.Items[i].Versions, func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version }) {
+			all.Items[i].Versions = append(all.Items[i].Versions, v)
+		}
+	}
+}
+
+// groupList is the older form of the same answer.
+func groupList(all apidiscovery.APIGroupDiscoveryList) metav1.APIGroupList {
+	out := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+	for _, g := range all.Items {
+		group := metav1.APIGroup{Name: g.Name}
+		for _, v := range g.Versions {
+			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Version, Version: v.Version})
+		}
+		if len(group.Versions) > 0 {
+			group.PreferredVersion = group.Versions[0]
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package discovery
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
+)
+
+// openAPIv2Proto is what the protobuf form is called in an answer. Clients ask for it by an older
+// name as well, with an @, which is no media type: as the type of an answer they could not parse
+// it.
+const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+// ServeOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
+func ServeOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
+	type item struct {
+		URL string `json:"serverRelativeURL"`
+	}
+	all := struct {
+		Paths map[string]item `json:"paths"`
+	}{map[string]item{}}
+	for _, h := range handlers(native, servers) {
+		more := all
+		more.Paths = map[string]item{}
+		a := response.Ask(h, r, OpenAPIv3Path, JSONType)
+		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &more) != nil {
+			a.Replay(w)
+			return
+		}
+		for path, i := range more.Paths {
+			if _, have := all.Paths[path]; !have {
+				all.Paths[path] = item{request.URL("", request.Space(r.Context())) + i.URL}
+			}
+		}
+	}
+	response.WriteJSON(w, r, JSONType, all)
+}
+
+// ServeOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an
+// empty answer, not a 404. The hash in the query is taken off: an outdated one would be redirected
+// to a URL without the space.
+func ServeOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
+	accept := r.Header.Get("Accept")
+	for _, h := range handlers(native, servers) {
+		if a := response.Ask(h, r, r.URL.Path, accept); a.Code == http.StatusOK && len(a.Body) > 0 {
+			a.Header.Del("Etag")
+			contentType := a.Header.Get("Content-Type")
+			response.WriteBody(w, r, contentType, a.Body)
+			return
+		}
+	}
+	response.Write(w, response.NotFound())
+}
+
+// ServeOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old
+// clients ask for it.
+func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
+	var all map[string]json.RawMessage
+	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, h := range handlers(native, servers) {
+		a := response.Ask(h, r, OpenAPIv2Path, JSONType)
+		var doc map[string]json.RawMessage
+		if a.Code != http.StatusOK || json.Unmarshal(a.Body, &doc) != nil {
+			a.Replay(w)
+			return
+		}
+		if all == nil {
+			all = doc
+		}
+		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil || merge(parameters, doc["parameters"]) != nil {
+			a.Replay(w)
+			return
+		}
+	}
+	all["paths"], _ = json.Marshal(paths)
+	all["definitions"], _ = json.Marshal(definitions)
+	all["parameters"], _ = json.Marshal(parameters)
+	body, err := json.Marshal(all)
+	contentType := JSONType
+	if strings.Contains(r.Header.Get("Accept"), "proto-openapi") {
+		contentType = openAPIv2Proto
+		var doc *openapiv2.Document
+		if doc, err = openapiv2.ParseDocument(body); err == nil {
+			body, err = proto.Marshal(doc)
+		}
+	}
+	if err != nil {
+		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()))
+		return
+	}
+	response.WriteBody(w, r, contentType, body)
+}
+
+// merge adds the members of a JSON object that are not there yet.
+func merge(into map[string]json.RawMessage, raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var more map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &more); err != nil {
+		return err
+	}
+	for k, v := range more {
+		if _, have := into[k]; !have {
+			into[k] = v
+		}
+	}
+	return nil
+}
+
+func handlers(native http.Handler, servers []Part) []http.Handler {
+	out := []http.Handler{native}
+	for _, s := range servers {
+		out = append(out, s.openAPI())
+	}
+	return out
+}

@@ -1,0 +1,241 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/audit"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
+	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
+	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+
+	auditlog "skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// Sites reaches Pods where they run. Its errors are *exchange.Fault.
+type Sites interface {
+	// Do sends a request to a target and returns the answer, whose body must be closed.
+	Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
+	// Serve has a target answer a client's request to upgrade its connection. It calls begun with the
+	// targets that the answer came through, and with its code, before the client has the answer.
+	Serve(
+		w http.ResponseWriter,
+		req *http.Request,
+		target string,
+		r *exchange.Request,
+		begun func(site string, code int),
+	)
+}
+
+// Add serves the subresources that reach into a Pod: upstream's own storages, up to the
+// point at which they would ask a kubelet.
+func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
+	if sites == nil {
+		return
+	}
+	s := sitePods{sites: sites, pods: pods.Pod}
+	running := runningPods{pods.Pod}
+	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
+	m["pods"] = &podDeletes{REST: pods.Pod, at: s}
+	m["pods/log"] = &podLogs{LogREST: pods.Log, at: s}
+	m["pods/exec"] = &podExecs{ExecREST: pods.Exec, at: s}
+	m["pods/attach"] = &podAttaches{AttachREST: pods.Attach, at: s}
+	m["pods/portforward"] = &podForwards{PortForwardREST: pods.PortForward, at: s}
+	m["pods/ephemeralcontainers"] = &podDebugs{
+		EphemeralContainersREST: pods.EphemeralContainers,
+		at:                      s,
+	}
+	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s}
+}
+
+// sitePods makes requests for Pods of spaces.
+type sitePods struct {
+	sites Sites
+	pods  podreg.ResourceGetter
+}
+
+// request returns where a Pod of the request's space runs, and what is to be asked there. The path
+// is made of the Pod alone, and of the client's request only options that were decoded.
+func (s sitePods) request(
+	ctx context.Context,
+	name string,
+	v exchange.Verb,
+	query url.Values,
+) (target string, r *exchange.Request, err error) {
+	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return "", nil, unlessGone(err)
+	}
+	pod := obj.(*api.Pod)
+	place, err := exchange.PlaceOf(pod.Name, string(pod.UID), pod.Annotations)
+	if err != nil {
+		return "", nil, statusError(err)
+	}
+	r = (&exchange.Request{Space: request.Space(ctx), Namespace: pod.Namespace, Verb: v, Query: query}).At(
+		place,
+	)
+	if u, ok := apirequest.UserFrom(ctx); ok {
+		r.Identify(u.GetName(), u.GetGroups())
+	}
+	if end, ok := ctx.Deadline(); ok {
+		r.Timeout = max(time.Millisecond, time.Until(end))
+	}
+	audit.AddAuditAnnotations(ctx, auditlog.Site, place.Target, auditlog.Pod, place.Pod)
+	if c := query.Get("container"); c != "" {
+		audit.AddAuditAnnotation(ctx, auditlog.Container, c)
+	} else if len(pod.Spec.Containers) == 1 {
+		audit.AddAuditAnnotation(ctx, auditlog.Container, pod.Spec.Containers[0].Name)
+	}
+	return place.Target, r, nil
+}
+
+// talk returns what answers a request to upgrade the client's connection.
+func (s sitePods) talk(
+	ctx context.Context,
+	name string,
+	v exchange.Verb,
+	query url.Values,
+) (http.Handler, error) {
+	target, r, err := s.request(ctx, name, v, query)
+	if err != nil {
+		return nil, retryLater(ctx, err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		upgrade, err := exchange.Upgrade(req.Header)
+		if err != nil {
+			response.Write(
+				w,
+				response.Status(
+					http.StatusBadRequest,
+					metav1.StatusReasonBadRequest,
+					"Upgrade request required: "+err.Error(),
+				),
+			)
+			return
+		}
+		r.Upgrade = upgrade
+		s.sites.Serve(w, req, target, r, func(site string, _ int) {
+			audit.AddAuditAnnotation(req.Context(), auditlog.Path, site)
+		})
+	}), nil
+}
+
+// unlessGone gives the error of a client that has gone a form that the API server does not log as a
+// fault of its own: whoever interrupts kubectl makes one.
+func unlessGone(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return statusError(
+			&exchange.Fault{
+				Code:    http.StatusServiceUnavailable,
+				Reason:  "ServiceUnavailable",
+				Message: "the client has gone",
+			},
+		)
+	}
+	return err
+}
+
+// statusError turns a Fault into an error that the API server answers with.
+func statusError(err error) error {
+	f := exchange.FaultOf(err)
+	return &apierrors.StatusError{
+		ErrStatus: *response.Status(int32(f.Code), metav1.StatusReason(f.Reason), f.Message),
+	}
+}
+
+type podExecs struct {
+	*podrest.ExecREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podExecs) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
+	if _, err := p.ExecREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+		return nil, unlessGone(err)
+	}
+	o := options.(*api.PodExecOptions)
+	query := talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY)
+	query["command"] = o.Command
+	return p.at.talk(ctx, name, exchange.Exec, query)
+}
+
+type podAttaches struct {
+	*podrest.AttachREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podAttaches) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
+	if _, err := p.AttachREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+		return nil, unlessGone(err)
+	}
+	o := options.(*api.PodAttachOptions)
+	return p.at.talk(
+		ctx,
+		name,
+		exchange.Attach,
+		talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY),
+	)
+}
+
+type podForwards struct {
+	*podrest.PortForwardREST
+	at sitePods
+}
+
+// Connect implements rest.Connecter.
+func (p *podForwards) Connect(
+	ctx context.Context,
+	name string,
+	options runtime.Object,
+	responder rest.Responder,
+) (http.Handler, error) {
+	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(
+		err,
+		errAtSite,
+	) {
+		return nil, unlessGone(err)
+	}
+	query := url.Values{}
+	for _, port := range options.(*api.PodPortForwardOptions).Ports {
+		query.Add("ports", strconv.Itoa(int(port)))
+	}
+	return p.at.talk(ctx, name, exchange.PortForward, query)
+}
+
+// talkQuery encodes the options that exec and attach have in common.
+func talkQuery(container string, stdin, stdout, stderr, tty bool) url.Values {
+	query := url.Values{}
+	if container != "" {
+		query.Set("container", container)
+	}
+	for name, on := range map[string]bool{"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	return query
+}

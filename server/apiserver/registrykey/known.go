@@ -1,0 +1,34 @@
+package registrykey
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/store"
+)
+
+// CRDs is the resource of CustomResourceDefinitions.
+var CRDs = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+
+// Spaces is the resource of Spaces.
+var Spaces = schema.GroupResource{Group: ownGroup, Resource: "spaces"}
+
+const (
+	// CRDPrefix is the prefix of the keys of CustomResourceDefinitions.
+	CRDPrefix = Prefix + "/apiextensions.k8s.io/customresourcedefinitions/"
+	// SpacesPath is where Spaces are stored below Prefix. They are all in the space root.
+	SpacesPath = "/" + ownGroup + "/spaces"
+	// SpacePrefix is the prefix of the keys of Spaces; the name follows it.
+	SpacePrefix = Prefix + SpacesPath + "/root/"
+
+	ownGroup  = "skerry.dev"
+	deletions = "deletions" // the resource of the records of deletions, which is not served
+)
+
+// Deletion returns the key of the record that the object with a UID is to go. It lies in the
+// object's own space, so that it goes with the space. It does not count against the space's quota.
+func Deletion(space, uid string) string {
+	return Prefix + "/" + ownGroup + "/" + deletions + "/" + space + "/" + uid
+}
+
+// IsDeletion reports whether a key is that of a record of a deletion.
+func IsDeletion(k store.Key) bool { return k.Group == ownGroup && k.Resource == deletions }

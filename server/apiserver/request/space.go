@@ -1,0 +1,76 @@
+package request
+
+import (
+	"context"
+	"errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/registrykey"
+)
+
+const (
+	// RootSpace is served without a URL prefix.
+	RootSpace = v1alpha1.RootSpace
+	// AllSpaces reads all spaces at once. Only the center's own parts may ask for it.
+	AllSpaces = "*"
+	// OwnSpace holds the CustomResourceDefinitions of skerry.dev. A dot cannot be in a user's
+	// space, and no request from outside reaches it.
+	OwnSpace = registrykey.OwnSpace
+	// NoSpace is the space of requests for spaces that do not exist. A dot cannot be in a space of
+	// users, and nothing is stored in it.
+	NoSpace = "no.space"
+)
+
+// ErrNoSpace is returned by the storage when a request names no space, as upstream code does that
+// makes a context of its own. There is deliberately no default.
+var ErrNoSpace = errors.New("no space in the request's context")
+
+type spaceKey struct{}
+type innerKey struct{}
+type applyKey struct{}
+type definerKey struct{}
+
+// WithSpace returns a context for requests in a space.
+func WithSpace(ctx context.Context, space string) context.Context {
+	return context.WithValue(ctx, spaceKey{}, space)
+}
+
+// Space returns the space of a request, "" when there is none.
+func Space(ctx context.Context) string {
+	s, _ := ctx.Value(spaceKey{}).(string)
+	return s
+}
+
+// WithDefiner notes whose definition a custom resource is made of.
+func WithDefiner(ctx context.Context, space string) context.Context {
+	return context.WithValue(ctx, definerKey{}, space)
+}
+
+// Definer returns the space whose definition a request for custom resources is served with: the own
+// space of the request, or the lender. It is "" for the kinds of the center, and for definitions
+// themselves.
+func Definer(ctx context.Context) string {
+	s, _ := ctx.Value(definerKey{}).(string)
+	return s
+}
+
+// AsCenter returns a context for requests that the center itself makes.
+func AsCenter(ctx context.Context) context.Context { return context.WithValue(ctx, innerKey{}, true) }
+
+// FromCenter reports whether a request came in by the loopback, so from the center itself. It
+// depends on the connection alone: no credential and no impersonation makes an outer request one of
+// the center.
+func FromCenter(ctx context.Context) bool {
+	b, _ := ctx.Value(innerKey{}).(bool)
+	return b
+}
+
+// WithApply marks a request that is a server-side apply: admission sees no more than that something
+// is patched.
+func WithApply(ctx context.Context) context.Context { return context.WithValue(ctx, applyKey{}, true) }
+
+// IsApply reports whether a request is a server-side apply.
+func IsApply(ctx context.Context) bool {
+	b, _ := ctx.Value(applyKey{}).(bool)
+	return b
+}
