@@ -57,6 +57,7 @@ type Config struct {
 	common    common.GetOpenAPIDefinitions
 	names     *openapinamer.DefinitionNamer
 	documents *lru.Cache // see customDocuments
+	changes   *changes   // announced when a Server's discovery changes
 }
 
 // memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in the same way.
@@ -82,6 +83,7 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	g.OpenAPIConfig, g.SkipOpenAPIInstallation = nil, true // customDocuments does it
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.common, c.names)
 	resources := aggregated.NewResourceManager("apis")
+	resources.AddInvalidationCallback(c.changes.announce)
 	g.AggregatedDiscoveryGroupManager = resources
 	only := space
 	if space == request.OwnSpace {

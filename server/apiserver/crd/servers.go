@@ -53,6 +53,7 @@ type Servers struct {
 // from client; b knows who borrows them.
 func NewServers(c Config, client *clientv3.Client, b *borrow.Table) *Servers {
 	c.documents, c.common = lru.New(keptDocuments), memoized(apiextensionsopenapi.GetOpenAPIDefinitions)
+	c.changes = newChanges()
 	c.names = openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
 	s := &Servers{config: &c, client: client, borrows: b, idle: cmp.Or(c.Idle, idleTime), log: c.Log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*Server{}}
 	s.shared = newSharedDefinitions(&c, http.HandlerFunc(s.unserved))
@@ -124,6 +125,7 @@ func (s *Servers) Reset(_ int64, all []*mvccpb.KeyValue) error {
 	s.mu.Lock()
 	s.known = map[string]map[string]bool{}
 	s.mu.Unlock()
+	s.config.changes.announce()
 	for _, kv := range all {
 		s.put(kv)
 	}
@@ -136,6 +138,7 @@ func (s *Servers) Change(e *clientv3.Event) error {
 		s.put(e.Kv)
 		return nil
 	}
+	defer s.config.changes.announce()
 	space, name := crdOf(e.Kv)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,6 +185,7 @@ func (s *Servers) Progress(int64) {}
 // put notes a definition, and starts the space's server when only that can bring it forward: a
 // definition that is not established yet, or is being deleted.
 func (s *Servers) put(kv *mvccpb.KeyValue) {
+	defer s.config.changes.announce()
 	space, name := crdOf(kv)
 	s.mu.Lock()
 	defer s.mu.Unlock()

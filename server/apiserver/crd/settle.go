@@ -22,13 +22,16 @@ import (
 // says that a definition is established a moment before its discovery knows. AwaitDiscovery looks
 // only at a space whose definitions were just written.
 func (s *Servers) AwaitDiscovery(r *http.Request) {
-	ctx, until := r.Context(), time.Now().Add(holdTime)
-	for !s.settled(r) && time.Now().Before(until) {
-		step := time.NewTimer(holdStep)
+	ctx, cancel := context.WithTimeout(r.Context(), holdTime)
+	defer cancel()
+	for {
+		changed := s.config.changes.wait()
+		if s.settled(r) {
+			return
+		}
 		select {
-		case <-step.C:
+		case <-changed:
 		case <-ctx.Done():
-			step.Stop()
 			return
 		}
 	}
