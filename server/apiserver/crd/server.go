@@ -126,7 +126,7 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 
 // trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
 // finalizers of one, and status keeps the stored annotations then. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
-// other replicas may not know it yet, which here wait until they do (crdhold.go).
+// other replicas may not know it yet, which here wait until they do (hold.go).
 func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil
 	delete(crd.Annotations, corev1.LastAppliedConfigAnnotation)
