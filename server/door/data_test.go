@@ -311,5 +311,8 @@ func TestStreamsCountAgainstTheBudget(t *testing.T) {
 	}
 	must(t, c.says("paris", strings.Repeat("x", 60_000)))
 	within(t, "the end of the budget", func() bool { return c.door.session("paris").use.Now().Hold })
+	if len(c.door.links.All()) != 1 {
+		t.Error("it was counted only when the connection had ended")
+	}
 	must(t, c.says("paris", "what a user asks for goes on"))
 }
