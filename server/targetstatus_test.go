@@ -47,7 +47,7 @@ func statusesOf(t *testing.T, c *rest.Config) targetStatuses {
 func aStatus(i int) string {
 	condition := `{"type":%q,"status":"True","reason":%q,"message":"the agent has a session over quic, and has durably stored all that is placed on it","lastTransitionTime":"2026-01-02T03:04:00Z"}`
 	return fmt.Sprintf(`{"lastSeen":"2026-01-02T03:%02d:00Z","agentVersion":"v0.1","kubernetesVersion":"v1.36.3","transport":"quic","appliedRevision":%d,"objects":12,`+
-		`"bytesToday":{"date":"2026-01-02","down":1,"up":2,"budgeted":4,"byPurpose":{"control":1,"positions":2,"desired":3,"errors":4,"status":5,"associated":6,"events":7,"transport":8}},`+
+		`"bytesToday":{"date":"2026-01-02","down":1,"up":2,"budgeted":4,"byPurpose":{"control":1,"positions":2,"desired":3,"errors":4,"status":5,"associated":6,"events":7,"streams":9,"transport":8}},`+
 		`"identity":{"certificateUntil":"2026-01-02T03:04:00Z","authority":"abcdefgh","bundle":"abcdefgh"},"conditions":[%s,%s]}`, i%60, i,
 		fmt.Sprintf(condition, "Connected", "SessionOpen"), fmt.Sprintf(condition, "Synced", "UpToDate"))
 }
