@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -319,8 +321,38 @@ func TestPodsAreReached(t *testing.T) {
 		asked.last() != "" {
 		t.Errorf("a site is asked to trust every kubelet: %v", err)
 	}
+	refusesConnect(t, c, asked)
 	c.stop()
 	auditedStreams(t, filepath.Join(dir, "audit.log"))
+}
+
+// refusesConnect: an admission policy of the space is asked about CONNECT.
+func refusesConnect(t *testing.T, c *center, asked *askedSites) {
+	api := clients(t, c.admin("team")).AdmissionregistrationV1()
+	connect := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Connect},
+		Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+			Resources: []string{"pods/exec"}},
+	}}
+	_, err := api.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "no-shells"},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules: []admissionv1.NamedRuleWithOperations{connect}},
+			Validations: []admissionv1.Validation{
+				{Expression: "object.command[0] != 'mysql'", Message: "no databases"}},
+		}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = api.ValidatingAdmissionPolicyBindings().Create(t.Context(),
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "no-shells"},
+			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-shells",
+				ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}, metav1.CreateOptions{})
+	must(t, err)
+	within(t, time.Minute, "the policy refuses", func() bool {
+		asked.last()
+		why := runs(t, c.admin("team"), http.MethodPost, "web-1.paris")
+		return strings.Contains(why, "no databases") && asked.last() == ""
+	})
 }
 
 // auditedStreams: who has reached into which Pod, where, and no argument of what ran.
