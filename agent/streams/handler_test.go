@@ -328,10 +328,9 @@ func TestAuditLine(t *testing.T) {
 
 // relay is a relay's space shop, whose Pod web.oslo is called web at target oslo.
 type relay struct {
-	server *httptest.Server
-	asked  []string
-	got    *exchange.Request
-	child  *Handler
+	asked []string
+	got   *exchange.Request
+	child *Handler
 }
 
 func (r *relay) OpenStream(ctx context.Context, name string) (tunnel.Stream, error) {

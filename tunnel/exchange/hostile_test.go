@@ -331,3 +331,28 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func FuzzAnswer(f *testing.F) {
+	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSkerry-Site: a/b\r\n\r\nhi")
+	f.Add("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	f.Add("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n")
+	asked := execOf("sh").Upgrade
+	allowed := map[string]bool{"Content-Type": true, "Retry-After": true, HeaderSite: true,
+		headerConnection: true, headerUpgrade: true, headerProtocol: true, headerAccept: true}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, upgrade := range []http.Header{nil, asked} {
+			resp, _, err := readAnswer(strings.NewReader(text), upgrade)
+			if err != nil {
+				continue
+			}
+			if resp.StatusCode == 101 && upgrade == nil || resp.StatusCode/100 == 3 {
+				t.Fatalf("%d passed", resp.StatusCode)
+			}
+			for name := range resp.Header {
+				if !allowed[name] {
+					t.Fatalf("header %s passed", name)
+				}
+			}
+		}
+	})
+}

@@ -55,14 +55,8 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 	if _, err := b.stream.Write(text); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)
 	}
-	h := &head{b.stream, maxHead}
-	in := bufio.NewReader(h)
-	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodPost})
+	resp, in, err := readAnswer(b.stream, r.Upgrade)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
-	}
-	h.over()
-	if resp.Header, err = passing(r.Upgrade, resp.StatusCode, resp.Header); err != nil {
 		return nil, err
 	}
 	_ = b.stream.SetDeadline(time.Time{})
@@ -74,6 +68,20 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 	b.r, b.rest = resp.Body, in
 	resp.Body = b
 	return resp, nil
+}
+
+// readAnswer reads the head of an answer. Asked are the headers of the upgrade that was asked for. The
+// reader that it returns has what follows the head. Its error wraps ErrAnswer.
+func readAnswer(from io.Reader, asked http.Header) (*http.Response, *bufio.Reader, error) {
+	h := &head{from, maxHead}
+	in := bufio.NewReader(h)
+	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodPost})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	h.over()
+	resp.Header, err = passing(asked, resp.StatusCode, resp.Header)
+	return resp, in, err
 }
 
 // body is that of an answer.
