@@ -17,7 +17,6 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/pipe"
 )
@@ -323,104 +322,5 @@ func TestAuditLine(t *testing.T) {
 		said[0].Verb != "exec" ||
 		said[0].Code != 200 {
 		t.Errorf("%+v", said)
-	}
-}
-
-// relay is a relay's space shop, whose Pod web.oslo is called web at target oslo.
-type relay struct {
-	asked []string
-	got   *exchange.Request
-	child *Handler
-}
-
-func (r *relay) OpenStream(ctx context.Context, name string) (tunnel.Stream, error) {
-	r.asked = append(r.asked, name)
-	down, up := pipe.New(pipe.Options{})
-	context.AfterFunc(ctx, func() { up.Close(nil) })
-	stream, err := up.OpenStream(ctx)
-	go func() {
-		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
-			_ = exchange.Serve(
-				ctx,
-				s,
-				func(ctx context.Context, got *exchange.Request) (*http.Response, error) {
-					r.got = got
-					return r.child.answer(ctx, got)
-				},
-			)
-			down.Close(nil)
-		}
-	}()
-	return stream, err
-}
-
-type everyPod struct{}
-
-func (everyPod) Placed(store.Key, string) bool               { return true }
-func (everyPod) Delivered(_ store.Key, origin string) string { return origin }
-
-// TestRelay: the relay's own Pod names the child, its name and its UID there; the path that the
-// parent expects is compared with it.
-func TestRelay(t *testing.T) {
-	s := newSite(t)
-	marks := `"skerry.dev/reported-from":"oslo","skerry.dev/reported-as":"app-1","skerry.dev/reported-uid":"u-1"`
-	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(
-			w,
-			`{"kind":"Pod","metadata":{"name":"app-1.oslo","uid":"r-1","annotations":{`+marks+`}}}`,
-		)
-	}))
-	t.Cleanup(space.Close)
-	clients := target.NewClients(
-		target.Relay(func(string) *rest.Config { return &rest.Config{Host: space.URL} }),
-	)
-	t.Cleanup(clients.CloseIdle)
-	for name, c := range map[string]struct {
-		uid  string
-		path []string
-		code int
-	}{
-		"no path":         {"r-1", nil, 200},
-		"that path":       {"r-1", []string{"oslo"}, 200},
-		"a longer path":   {"r-1", []string{"oslo", "edge"}, 200},
-		"beside its path": {"r-1", []string{"bergen"}, 403},
-		"another Pod":     {"r-2", nil, 404},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := &relay{child: s.handler(t, nil)}
-			h := New(
-				Config{
-					Pods:    everyPod{},
-					Backend: &Relay{Client: clients.For, Children: r},
-					Log:     slog.New(slog.DiscardHandler),
-				},
-			)
-			ask1 := logOf("shop", "web", "app-1.oslo", c.uid)
-			ask1.Path = c.path
-			resp, body, err := ask(t, h, ask1)
-			if err != nil || resp.StatusCode != c.code {
-				t.Fatalf("%v, %v: %s", resp, err, body)
-			}
-			if c.code != 200 {
-				if len(r.asked) > 0 {
-					t.Errorf("a child was asked: %v", r.asked)
-				}
-				return
-			}
-			if body != "a line\n" || resp.Header.Get(exchange.HeaderSite) != "oslo" ||
-				r.got.Pod != "app-1" ||
-				r.got.UID != "u-1" {
-				t.Errorf("%q from %q: %+v", body, resp.Header.Get(exchange.HeaderSite), r.got)
-			}
-			if want := c.path[min(len(c.path), 1):]; strings.Join(
-				r.got.Path,
-				"/",
-			) != strings.Join(
-				want,
-				"/",
-			) {
-				t.Errorf("path %v, want %v", r.got.Path, want)
-			}
-		})
 	}
 }
