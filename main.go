@@ -186,7 +186,7 @@ func centerCommand() *cli.Command {
 			if c.String("audit-log-path") == server.NoAuditLog {
 				child.AuditLog = agent.NoAuditLog
 			}
-			child.Intend, child.Below, child.Children = s.Intend, s.Below, s
+			child.Intended, child.Subtree, child.Children = s.Intend, s.Subtree, s
 			child.Center, child.Above = s.Incarnation(), s.Above
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)

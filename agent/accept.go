@@ -13,7 +13,7 @@ import (
 func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 	if o.DeletionsUpTo > 0 {
 		a.Log.Info("held deletions are confirmed", "upTo", o.DeletionsUpTo)
-		if err := a.brake.Confirm(o.DeletionsUpTo); err != nil {
+		if err := a.guard.Confirm(o.DeletionsUpTo); err != nil {
 			return false, fmt.Errorf("confirm held deletions: %w", err)
 		}
 	}
@@ -24,7 +24,7 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 		a.Log.Warn("what was accepted at the center is not what is held here; it stays held", "accepted", o.At.String(), "held", at.String())
 		return false, nil
 	}
-	if err := a.brake.Allow(o.Deletions); err != nil {
+	if err := a.guard.Allow(o.Deletions); err != nil {
 		return false, fmt.Errorf("note what may be deleted: %w", err)
 	}
 	if err := a.desired.Accept(o.Center); err != nil {
@@ -37,7 +37,7 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 // deleting tells a relay's own center about a deletion that its targets need not withhold: nothing
 // is lost, or an admin has confirmed it.
 func (a *agent) deleting(e store.Entry) {
-	if a.Intend != nil && a.brake.Confirmed(e) {
-		a.Intend(e.Key)
+	if a.Intended != nil && a.guard.Confirmed(e) {
+		a.Intended(e.Key)
 	}
 }

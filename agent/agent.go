@@ -16,7 +16,7 @@ import (
 
 	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/agent/auditlog"
-	"skerry.dev/skerry/agent/brake"
+	"skerry.dev/skerry/agent/deletionguard"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/target"
@@ -49,14 +49,14 @@ type Config struct {
 	Labels map[string]string
 	// Target is where the desired objects go: Cluster or Relay.
 	Target target.Access
-	// Relay is true for a center that has targets of its own. Intend is called for each object
+	// Relay is true for a center that has targets of its own. Intended is called for each object
 	// there that is about to be deleted on purpose, so that the center's own targets need not
 	// withhold it. It may be nil.
-	Relay  bool
-	Intend func(store.Key)
+	Relay    bool
+	Intended func(store.Key)
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
-	Below func() (*tunnel.Below, <-chan struct{})
+	Subtree func() (*tunnel.SubtreeStatus, <-chan struct{})
 	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it. Nil
 	// for a site.
 	Children tunnel.StreamOpener
@@ -136,7 +136,7 @@ func Run(ctx context.Context, cfg Config) error {
 			err = a.run(ctx)
 		}
 		if err == nil || errors.Is(err, tunnel.ErrRemoved) {
-			a.settle()
+			a.markCleanShutdown()
 		}
 		err = errors.Join(err, a.close())
 		switch {
@@ -156,15 +156,15 @@ type agent struct {
 	Config
 	file      *bolt.File
 	desired   *bolt.Sink
-	brake     *brake.Brake // what sessions fill the copy through
+	guard     *deletionguard.Guard // what sessions fill the copy through
 	clients   *target.Clients
 	inventory *inventory.Inventory
 	applier   *apply.Applier
 	observer  *observe.Observer
 	// conditions are what the site reports about itself. Each part sets its own.
 	conditions tunnel.Conditions
-	self       *self
-	known      known
+	identity   *siteIdentity
+	known      clusterIdentity
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
@@ -183,11 +183,11 @@ func open(cfg Config) (*agent, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = metrics.New()
 	}
-	known, err := openSelf(cfg.DataDir, cfg.Log)
+	known, err := openSiteIdentity(cfg.DataDir, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
-	a := &agent{Config: cfg, self: known, clients: target.NewClients(cfg.Target)}
+	a := &agent{Config: cfg, identity: known, clients: target.NewClients(cfg.Target)}
 	a.clients.SpacesNamespace = cfg.SpacesNamespace
 	a.known.at = known.target()
 	a.cache = newCacheState(&a.conditions)
@@ -228,11 +228,11 @@ func (a *agent) wire() (err error) {
 		a.audit = auditlog.New(cmp.Or(a.AuditLog, filepath.Join(a.DataDir, "audit.log")), auditlog.Options{Log: a.Log})
 		a.clients.Written = a.audit.Note
 	}
-	a.brake, err = brake.Open(brake.Config{
-		Copy: a.desired, Share: a.MaxDeleteShare, Say: a.conditions.Withhold, Log: a.Log,
+	a.guard, err = deletionguard.Open(deletionguard.Config{
+		Copy: a.desired, Share: a.MaxDeleteShare, Report: a.conditions.Withhold, Log: a.Log,
 		Release: func(keys []store.Key) { a.applier.Changed(keys) },
-		Load:    func() ([]byte, error) { return a.file.Meta("brake") },
-		Save:    func(state []byte) error { return a.file.SetMeta("brake", state) },
+		Load:    func() ([]byte, error) { return a.file.Meta("deletionguard") },
+		Save:    func(state []byte) error { return a.file.SetMeta("deletionguard", state) },
 	})
 	if err != nil {
 		return err
@@ -251,11 +251,11 @@ func (a *agent) wire() (err error) {
 			a.cache.sweepAgain() // what was deleted meanwhile is there again
 		},
 	})
-	a.observer.SetForm(a.self.reads())
+	a.observer.SetForm(a.identity.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
-		Holds: a.brake.Holds, Deleting: a.deleting, Log: a.Log,
-		Took: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
+		Holds: a.guard.Holds, Deleting: a.deleting, Log: a.Log,
+		OnTried: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
 	if a.permission != nil {
 		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
@@ -279,24 +279,24 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Tend, a.sweep, a.refill, a.watchCache} {
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	books.Go(func() { a.keepClock(bookCtx) })
+	books.Go(func() { a.runClock(bookCtx) })
 	if a.audit != nil {
 		books.Go(func() { cancel(a.audit.Run(bookCtx)) })
 	}
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
-		parts.Go(func() { trim(ctx, a.file.Rest) })
+		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}
-	if a.Below != nil {
-		parts.Go(func() { a.overlook(ctx) })
+	if a.Subtree != nil {
+		parts.Go(func() { a.reportSubtree(ctx) })
 	}
 	if a.scrape != nil {
 		parts.Go(func() { cancel(a.scrape.Run(ctx, a.Metrics.Handler())) })
@@ -349,7 +349,7 @@ var errCompare = errors.New("the copy has to be compared with the parent")
 func (a *agent) link() uplink.Config {
 	return uplink.Config{
 		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.brake, a.cache.named, a.self}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
 		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
 		Streams: a.streams(), Data: a.figures.data,
 	}
@@ -377,6 +377,6 @@ func (a *agent) hello(ctx context.Context) tunnel.Hello {
 			h.Cluster = now.Cluster
 		}
 	}
-	a.known.tell(h.Cluster)
+	a.known.recordTold(h.Cluster)
 	return h
 }

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"skerry.dev/skerry/agent/brake"
+	"skerry.dev/skerry/agent/deletionguard"
 	"skerry.dev/skerry/agent/inventory"
-	"skerry.dev/skerry/agent/sweep"
+	"skerry.dev/skerry/agent/recovery"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/work"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // cacheFile has everything that the agent knows of desired state and target. It may be lost. Its
@@ -49,7 +49,7 @@ func (a *agent) openCache() error {
 		return err
 	}
 	a.cache.lost = rebuilt.Aside != ""
-	if at, known := a.desired.Position(), a.self.followed(); at.Incarnation.IsZero() && !known.Incarnation.IsZero() {
+	if at, known := a.desired.Position(), a.identity.followed(); at.Incarnation.IsZero() && !known.Incarnation.IsZero() {
 		a.cache.lost = true
 		// Only the parent that this site knows may fill it again without being accepted.
 		if err := a.desired.Accept(known); err != nil {
@@ -81,7 +81,7 @@ func (a *agent) body(k store.Key) []byte {
 func (a *agent) claim() error {
 	var keys []store.Key
 	a.inventory.Each(func(k store.Key, _ inventory.Record) { keys = append(keys, k) })
-	n, err := a.desired.Found(keys...)
+	n, err := a.desired.AddUnknown(keys...)
 	if n > 0 {
 		a.Log.Info("objects on the target are not in the desired copy, the parent is asked for them", "n", n)
 	}
@@ -91,16 +91,16 @@ func (a *agent) claim() error {
 	return nil
 }
 
-// settle records at an ordinary end that the file is complete, so that the next start need not
+// markCleanShutdown records at an ordinary end that the file is complete, so that the next start need not
 // search the target.
-func (a *agent) settle() {
+func (a *agent) markCleanShutdown() {
 	if !a.cache.complete.Load() || len(a.cache.wanted) > 0 {
 		return
 	}
-	a.self.writesTo(a.known.get())
+	a.identity.writesTo(a.known.get())
 	err := a.inventory.Flush()
 	if err == nil {
-		err = a.file.Settled()
+		err = a.file.MarkCleanShutdown()
 	}
 	if err != nil {
 		a.Log.Warn("the store is left as after a crash; the next start looks at the target", "err", err)
@@ -121,16 +121,16 @@ func (a *agent) watchCache(ctx context.Context) error {
 // marked is the copy that sessions fill. Nothing enters it before the site's UID is known, so that
 // everything that is applied carries the site's label.
 type marked struct {
-	*brake.Brake
+	*deletionguard.Guard
 	named <-chan struct{}
-	self  *self
+	self  *siteIdentity
 }
 
 // Commit implements store.Sink.
 func (m marked) Commit(ctx context.Context, b store.Batch) error {
 	select {
 	case <-m.named:
-		err := m.Brake.Commit(ctx, b)
+		err := m.Guard.Commit(ctx, b)
 		if err == nil {
 			m.self.follows(m.Position())
 		}
@@ -143,8 +143,8 @@ func (m marked) Commit(ctx context.Context, b store.Batch) error {
 // welcomed records the site's UID at its parent, and what the parent reads.
 func (a *agent) welcomed(w tunnel.Welcome) {
 	if w.Site != "" {
-		a.self.welcomed(w.Site, w.Reports)
-		a.self.meets(w.Incarnation)
+		a.identity.welcomed(w.Site, w.Reports)
+		a.identity.meets(w.Incarnation)
 		a.clients.SetSite(w.Site)
 	}
 	if a.Above != nil {
@@ -160,18 +160,18 @@ const (
 	sweepLongest = 5 * time.Minute
 )
 
-// sweep searches the target for this site's objects when the file may not know them: after an
+// recover searches the target for this site's objects when the file may not know them: after an
 // unclean end, and whenever the target was restored. It closes swept after the first search.
-func (a *agent) sweep(ctx context.Context) error {
+func (a *agent) recover(ctx context.Context) error {
 	looked := sync.OnceFunc(func() { close(a.cache.swept) })
-	if a.file.Unclean() || a.self.replaced() != "" {
-		a.self.settled()
+	if a.file.Unclean() || a.identity.replaced() != "" {
+		a.identity.settled()
 		a.cache.sweepAgain()
 	} else {
 		a.cache.complete.Store(true)
 		looked()
 	}
-	if len(a.self.sites()) == 0 {
+	if len(a.identity.sites()) == 0 {
 		looked() // the mark to look for comes with the first session
 	}
 	for {
@@ -185,21 +185,21 @@ func (a *agent) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		a.sweepAll(ctx, looked)
+		a.recoverAll(ctx, looked)
 	}
 }
 
-// sweepAll repeats the search until all of the target was seen. It calls looked after the first
+// recoverAll repeats the search until all of the target was seen. It calls looked after the first
 // try.
-func (a *agent) sweepAll(ctx context.Context, looked func()) {
+func (a *agent) recoverAll(ctx context.Context, looked func()) {
 	a.cache.complete.Store(false)
 	for wait := sweepAgain; ; wait = min(2*wait, sweepLongest) {
-		n, err := a.sweepOnce(ctx)
+		n, err := a.recoverOnce(ctx)
 		if n > 0 {
 			a.Log.Info("objects of this site on the target are not in the store; the parent is asked for them", "n", n)
 			a.cache.compare()
 		}
-		if !errors.Is(err, sweep.ErrPartial) {
+		if !errors.Is(err, recovery.ErrPartial) {
 			a.cache.complete.Store(err == nil)
 			looked()
 			return // ctx has ended, or the file takes nothing now and says so itself
@@ -210,7 +210,7 @@ func (a *agent) sweepAll(ctx context.Context, looked func()) {
 		if wait == 4*sweepAgain {
 			a.Log.Warn("what is on the target is not fully known, still trying", "err", err)
 		}
-		if !work.Pause(ctx, wait) {
+		if !ondemand.Pause(ctx, wait) {
 			return
 		}
 	}
@@ -219,16 +219,16 @@ func (a *agent) sweepAll(ctx context.Context, looked func()) {
 // sweepChunk is how many keys enter the copy in one transaction.
 const sweepChunk = 512
 
-func (a *agent) sweepOnce(ctx context.Context) (found int, err error) {
+func (a *agent) recoverOnce(ctx context.Context) (found int, err error) {
 	var keys, changed []store.Key
 	take := func() error {
-		n, err := a.desired.Found(keys...)
+		n, err := a.desired.AddUnknown(keys...)
 		found += n
 		a.applier.Changed(changed) // those that the copy has with their value
 		keys, changed = keys[:0], changed[:0]
 		return err
 	}
-	err = sweep.Run(ctx, sweep.Config{Clients: a.clients, Sites: a.self.sites(), Log: a.Log,
+	err = recovery.Run(ctx, recovery.Config{Clients: a.clients, Sites: a.identity.sites(), Log: a.Log,
 		Found: func(k store.Key, r inventory.Record) error {
 			if a.inventory.PutNew(k, r) {
 				changed = append(changed, k)

@@ -296,7 +296,7 @@ func TestAppliedButNotKnown(t *testing.T) {
 
 func TestSelfSurvivesGarbage(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openSelf(dir, discard())
+	s, err := openSiteIdentity(dir, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,13 +307,13 @@ func TestSelfSurvivesGarbage(t *testing.T) {
 	s.follows(at)
 	at.Revision = 10
 	s.follows(at)
-	if s, err = openSelf(dir, discard()); err != nil || fmt.Sprint(s.sites()) != "[b e d c]" || s.followed().Revision != 9 {
+	if s, err = openSiteIdentity(dir, discard()); err != nil || fmt.Sprint(s.sites()) != "[b e d c]" || s.followed().Revision != 9 {
 		t.Errorf("%v, %v, %v", s.sites(), s.followed(), err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, siteFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openSelf(dir, discard()); err != nil || len(s.sites()) != 0 {
+	if s, err = openSiteIdentity(dir, discard()); err != nil || len(s.sites()) != 0 {
 		t.Errorf("%v, %v", s.sites(), err)
 	}
 }

@@ -34,7 +34,7 @@ func (h *cacheHealth) disk(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.broken = err
-	h.say()
+	h.publish()
 }
 
 // refilling records that the file was lost.
@@ -46,7 +46,7 @@ func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 		h.refill = fmt.Sprintf("the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled again from the target and the parent, and until then not touched",
 			filepath.Base(r.Aside), r.Kept)
 	}
-	h.say()
+	h.publish()
 }
 
 // refilled records that the file is complete again.
@@ -54,10 +54,10 @@ func (h *cacheHealth) refilled() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refill = ""
-	h.say()
+	h.publish()
 }
 
-func (h *cacheHealth) say() {
+func (h *cacheHealth) publish() {
 	c := tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.True, Reason: "Written", Message: "the site keeps what it knows"}
 	switch {
 	case h.broken != nil:

@@ -52,8 +52,8 @@ type center struct {
 	revision int64
 	with     furnished
 	held     chan delta.Held // nil: nobody asks
-	orders   *tunnel.Orders
-	shut     func() // ends the QUIC door
+	orders   *tunnel.Commands
+	shut     func() // ends the QUIC listener
 }
 
 func newCenter(t testing.TB) *center {
@@ -143,7 +143,7 @@ func (c *center) redeem(_ context.Context, r enroll.JoinRequest) ([]byte, error)
 	return c.signAgent(r.CSR, r.Name)
 }
 
-// open opens the QUIC door on the port of the enrolment.
+// open opens the QUIC listener on the port of the enrolment.
 func (c *center) open() {
 	packet, err := net.ListenPacket("udp", c.web.Listener.Addr().String())
 	if err != nil {
@@ -179,10 +179,10 @@ func (c *center) open() {
 func (c *center) close() { c.shut() }
 
 // hold makes the sessions that begin from now on tell what their sites hold, and take orders.
-func (c *center) hold() (<-chan delta.Held, *tunnel.Orders) {
+func (c *center) hold() (<-chan delta.Held, *tunnel.Commands) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held, c.orders = make(chan delta.Held, 10), tunnel.NewOrders(1)
+	c.held, c.orders = make(chan delta.Held, 10), tunnel.NewCommands(1)
 	return c.held, c.orders
 }
 
@@ -208,7 +208,7 @@ func (c *center) config() tunnel.ParentConfig {
 				held <- h
 			}
 		},
-		Orders: orders, Log: discard(),
+		Commands: orders, Log: discard(),
 		Admit: func(_ context.Context, who tunnel.Identity, _ tunnel.Hello) (tunnel.Admission, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()

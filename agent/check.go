@@ -166,7 +166,7 @@ func (r *Checked) mend(c CheckConfig) error {
 		var known []store.Key
 		err = file.Inventory().Each(func(k store.Key, _ inventory.Record) error { known = append(known, k); return nil })
 		if err == nil {
-			_, err = desired.Found(known...)
+			_, err = desired.AddUnknown(known...)
 		}
 	}
 	if err == nil && c.RotateKey {

@@ -29,7 +29,7 @@ func (a *agent) loadClock() error {
 		state = enroll.ClockState{}
 	}
 	a.clock = enroll.NewClock(state)
-	a.file.Along(clockName, a.clockState)
+	a.file.Piggyback(clockName, a.clockState)
 	return nil
 }
 
@@ -45,8 +45,8 @@ func (a *agent) clockState() []byte {
 	return data
 }
 
-// keepClock writes the state of the Clock rarely, and when ctx ends.
-func (a *agent) keepClock(ctx context.Context) {
+// runClock writes the state of the Clock rarely, and when ctx ends.
+func (a *agent) runClock(ctx context.Context) {
 	tick := time.NewTicker(clockPause)
 	defer tick.Stop()
 	for ctx.Err() == nil {

@@ -214,7 +214,7 @@ func (f *fleet) start(agents []*fleetAgent) {
 				Hello: func(context.Context) tunnel.Hello {
 					return tunnel.Hello{AgentVersion: "fleet", KubernetesVersion: "v1.36.3"}
 				},
-				OnDial: func(uplink.Way) { a.dials.Add(1) },
+				OnDial: func(uplink.Route) { a.dials.Add(1) },
 			})
 			if ctx.Err() == nil {
 				f.t.Errorf("%s: %v", a.name, err)

@@ -11,7 +11,7 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/work"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // The target is asked which cluster it is, and how far its history has got, every identifyEvery,
@@ -22,36 +22,36 @@ const (
 	identifyTime  = 3 * time.Second
 )
 
-// known is what the target last answered about itself.
-type known struct {
+// clusterIdentity is what the target last answered about itself.
+type clusterIdentity struct {
 	mu   sync.Mutex
 	at   target.Identity
 	told *string // the cluster that the parent was told; nil before the first session
 }
 
-// tell records which cluster was reported to the parent.
-func (k *known) tell(cluster string) {
+// recordTold records which cluster was reported to the parent.
+func (k *clusterIdentity) recordTold(cluster string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.told = &cluster
 }
 
 // untold reports whether another cluster than this was reported to the parent.
-func (k *known) untold(cluster string) bool {
+func (k *clusterIdentity) untold(cluster string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.told != nil && *k.told != cluster
 }
 
-func (k *known) get() target.Identity {
+func (k *clusterIdentity) get() target.Identity {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.at
 }
 
-// take records what the target answers about itself. It reports whether its history went back: it
+// update records what the target answers about itself. It reports whether its history went back: it
 // was restored from a backup.
-func (k *known) take(now target.Identity) (back bool) {
+func (k *clusterIdentity) update(now target.Identity) (back bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	back = now.Cluster == k.at.Cluster && now.Revision > 0 && now.Revision < k.at.Revision
@@ -65,7 +65,7 @@ func (a *agent) identify(ctx context.Context) error {
 		if err := a.identifyOnce(ctx); err != nil {
 			return err
 		}
-		if !work.Pause(ctx, identifyEvery) {
+		if !ondemand.Pause(ctx, identifyEvery) {
 			return nil
 		}
 	}
@@ -86,15 +86,15 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 	}
 	was := a.known.get()
 	if was.Cluster != "" && was.Cluster != now.Cluster {
-		a.self.replace(now)
+		a.identity.replace(now)
 		return fmt.Errorf("%w: the UID of its Namespace kube-system was %s and is %s", errReplaced, was.Cluster, now.Cluster)
 	}
-	if a.known.take(now) {
+	if a.known.update(now) {
 		a.Log.Warn("the target's history went back; it is searched for what was deleted since", "now", now.Revision, "was", was.Revision)
 		a.cache.sweepAgain()
 	}
 	if was.Cluster != now.Cluster {
-		a.self.writesTo(now)
+		a.identity.writesTo(now)
 	}
 	if a.known.untold(now.Cluster) {
 		a.cache.compare() // the next session tells
@@ -109,7 +109,7 @@ var errReplaced = errors.New("the cluster was replaced")
 // begin forgets what was known of a cluster that was replaced: the present one is a new, empty
 // target.
 func (a *agent) begin() error {
-	was := a.self.replaced()
+	was := a.identity.replaced()
 	if was == "" {
 		return nil
 	}
@@ -120,6 +120,6 @@ func (a *agent) begin() error {
 	}
 	a.conditions.Set(tunnel.Condition{Type: tunnel.ClusterUnchanged, Status: tunnel.False, Reason: "ClusterReplaced", Message: fmt.Sprintf(
 		"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
-			"but for Jobs that have ended", was, a.self.target().Cluster)})
+			"but for Jobs that have ended", was, a.identity.target().Cluster)})
 	return a.inventory.Flush()
 }

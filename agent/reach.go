@@ -7,7 +7,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/work"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // A target that does not answer is asked again after probeFirst, then ever less often up to
@@ -31,7 +31,7 @@ func (a *agent) followTarget(ctx context.Context) error {
 		a.untilReached(ctx)
 		// One that answers now and then has all that waits tried again each time, which must not
 		// keep it from recovering.
-		if !work.Pause(ctx, probeFirst) {
+		if !ondemand.Pause(ctx, probeFirst) {
 			return nil
 		}
 	}

@@ -172,7 +172,7 @@ func TestRemovalByPolicy(t *testing.T) {
 			for k, r := range records {
 				s.inventory.Put(k, r)
 			}
-			if _, err := s.desired.Found(keys...); err != nil {
+			if _, err := s.desired.AddUnknown(keys...); err != nil {
 				s.t.Fatal(err)
 			}
 		})

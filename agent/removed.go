@@ -16,7 +16,7 @@ const letGo = "what runs here stays as it is, and is not kept in order any more.
 
 // admit refuses to start a site that its parent has removed, until it is given a new token.
 func (a *agent) admit() error {
-	at := a.self.removedAt()
+	at := a.identity.removedAt()
 	if at.IsZero() || a.Token != "" && !enroll.JoinedWith(a.DataDir, a.Token) {
 		return nil
 	}
@@ -42,6 +42,6 @@ func (a *agent) over(ctx context.Context, err error) error {
 		<-ctx.Done()
 		return nil
 	}
-	a.self.removed(time.Now())
+	a.identity.removed(time.Now())
 	return fmt.Errorf("%w: %w; %s", ErrRefused, err, letGo)
 }

@@ -18,7 +18,7 @@ func TestARemovedSiteIsLeftAsItIs(t *testing.T) {
 	c.place(m)
 	eventually(t, "applied", func() bool { return c.reported(m.Key) != nil })
 	w.stop()
-	known, err := openSelf(dir, discard())
+	known, err := openSiteIdentity(dir, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestARelayThatWasRemovedGoesOn(t *testing.T) {
 		t.Error(err)
 	}
 	s.Config.Relay = false
-	if err := s.over(t.Context(), tunnel.ErrRemoved); !errors.Is(err, ErrRefused) || s.self.removedAt().IsZero() {
+	if err := s.over(t.Context(), tunnel.ErrRemoved); !errors.Is(err, ErrRefused) || s.identity.removedAt().IsZero() {
 		t.Errorf("an agent ends with %v", err)
 	}
 }

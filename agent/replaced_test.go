@@ -44,7 +44,7 @@ func TestReplacedClusterIsFilledAnew(t *testing.T) {
 		})
 		uid := api.Object("", "namespaces", "", "kube-system")["metadata"].(map[string]any)["uid"]
 		eventually(t, "the site knows its new cluster, and nothing of the former one", func() bool {
-			known, err := openSelf(dir, discard())
+			known, err := openSiteIdentity(dir, discard())
 			return err == nil && known.target().Cluster == uid && known.replaced() == ""
 		})
 		w.stop()
@@ -61,7 +61,7 @@ func TestReplacedClusterIsSaid(t *testing.T) {
 	s.stop()
 	now := before
 	now.Cluster = "another"
-	s.self.replace(now)
+	s.identity.replace(now)
 	s.start(s.DataDir)
 	c, ok := s.conditions.Get(tunnel.ClusterUnchanged)
 	if !ok || c.Status != tunnel.False || !strings.Contains(c.Message, before.Cluster) || !strings.Contains(c.Message, "another") {

@@ -149,7 +149,7 @@ func (s *site) desire(entries ...store.Entry) {
 	for i := range entries {
 		entries[i].Revision = s.revision
 	}
-	err := s.brake.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}})
+	err := s.guard.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

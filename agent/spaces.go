@@ -21,7 +21,7 @@ func (a *agent) owner() target.SpacesOwner {
 		o.Site += " of " + a.Parents[0]
 	}
 	copied := a.desired.Position().Incarnation
-	for _, center := range append([]store.Incarnation{copied}, a.self.centers()...) {
+	for _, center := range append([]store.Incarnation{copied}, a.identity.centers()...) {
 		if !center.IsZero() {
 			o.Centers = append(o.Centers, center.String())
 		}

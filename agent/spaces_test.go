@@ -99,11 +99,11 @@ func TestASiteKeepsItsAccounts(t *testing.T) {
 			t.Errorf("%s: the mark is %q", what, accountsOf(first))
 		}
 	}
-	first.self.welcomed("another-synctarget", 0)
+	first.identity.welcomed("another-synctarget", 0)
 	next("it joined anew, and is another SyncTarget", first.DataDir, "one")
 	next("it lost its data directory", t.TempDir(), "two")
 
-	first.self.follows(first.desired.Position())
+	first.identity.follows(first.desired.Position())
 	first.center = store.NewIncarnation()
 	at := store.Position{Incarnation: first.center}
 	if err := first.desired.Accept(at); err != nil {

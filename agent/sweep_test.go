@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/inventory"
-	"skerry.dev/skerry/agent/sweep"
+	"skerry.dev/skerry/agent/recovery"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
@@ -17,14 +17,14 @@ import (
 
 const sweptSite = "a-site"
 
-func sweeping(api *targettest.Server, found func(store.Key, inventory.Record) error) sweep.Config {
+func sweeping(api *targettest.Server, found func(store.Key, inventory.Record) error) recovery.Config {
 	clients := target.NewClients(target.Cluster(api.Config()))
 	clients.SetSite(sweptSite)
-	return sweep.Config{Clients: clients, Sites: []string{sweptSite}, Found: found, Log: slog.New(slog.DiscardHandler)}
+	return recovery.Config{Clients: clients, Sites: []string{sweptSite}, Found: found, Log: slog.New(slog.DiscardHandler)}
 }
 
 // applied makes an object as the agent of the site does.
-func applied(t *testing.T, cfg sweep.Config, r target.Resource, kind, name string) {
+func applied(t *testing.T, cfg recovery.Config, r target.Resource, kind, name string) {
 	t.Helper()
 	client, err := cfg.Clients.For(target.RootSpace)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestSweepsListsWaitTogether(t *testing.T) {
 	applied(t, cfg, target.Resource{Group: "apps", Version: "v1", Plural: "deployments"}, "Deployment", "b")
 	api.Pause(true)
 	done := make(chan error, 1)
-	go func() { done <- sweep.Run(t.Context(), cfg) }()
+	go func() { done <- recovery.Run(t.Context(), cfg) }()
 	paths := []string{"/api/v1/configmaps", "/api/v1/secrets", "/apis/apps/v1/deployments", "/apis/rbac.authorization.k8s.io/v1/clusterroles"}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		waiting := 0
@@ -84,7 +84,7 @@ func TestSweepEndsWithTheFirstRefusal(t *testing.T) {
 		applied(t, cfg, target.Resource{Version: "v1", Plural: "configmaps"}, "ConfigMap", fmt.Sprint("c", i))
 		applied(t, cfg, target.Resource{Version: "v1", Plural: "secrets"}, "Secret", fmt.Sprint("s", i))
 	}
-	err := sweep.Run(t.Context(), cfg)
+	err := recovery.Run(t.Context(), cfg)
 	if !errors.Is(err, full) || calls > 2 {
 		t.Errorf("%v after %d calls, want %v after one for each list that goes on", err, calls, full)
 	}

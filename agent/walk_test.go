@@ -86,7 +86,7 @@ func (w *walker) step() {
 	}
 }
 
-// right tells whether the target has what is desired.
+// right reports whether the target has what is desired.
 func (w *walker) right(name string, version int) bool {
 	group, plural := w.place(name)
 	o := w.api.Object(group, plural, "default", name)

@@ -14,15 +14,15 @@ import (
 
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/furnish"
+	"skerry.dev/skerry/server/namespacedefaults"
 )
 
 // TestAdmission drives what a space's own rules do to requests: one center serves all parts, each in a space of its own.
 func TestAdmission(t *testing.T) {
 	var c *center
-	f := furnish.New(furnish.Config{Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte("authorities") },
+	f := namespacedefaults.New(namespacedefaults.Config{Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte("authorities") },
 		Has:        func(string) bool { return true },
-		API:        server.FurnishAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
+		API:        server.NamespaceDefaultsAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) }})
 	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
 		config.Used, config.Seats, config.Outbound, config.EventTTL = f.Use, 8, loopbackAllowed(), 2*time.Second

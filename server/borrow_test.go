@@ -150,7 +150,7 @@ func borrowedAPIs(t *testing.T, c *center) {
 	})
 }
 
-// says tells whether a condition of an object has a message.
+// says reports whether a condition of an object has a message.
 func says(of dynamic.ResourceInterface, name, message string) bool {
 	got, err := of.Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {

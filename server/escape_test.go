@@ -14,7 +14,7 @@ import (
 
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/garbage"
+	"skerry.dev/skerry/server/gc"
 )
 
 // thorough is set where the tests of isolation have a minute each, as in CI; elsewhere they are samples of a few seconds.
@@ -111,7 +111,7 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 func newWorld(t *testing.T) *world {
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.SpacesDomain = spacesDomain })
 	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}}
-	collector := garbage.New(garbage.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
+	collector := gc.New(gc.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { c.api.Changes(ctx, collector) })

@@ -104,11 +104,11 @@ func (r *keyRotation) step(ctx context.Context) error {
 	if request == "" {
 		return nil
 	}
-	return tellOutcome(ctx, api, request, outcome)
+	return recordOutcome(ctx, api, request, outcome)
 }
 
-// tellOutcome notes that a request is done.
-func tellOutcome(ctx context.Context, api corev1client.ConfigMapInterface, request string, o encryption.Outcome) error {
+// recordOutcome notes that a request is done.
+func recordOutcome(ctx context.Context, api corev1client.ConfigMapInterface, request string, o encryption.Outcome) error {
 	keys, err := json.Marshal(o.Writes)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (s *Server) writeAdminKubeconfig() error {
 
 // rotated writes the admin's kubeconfig and the ConfigMaps kube-root-ca.crt anew: other authorities sign, or are trusted.
 func (s *Server) rotated() {
-	s.furnish.Renew(context.Background())
+	s.defaults.Renew(context.Background())
 	if err := s.writeAdminKubeconfig(); err != nil {
 		s.cfg.Log.Error("the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start", "err", err)
 	}
@@ -58,8 +58,8 @@ func (s *Server) rotated() {
 // kubeconfigDays is how often the admin's kubeconfig is written anew, long before the certificate in it ends.
 const kubeconfigDays = 30 * 24 * time.Hour
 
-// keepKubeconfig writes the admin's kubeconfig anew from time to time until ctx ends.
-func (s *Server) keepKubeconfig(ctx context.Context) error {
+// renewKubeconfig writes the admin's kubeconfig anew from time to time until ctx ends.
+func (s *Server) renewKubeconfig(ctx context.Context) error {
 	tick := time.NewTicker(kubeconfigDays)
 	defer tick.Stop()
 	for {

@@ -95,7 +95,7 @@ func (l *leadership) endWithTerm(ctx context.Context, end func()) {
 	end()
 }
 
-// holds tells whether this replica may write as the leader, now.
+// holds reports whether this replica may write as the leader, now.
 func (l *leadership) holds() bool { return int64(time.Since(l.begun)) < l.until.Load() }
 
 // fencedLease notes how long each renewal is good for, counted from before it was asked for.

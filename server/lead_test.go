@@ -79,7 +79,7 @@ func TestDeposedLeaderDoesNotWrite(t *testing.T) {
 	})
 }
 
-// Agents that come over TCP are served while the door is open, and by the leader alone; else their handshake is refused at once.
+// Agents that come over TCP are served while the sessions is open, and by the leader alone; else their handshake is refused at once.
 func TestAgentsAreRefusedWhileTheDoorIsClosed(t *testing.T) {
 	served := &tls.Config{}
 	for name, c := range map[string]struct {

@@ -63,13 +63,13 @@ func (s *Server) onlyLeader(h http.Handler) http.Handler {
 	})
 }
 
-// agentsWhileOpen refuses the handshakes of agents over TCP while the door is closed: at a replica that stands by, so that they try the next address, and
-// while a center starts. A connection that nobody serves would win the agents' race against UDP, where what they send waits for the door.
-func (s *Server) agentsWhileOpen(door func() *tls.Config) func() *tls.Config {
+// agentsWhileOpen refuses the handshakes of agents over TCP while the sessions is closed: at a replica that stands by, so that they try the next address, and
+// while a center starts. A connection that nobody serves would win the agents' race against UDP, where what they send waits for the sessions.
+func (s *Server) agentsWhileOpen(agents func() *tls.Config) func() *tls.Config {
 	refuse := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errClosed }}
 	return func() *tls.Config {
 		if s.open.Load() && (s.lead == nil || s.lead.holds()) {
-			return door()
+			return agents()
 		}
 		return refuse
 	}
@@ -106,7 +106,7 @@ func (s *Server) standBy(ctx context.Context, start func(name string, run func(c
 		return fmt.Errorf("lead: %w", err)
 	}
 	s.delivery.Begin(eras)
-	if err := s.inboxes.Clear(); err != nil {
+	if err := s.reports.Clear(); err != nil {
 		return fmt.Errorf("lead: %w", err)
 	}
 	s.cfg.Log.Info("this replica leads")

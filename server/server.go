@@ -26,12 +26,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
-	"skerry.dev/skerry/server/door"
-	"skerry.dev/skerry/server/furnish"
-	"skerry.dev/skerry/server/garbage"
+	"skerry.dev/skerry/server/gc"
 	"skerry.dev/skerry/server/listen"
+	"skerry.dev/skerry/server/namespacedefaults"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/store"
@@ -89,18 +89,18 @@ type Server struct {
 	spaces    *space.Controller
 	delivery  *delivery.Delivery
 	summary   *summary.Summary
-	garbage   *garbage.Collector
-	furnish   *furnish.Furnisher
-	door      *door.Door
-	inboxes   *inboxes
-	memory    footprint
+	gc        *gc.Collector
+	defaults  *namespacedefaults.Controller
+	sessions  *sessions.Server
+	reports   *reportStore
+	pacing    gcPacing
 	lead      *leadership // nil for a center of one replica
 	shared    *sharedKeys // nil likewise
 	metrics   *metrics.Registry
 	scrape    *metrics.Listener // nil without MetricsListen
 	port      *listen.Port
 	centers   atomic.Pointer[[]store.Incarnation] // above this one
-	open      atomic.Bool                         // the door serves agents
+	open      atomic.Bool                         // the sessions serves agents
 	ready     chan struct{}
 	readyOnce sync.Once
 	starting  *starting
@@ -170,48 +170,48 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.port = listen.New(listen.Config{
 		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
-		Agents: s.agentsWhileOpen(sync.OnceValue(func() *tls.Config { return s.door.TLSConfig() })),
+		Agents: s.agentsWhileOpen(sync.OnceValue(func() *tls.Config { return s.sessions.TLSConfig() })),
 	})
 	webhooks, err := outboundRules(s.cfg)
 	if err != nil {
 		return err
 	}
 	set := space.NewSet()
-	writer := newWriter(s.asLeader)
+	writer := newSpaceClient(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
 		Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
 		// The summary is made after the delivery that it asks; nothing calls these before both run.
 		Progress:  func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
-		Confirm:   func(target string, revision int64) { s.door.Confirm(target, revision) },
+		Confirm:   func(target string, revision int64) { s.sessions.RequestBarrier(target, revision) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 		Event:     func(e placement.Event) { s.summary.Event(e) },
 		Refuse:    s.refuse,
-		Moved:     func(target string) { s.door.Recount(target) },
-		Spread:    s.memory.gc.spread,
+		Moved:     func(target string) { s.sessions.Recount(target) },
+		Spread:    s.pacing.gc.spread,
 	})
-	s.memory.rest = func() { s.inboxes.Rest(); s.door.Rest(); s.store.Rest() }
-	s.inboxes = newInboxes(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
-	s.closers = append(s.closers, s.inboxes.Close)
+	s.pacing.rest = func() { s.reports.Rest(); s.sessions.Rest(); s.store.ReleaseMemory() }
+	s.reports = newReportStore(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
+	s.closers = append(s.closers, s.reports.Close)
 	s.summary = summary.New(summary.Config{
-		API: writer, Report: s.inboxes.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Needs: s.delivery.Needs, NeededBy: s.delivery.NeededBy,
-		Outage: func(target string) (placement.Outage, bool) { return s.door.Outage(target) }, Placed: s.delivery.Placed,
+		API: writer, Report: s.reports.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Needs: s.delivery.Needs, NeededBy: s.delivery.NeededBy,
+		Outage: func(target string) (placement.Outage, bool) { return s.sessions.Outage(target) }, Placed: s.delivery.Placed,
 		Log: s.cfg.Log.With("part", "summary"),
 	})
-	s.garbage = garbage.New(garbage.Config{API: writer, Log: s.cfg.Log.With("part", "garbage")})
-	s.furnish = furnish.New(furnish.Config{API: newWriter(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
+	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
+	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
-	s.door = door.New(door.Config{
+	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.authorities(), Rotated: s.rotated, ResetKey: s.keys.ResetKey(), Roll: filepath.Join(s.cfg.DataDir, "roll"),
+		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.authorities(), Rotated: s.rotated, ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
 		Sign: func(csr []byte, name string) ([]byte, error) {
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
-		Feed: s.delivery.Feed, Inbox: s.inboxes.Open, Objects: s.delivery.Count, Reports: s.inboxes.Len, Unkept: s.inboxes.Unkept, Forget: s.inboxes.Forget,
-		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, Confirmed: s.delivery.Confirmed, Held: s.tellHeld, Above: s.above,
-		Arrives: s.memory.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "door"),
+		Feed: s.delivery.Feed, Inbox: s.reports.Open, Objects: s.delivery.Count, Reports: s.reports.Len, Unkept: s.reports.Unkept, Forget: s.reports.Forget,
+		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, BarrierReached: s.delivery.Confirmed, Held: s.reportWithheld, Above: s.above,
+		OnConnection: s.pacing.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
 	})
-	s.inboxes.crowded = s.door.Touch
+	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
 	}, func() float64 { return float64(s.api.CustomServers()) }))
@@ -222,8 +222,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.furnish.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
-		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.door.Handler())},
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
+		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
 		Log:         s.cfg.Log.With("part", "apiserver"),
@@ -237,7 +237,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	return nil
 }
 
-// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers, door, and all stop together; the data is
+// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers, sessions, and all stop together; the data is
 // closed last.
 func (s *Server) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -261,7 +261,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.furnish), []storage.ChangeHandler{s.delivery, s.summary, s.door, s.garbage, rotations}
+	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, rotations}
 	start("port", s.port.Run)
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
@@ -271,9 +271,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		s.starting.on("the spaces to be known")
 		start("spaces", s.spaces.Run)
 		if started(s.spaces.Ready()) {
-			start("memory", s.memory.run)
-			start("kubeconfig", s.keepKubeconfig)
-			start("furnish", s.furnish.Run)
+			start("memory", s.pacing.run)
+			start("kubeconfig", s.renewKubeconfig)
+			start("namespace defaults", s.defaults.Run)
 			if s.lead != nil {
 				start("changes beside the leader", func(ctx context.Context) error {
 					return s.api.Changes(ctx, &fanOut{to: serving, first: make(chan struct{})})
@@ -293,13 +293,13 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	}
 	if started(caughtUp) {
 		s.starting.on("the stored reports of sites to be read")
-		s.inboxes.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
+		s.reports.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
 		start("delivery", s.delivery.Run)
-		start("reports", s.inboxes.run)
+		start("reports", s.reports.run)
 		start("summary", s.summary.Run)
-		start("garbage collector", s.garbage.Run)
+		start("garbage collector", s.gc.Run)
 		start("encryption", rotations.Run)
-		start("door", s.door.Run)
+		start("sessions", s.sessions.Run)
 		s.open.Store(true)
 		s.beReady()
 	}
@@ -316,7 +316,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 func (s *Server) reported(target string, keys []store.Key) {
 	s.summary.Reported(target, keys)
 	s.delivery.Reported(target, keys)
-	s.door.Recount(target)
+	s.sessions.Recount(target)
 }
 
 // refuse says of a placed object that the center does not send it, nil that it does.
@@ -324,7 +324,7 @@ func (s *Server) refuse(k store.Key, why *store.ReportError) {
 	s.summary.Refuse(k, why)
 	if at, ok := s.delivery.Located(k); ok {
 		for _, t := range at.Targets {
-			s.door.Recount(t)
+			s.sessions.Recount(t)
 		}
 	}
 }
@@ -337,7 +337,7 @@ func (s *Server) stale(k store.Key) string {
 	} else if target, ok := s.summary.MirrorOf(k); ok {
 		targets = []string{target}
 	}
-	if of := placement.OutagesOf(targets, s.door.Outage); !of.None() {
+	if of := placement.OutagesOf(targets, s.sessions.Outage); !of.None() {
 		return of.Message()
 	}
 	return ""
@@ -346,7 +346,7 @@ func (s *Server) stale(k store.Key) string {
 // unreachable returns since when the first of some targets has not been heard of, the zero time when
 // all are.
 func (s *Server) unreachable(targets []string) time.Time {
-	return placement.OutagesOf(targets, s.door.Outage).Since()
+	return placement.OutagesOf(targets, s.sessions.Outage).Since()
 }
 
 // Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves
@@ -366,7 +366,7 @@ func (s *Server) checkReady() error {
 	case <-s.ready:
 		return nil
 	default:
-		return errors.New("the center is starting: root, placement or the agents' door are not there yet")
+		return errors.New("the center is starting: root, placement or the sessions are not there yet")
 	}
 }
 
@@ -379,8 +379,8 @@ func (s *Server) Metrics() *metrics.Registry { return s.metrics }
 // Intend announces that an object of a space is about to be deleted and not lost: this center's parent has it go on elsewhere.
 func (s *Server) Intend(k store.Key) { s.delivery.Intend(k) }
 
-// Below is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else.
-func (s *Server) Below() (*tunnel.Below, <-chan struct{}) { return s.door.Below() }
+// Subtree is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else.
+func (s *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) { return s.sessions.Subtree() }
 
 // Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }

@@ -104,7 +104,7 @@ func (k *sharedKeys) load(ctx context.Context, o pki.Options) (*pki.PKI, error) 
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.take(there); err != nil {
+	if err := k.install(there); err != nil {
 		return nil, err
 	}
 	o.New = false
@@ -135,8 +135,8 @@ func (k *sharedKeys) pack() ([]byte, error) {
 	return json.Marshal(files) // sorted by name
 }
 
-// take makes the directory hold a sealed value.
-func (k *sharedKeys) take(sealed []byte) error {
+// install makes the directory hold a sealed value.
+func (k *sharedKeys) install(sealed []byte) error {
 	packed, err := k.seal.Open(nil, nil, sealed, nil)
 	if err != nil {
 		return ErrSecret
@@ -205,7 +205,7 @@ func (k *sharedKeys) catchUp(ctx context.Context, keys *pki.PKI, changed func())
 		return err
 	}
 	before := k.packed
-	if err := k.take(sealed); err != nil || bytes.Equal(before, k.packed) {
+	if err := k.install(sealed); err != nil || bytes.Equal(before, k.packed) {
 		return err
 	}
 	if err := keys.Reload(); err != nil {

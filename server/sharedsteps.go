@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"skerry.dev/skerry/server/door"
 	"skerry.dev/skerry/server/pki"
+	"skerry.dev/skerry/server/sessions"
 )
 
 // stepTime bounds how long a step of a rotation waits for the datastore.
@@ -23,21 +23,21 @@ type sharedAuthorities struct {
 	changed func()
 }
 
-// authorities are those that the door rotates.
-func (s *Server) authorities() door.Authorities {
+// authorities are those that package sessions rotates.
+func (s *Server) authorities() sessions.Authorities {
 	if s.shared == nil {
 		return s.keys
 	}
 	return sharedAuthorities{s.keys, s.shared, s.lead.holds, s.rotated}
 }
 
-// Announce implements door.Authorities.
+// Announce implements sessions.Authorities.
 func (a sharedAuthorities) Announce() error { return a.step(a.PKI.Announce) }
 
-// Switch implements door.Authorities.
+// Switch implements sessions.Authorities.
 func (a sharedAuthorities) Switch() error { return a.step(a.PKI.Switch) }
 
-// Retire implements door.Authorities.
+// Retire implements sessions.Authorities.
 func (a sharedAuthorities) Retire() error { return a.step(a.PKI.Retire) }
 
 // step makes a step here and in the datastore, or in neither. What is signed meanwhile is signed with keys that are trusted in either case.
@@ -56,7 +56,7 @@ func (a sharedAuthorities) step(do func() error) error {
 	}
 	err := do()
 	if err == nil {
-		err = k.give(ctx)
+		err = k.publish(ctx)
 	}
 	if err == nil {
 		return nil
@@ -67,8 +67,8 @@ func (a sharedAuthorities) step(do func() error) error {
 	return err
 }
 
-// give writes to the datastore what a step has changed, unless another replica has written there meanwhile.
-func (k *sharedKeys) give(ctx context.Context) error {
+// publish writes to the datastore what a step has changed, unless another replica has written there meanwhile.
+func (k *sharedKeys) publish(ctx context.Context) error {
 	packed, err := k.pack()
 	if err != nil || bytes.Equal(packed, k.packed) {
 		return err

@@ -12,12 +12,12 @@ import (
 
 // newSites returns what reaches into the Pods of this center's targets.
 func (s *Server) newSites() *streams.Streams {
-	return streams.New(streams.Config{Targets: s.door, Leads: s.leads, Metered: s.door.Metered})
+	return streams.New(streams.Config{Targets: s.sessions, Leads: s.leads, Metered: s.sessions.Metered})
 }
 
 // OpenStream implements tunnel.StreamOpener: a relay passes on what its parent asks of Pods below it.
 func (s *Server) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
-	return s.door.OpenStream(ctx, target)
+	return s.sessions.OpenStream(ctx, target)
 }
 
 // leads is nil, or says who else has the sessions of the sites while this replica stands by.

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/server/admin"
-	"skerry.dev/skerry/server/door"
+	"skerry.dev/skerry/server/sessions"
 )
 
 // TokenCommand is `skerry token` with its subcommands.
@@ -21,7 +21,7 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		token, err := door.CreateToken(c.Context, root, door.TokenOptions{Labels: l, TTL: c.Duration("ttl")})
+		token, err := sessions.CreateToken(c.Context, root, sessions.TokenOptions{Labels: l, TTL: c.Duration("ttl")})
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		infos, err := door.ListTokens(c.Context, root)
+		infos, err := sessions.ListTokens(c.Context, root)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		if err := door.RevokeToken(c.Context, root, id); err != nil {
+		if err := sessions.RevokeToken(c.Context, root, id); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "token %s revoked\n", id)

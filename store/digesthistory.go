@@ -18,17 +18,17 @@ type digestAt struct {
 	whole Digest
 }
 
-// Recalling has the feed keep the digests of its last n steps at least, and 2n at most, 24 bytes
-// each, for Recall. It returns the feed and must be called before anything else.
-func (f *Feed) Recalling(n int) *Feed {
+// WithHistory has the feed keep the digests of its last n steps at least, and 2n at most, 24 bytes
+// each, for CursorOf. It returns the feed and must be called before anything else.
+func (f *Feed) WithHistory(n int) *Feed {
 	f.history.limit = n
 	return f
 }
 
-// Recall returns the place at which the feed had exactly the entries of a digest. A receiver with
+// CursorOf returns the place at which the feed had exactly the entries of a digest. A receiver with
 // that digest lacks what Read returns from there and nothing else, whatever its position is. It
-// knows the steps that Recalling keeps, back to the last tombstone that was forgotten.
-func (f *Feed) Recall(whole Digest) (Cursor, bool) {
+// knows the steps that WithHistory keeps, back to the last tombstone that was forgotten.
+func (f *Feed) CursorOf(whole Digest) (Cursor, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range slices.Backward(f.history.steps) {

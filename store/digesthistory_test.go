@@ -19,7 +19,7 @@ func TestFeedRecalls(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		const few = 5
-		feed := store.NewFeed(store.NewIncarnation(), 0, nil).Recalling(few)
+		feed := store.NewFeed(store.NewIncarnation(), 0, nil).WithHistory(few)
 		live, steps, settles := map[store.Key]store.Hash{}, []step(nil), rapid.Bool().Draw(t,
 			"settles")
 		for revision := range int64(rapid.IntRange(1, 30).Draw(t, "steps")) {
@@ -39,11 +39,11 @@ func TestFeedRecalls(t *testing.T) {
 			}
 			if settles && rapid.Bool().Draw(t, "settle") {
 				_, _, c := feed.Snapshot()
-				feed.Settle(c)
+				feed.Acknowledge(c)
 			}
 		}
 		for i, s := range steps {
-			c, known := feed.Recall(s.root)
+			c, known := feed.CursorOf(s.root)
 			if !known {
 				if !settles && i >= len(steps)-few {
 					t.Fatalf("step %d of %d is not recalled", i, len(steps))
@@ -56,7 +56,7 @@ func TestFeedRecalls(t *testing.T) {
 					len(steps), len(s.live), len(live))
 			}
 		}
-		if _, known := feed.Recall(store.Digest{Hi: 1, Lo: 2}); known {
+		if _, known := feed.CursorOf(store.Digest{Hi: 1, Lo: 2}); known {
 			t.Fatal("a step is recalled that never was")
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // BodyFunc renders the body of a live key when it is sent, and returns the generation that the body
@@ -36,7 +36,7 @@ type Feed struct {
 	intended    func(Key) bool
 
 	mu    sync.Mutex
-	items *shrinking.Index[Key, item]
+	items *compactmap.Index[Key, item]
 	log   []logged // ascending; an item that changed again leaves a stale element behind
 	// tombstoneLog are the tombstones of the log.
 	tombstoneLog []logged
@@ -49,7 +49,7 @@ type Feed struct {
 	whole        Digest // the sum of outer
 	history      digestHistory
 
-	changes Bell
+	changes Notifier
 }
 
 type item struct {
@@ -96,7 +96,7 @@ const MaxTombstones = 10_000
 // NewFeed returns an empty feed whose history begins at revision floor. A receiver whose position
 // is older, or whose copy may hold keys from before, compares digests.
 func NewFeed(incarnation Incarnation, floor int64, body BodyFunc) *Feed {
-	return &Feed{incarnation: incarnation, body: body, items: shrinking.NewIndex((*item).keyPtr),
+	return &Feed{incarnation: incarnation, body: body, items: compactmap.NewIndex((*item).keyPtr),
 		head: floor, floor: floor}
 }
 
@@ -137,7 +137,7 @@ func (f *Feed) atLocked(revision int64) Position {
 func (f *Feed) Apply(revision int64, changes ...Change) int {
 	n := f.apply(revision, changes)
 	if n > 0 {
-		f.changes.Ring()
+		f.changes.Notify()
 	}
 	return n
 }

@@ -103,7 +103,7 @@ func (f *Feed) Body(ctx context.Context, k Key) ([]byte, int64, error) { return 
 
 // Watch calls a function after each change, until stop is called. When stop has returned, the
 // function does not run. It must not block.
-func (f *Feed) Watch(changed func()) (stop func()) { return f.changes.On(changed) }
+func (f *Feed) Watch(changed func()) (stop func()) { return f.changes.Subscribe(changed) }
 
 // Head returns the newest position.
 func (f *Feed) Head() Position {

@@ -217,7 +217,7 @@ func TestSettledTombstonesAreForgotten(t *testing.T) {
 	live := feed.Len()
 	_, half, _ := feed.Read(feed.CursorAt(0), n/2)
 	before := feed.Tombstones()
-	feed.Settle(half)
+	feed.Acknowledge(half)
 	if kept := feed.Tombstones(); kept >= before || kept < before/3 {
 		t.Errorf("%d tombstones are left of %d after half was stored", kept, before)
 	}
@@ -226,7 +226,7 @@ func TestSettledTombstonesAreForgotten(t *testing.T) {
 		entries[0].Revision <= after {
 		t.Errorf("nothing from revision %d on", after)
 	}
-	feed.Settle(feed.CursorAt(feed.Head().Revision))
+	feed.Acknowledge(feed.CursorAt(feed.Head().Revision))
 	if kept := feed.Tombstones(); kept > 100 || feed.Floor() <= after || feed.Len() != live {
 		t.Errorf("%d tombstones and %d of %d values are left, the floor is %d", kept, feed.Len(),
 			live, feed.Floor())

@@ -3,17 +3,17 @@ package store
 import (
 	"slices"
 
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // retainedTombstones is how many tombstones a Feed keeps although its receiver has them: how they
 // remove may still change.
 const retainedTombstones = 64
 
-// Settle forgets the tombstones up to a cursor, except the last few: the receiver has stored them
+// Acknowledge forgets the tombstones up to a cursor, except the last few: the receiver has stored them
 // durably. A receiver that comes back with an older copy is below the Floor, or finds another
 // digest at the head, and compares.
-func (f *Feed) Settle(c Cursor) {
+func (f *Feed) Acknowledge(c Cursor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.tombstones > retainedTombstones && f.tombstoneLog[0].seq <= int64(c) {
@@ -46,7 +46,7 @@ func (f *Feed) compactLocked() {
 		}
 	}
 	if len(f.tombstoneLog) > 64 && len(f.tombstoneLog) > 2*f.tombstones {
-		f.tombstoneLog = shrinking.List(slices.DeleteFunc(f.tombstoneLog, logged.stale))
+		f.tombstoneLog = compactmap.Shrink(slices.DeleteFunc(f.tombstoneLog, logged.stale))
 	}
 	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
 		return
@@ -58,5 +58,5 @@ func (f *Feed) compactLocked() {
 		}
 	}
 	clear(f.log[len(kept):])
-	f.log = shrinking.List(kept)
+	f.log = compactmap.Shrink(kept)
 }

@@ -5,31 +5,31 @@ import (
 	"sync"
 )
 
-// Bell calls functions when something has changed. The zero value is ready. All methods may be
+// Notifier calls functions when something has changed. The zero value is ready. All methods may be
 // called concurrently.
-type Bell struct {
+type Notifier struct {
 	mu sync.Mutex
 	on []*func()
 }
 
 // On calls f at each change until off is called. When off has returned, f does not run. f must not
-// block, and must not call the Bell.
-func (b *Bell) On(f func()) (off func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.on = append(b.on, &f)
+// block, and must not call the Notifier.
+func (n *Notifier) Subscribe(f func()) (off func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.on = append(n.on, &f)
 	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.on = slices.DeleteFunc(b.on, func(other *func()) bool { return other == &f })
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.on = slices.DeleteFunc(n.on, func(other *func()) bool { return other == &f })
 	}
 }
 
 // Ring calls every function.
-func (b *Bell) Ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, f := range b.on {
+func (n *Notifier) Notify() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.on {
 		(*f)()
 	}
 }

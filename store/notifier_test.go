@@ -7,15 +7,15 @@ import (
 )
 
 func TestBellCallsWhoIsThere(t *testing.T) {
-	var b store.Bell
-	b.Ring()
+	var b store.Notifier
+	b.Notify()
 	one, two := 0, 0
-	off := b.On(func() { one++ })
-	b.On(func() { two++ })
-	b.Ring()
+	off := b.Subscribe(func() { one++ })
+	b.Subscribe(func() { two++ })
+	b.Notify()
 	off()
 	off()
-	b.Ring()
+	b.Notify()
 	if one != 1 || two != 2 {
 		t.Errorf("called %d and %d times, want 1 and 2", one, two)
 	}

@@ -19,7 +19,7 @@ type Report struct {
 	// Filled is what the target's controllers wrote into the placed object beside its status. Nil
 	// where there is nothing of the kind.
 	Filled *Filled `json:"filled,omitempty"`
-	// Of, when not empty, names the kin.Source that Object has to be completed from: the desired
+	// Of, when not empty, names the replicasetdiff.Source that Object has to be completed from: the desired
 	// version of the placed object, of which Object leaves out what it has from there.
 	Of string `json:"of,omitempty"`
 	// Object is an associated object without its status: metadata (with an owner reference to the

@@ -11,9 +11,9 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // ChildConfig is what a child brings into a session.
@@ -75,10 +75,10 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	cfg.Meter.Open(link{conn})
 	err := c.open(ctx)
 	if err == nil {
-		c.hole.control, c.hole.conn, c.hole.found = c.control, conn, cancel
+		c.blackhole.control, c.blackhole.conn, c.blackhole.found = c.control, conn, cancel
 		var parts sync.WaitGroup
 		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
-		for _, part := range []func(context.Context) error{c.read, c.tend, c.tell, c.receive, c.report, c.ended} {
+		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive, c.report, c.ended} {
 			parts.Go(func() {
 				if err := part(ctx); err != nil {
 					cancel(err)
@@ -87,7 +87,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		}
 		parts.Wait()
 		stop()
-		c.hole.end()
+		c.blackhole.end()
 		err = context.Cause(ctx)
 	}
 	var refused *Refused
@@ -129,7 +129,7 @@ type child struct {
 	terms             *delta.Regulator
 	linked            chan struct{} // closed when the parent has said how the link is used
 	turn              chan struct{} // closed when data may flow
-	hole              hole
+	blackhole         mtuBlackhole
 }
 
 // open opens the three streams and sends Hello. It waits for nothing: positions and data follow at
@@ -151,9 +151,9 @@ func (c *child) open(ctx context.Context) error {
 	}
 	c.control, c.desired, c.reported = newControl(streams[kindControl], c.Meter), streams[kindDesired], streams[kindReported]
 	c.Hello.Dictionary = compress.DictionaryName()
-	if c.Renewal != nil && c.Renewal.Holding != nil {
-		holds := c.Renewal.Holding()
-		c.Hello.Holds = &holds
+	if c.Renewal != nil && c.Renewal.Status != nil {
+		holds := c.Renewal.Status()
+		c.Hello.Credentials = &holds
 	}
 	if c.Hello.Clock.IsZero() {
 		c.Hello.Clock = time.Now()
@@ -216,7 +216,7 @@ func (c *child) read(ctx context.Context) error {
 			}
 			c.bundles <- b
 		case typeEcho:
-			if err := c.hole.heard(payload); err != nil {
+			if err := c.blackhole.answer(payload); err != nil {
 				return err
 			}
 		case typeLink:
@@ -264,17 +264,17 @@ func (c *child) read(ctx context.Context) error {
 // tellPause is how long a change of the conditions waits for further changes.
 const tellPause = 50 * time.Millisecond
 
-// tell sends the child's conditions when it is welcomed, and whenever they change. Several change
+// sendConditions sends the child's conditions when it is welcomed, and whenever they change. Several change
 // together at the beginning of a session, when the parent is found to be followed and the clock to
 // be right.
-func (c *child) tell(ctx context.Context) error {
+func (c *child) sendConditions(ctx context.Context) error {
 	select {
 	case <-c.linked:
 	case <-ctx.Done():
 		return nil
 	}
 	for {
-		if !work.Pause(ctx, tellPause) {
+		if !ondemand.Pause(ctx, tellPause) {
 			return nil
 		}
 		said, changed := c.Conditions.All()
@@ -329,11 +329,11 @@ func (c *child) report(ctx context.Context) error {
 		}
 	}
 	o := delta.Up(delta.LAN)
-	o.Terms = c.terms
+	o.Policy = c.terms
 	if c.Send != nil {
 		o = *c.Send
 	}
-	o.OnStalled = c.hole.suspect
+	o.OnStalled = c.blackhole.suspect
 	o.Log, o.Meter, o.Purpose = c.Log, c.Meter, traffic.OfReport
 	return fmt.Errorf("send reports: %w", delta.Send(ctx, c.reported, c.Reported, o))
 }

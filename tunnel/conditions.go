@@ -73,21 +73,21 @@ func bounded(list []Condition) (kept []Condition, dropped int) {
 	return kept, len(list) - len(kept)
 }
 
-// Said is all that a child reports about itself.
-type Said struct {
+// ChildStatus is all that a child reports about itself.
+type ChildStatus struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Withheld is nil while no deletions are held.
 	Withheld *Withheld `json:"withheld,omitempty"`
 	// Below is nil unless the child is a relay.
-	Below *Below `json:"below,omitempty"`
+	Subtree *SubtreeStatus `json:"below,omitempty"`
 	// Policy is what the site allows; nil for a relay.
 	Policy *Allow `json:"policy,omitempty"`
 }
 
 // bounded returns what a parent accepts of s, and how many conditions it dropped.
-func (s Said) bounded() (Said, int) {
+func (s ChildStatus) bounded() (ChildStatus, int) {
 	kept, dropped := bounded(s.Conditions)
-	return Said{kept, s.Withheld.bounded(), s.Below.bounded(), s.Policy.bounded()}, dropped
+	return ChildStatus{kept, s.Withheld.bounded(), s.Subtree.bounded(), s.Policy.bounded()}, dropped
 }
 
 // Conditions is what a child reports about itself. Parts of the agent set it. A session sends all
@@ -101,7 +101,7 @@ type Conditions struct {
 	met       bool  // a parent was met
 	regressed error // why it is held
 	withheld  *Withheld
-	below     *Below
+	below     *SubtreeStatus
 	policy    *Allow
 }
 
@@ -158,13 +158,13 @@ func (c *Conditions) Get(kind string) (Condition, bool) {
 
 // All returns everything that was recorded, the conditions ordered by type. The channel is closed
 // at the next change.
-func (c *Conditions) All() (Said, <-chan struct{}) {
+func (c *Conditions) All() (ChildStatus, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return Said{c.list, c.withheld, c.below, c.policy}, c.wake
+	return ChildStatus{c.list, c.withheld, c.below, c.policy}, c.wake
 }
 
 func (c *Conditions) find(kind string) (int, bool) {

@@ -64,7 +64,7 @@ func TestConditionsLastValueWins(t *testing.T) {
 	is(false, "set to what it was")
 	c.Clear(TargetReachable)
 	is(true, "cleared")
-	if after, _ := c.All(); !reflect.DeepEqual(after, Said{Conditions: []Condition{trusted}}) || len(before.Conditions) != 2 {
+	if after, _ := c.All(); !reflect.DeepEqual(after, ChildStatus{Conditions: []Condition{trusted}}) || len(before.Conditions) != 2 {
 		t.Errorf("list %+v, before %+v", after, before)
 	}
 	if got, ok := c.Get(CenterTrusted); !ok || got != trusted {

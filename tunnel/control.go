@@ -26,7 +26,7 @@ const (
 	typeConditions wire.Type = 43 // all that a child says of itself
 )
 
-// Orders of the parent, and what the child says to them.
+// Commands of the parent, and what the child says to them.
 const (
 	typeAccept wire.Type = 39
 	typeBundle wire.Type = 40
@@ -60,9 +60,9 @@ type Hello struct {
 	Instance string `json:"instance,omitempty"`
 	// Clock is the child's time.
 	Clock time.Time `json:"clock"`
-	// ServeChild fills in Dictionary and Holds.
-	Dictionary string   `json:"dictionary,omitempty"`
-	Holds      *Holding `json:"holds,omitempty"`
+	// ServeChild fills in Dictionary and Credentials.
+	Dictionary  string            `json:"dictionary,omitempty"`
+	Credentials *CredentialStatus `json:"holds,omitempty"`
 }
 
 // Welcome is a parent's answer to Hello.

@@ -9,9 +9,9 @@ import (
 // Whatever comes on the control stream is read or refused, and what is read is what is said again.
 func FuzzControl(f *testing.F) {
 	for _, v := range []any{
-		Hello{AgentVersion: "v1", Holds: &Holding{Bundle: "b"}}, Welcome{Site: "uid", Wake: []byte("secret"), Link: Link{Hold: true}}, Refused{Reason: "Busy", RetryAfter: 1},
+		Hello{AgentVersion: "v1", Credentials: &CredentialStatus{Bundle: "b"}}, Welcome{Site: "uid", Wake: []byte("secret"), Link: Link{Hold: true}}, Refused{Reason: "Busy", RetryAfter: 1},
 		certificate{Chain: []byte("pem"), Error: "no"}, Accept{Deletions: 3, DeletionsUpTo: 9}, Bundle{PEM: []byte("pem"), Renew: true},
-		Said{Conditions: []Condition{{Type: ClockInSync, Status: True}}, Withheld: &Withheld{Deletions: 1, First: []string{"k"}}},
+		ChildStatus{Conditions: []Condition{{Type: ClockInSync, Status: True}}, Withheld: &Withheld{Deletions: 1, First: []string{"k"}}},
 	} {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -28,8 +28,8 @@ func FuzzControl(f *testing.F) {
 		again[Accept](t, payload)
 		again[Bundle](t, payload)
 		again[Link](t, payload)
-		again[Holding](t, payload)
-		again[Said](t, payload)
+		again[CredentialStatus](t, payload)
+		again[ChildStatus](t, payload)
 	})
 }
 

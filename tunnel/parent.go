@@ -12,9 +12,9 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // openTime is how long a child may take to open its streams, and to read a refusal.
@@ -40,13 +40,13 @@ type ParentConfig struct {
 	// Member refuses an identity before anything else is done for it. A *Refused error is sent to
 	// the child. It is also asked about children whose certificate has expired. Nil admits all.
 	Member func(who Identity) error
-	// OnAck is called when the child has durably stored a position of Feed. OnSaid receives the
+	// OnAck is called when the child has durably stored a position of Feed. OnStatus receives the
 	// child's status soon after the session begins, and whenever it changes; dropped counts the
-	// conditions that a parent does not accept. OnHolds is called when the child's credentials have
+	// conditions that a parent does not accept. OnCredentials is called when the child's credentials have
 	// changed. They may be nil.
-	OnAck   func(store.Position)
-	OnSaid  func(said Said, dropped int)
-	OnHolds func(Holding)
+	OnAck         func(store.Position)
+	OnStatus      func(said ChildStatus, dropped int)
+	OnCredentials func(CredentialStatus)
 	// OnHeld is called when the child holds, and again when what it would lose has changed. It may
 	// be nil.
 	OnHeld func(delta.Held)
@@ -54,12 +54,12 @@ type ParentConfig struct {
 	OnNotConnected func(NotConnected)
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
-	// Orders are sent to the child as they are put. It may be nil.
-	Orders *Orders
+	// Commands are sent to the child as they are put. It may be nil.
+	Commands *Commands
 	// Send are the options of Feed; nil means delta.Down with the FlowPolicy of the link.
 	Send *delta.SendOptions
 	// How the link is used; nil is a LAN without limits.
-	Use *Use
+	Use *LinkUse
 	// Shared renders the bodies of Feed once for all children; it may be nil.
 	Shared *delta.Shared
 	// Meter counts what crosses; it may be nil.
@@ -83,10 +83,10 @@ func StartParent(ctx context.Context, conn Conn, cfg ParentConfig, done func(err
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Use == nil {
-		cfg.Use = NewUse(Link{})
+		cfg.Use = NewLinkUse(Link{})
 	}
-	if cfg.Orders == nil {
-		cfg.Orders = NewOrders(0)
+	if cfg.Commands == nil {
+		cfg.Commands = NewCommands(0)
 	}
 	p := &parent{ParentConfig: cfg, conn: conn, done: done}
 	p.outer, p.cancel = context.WithCancelCause(ctx)
@@ -112,10 +112,10 @@ func (p *parent) ended(err error) {
 		return
 	}
 	p.kept()
-	p.hole.end()
-	if p.ordering != nil {
+	p.blackhole.end()
+	if p.commanding != nil {
 		p.unwatch()
-		p.ordering.End()
+		p.commanding.End()
 	}
 	err = whyEnded(p.conn, context.Cause(p.outer))
 	p.Meter.Ended(link{p.conn}, endOf(err))
@@ -147,11 +147,11 @@ type parent struct {
 	desired, reported Stream
 	admission         Admission
 
-	ordering *work.Job
-	unwatch  func()
-	told     Link    // how the child was told to use the link
-	narrowed *Narrow // what the child was told is taken away
-	hole     hole
+	commanding *ondemand.Job
+	unwatch    func()
+	told       Link    // how the child was told to use the link
+	narrowed   *Narrow // what the child was told is taken away
+	blackhole  mtuBlackhole
 }
 
 // begin admits the child and starts the parts of the session.
@@ -160,11 +160,11 @@ func (p *parent) begin() error {
 	if err != nil {
 		return err
 	}
-	p.hole.control, p.hole.conn, p.hole.found = p.control, p.conn, p.cancel
-	p.ordering = work.NewJob(p.order)
-	offOrders, offUse := p.Orders.bell.On(p.ordering.Kick), p.Use.bell.On(p.ordering.Kick)
+	p.blackhole.control, p.blackhole.conn, p.blackhole.found = p.control, p.conn, p.cancel
+	p.commanding = ondemand.NewJob(p.sendCommands)
+	offOrders, offUse := p.Commands.changes.Subscribe(p.commanding.Kick), p.Use.changes.Subscribe(p.commanding.Kick)
 	p.unwatch = func() { offOrders(); offUse() }
-	p.ordering.Kick()
+	p.commanding.Kick()
 	p.parts.Add(1)
 	go p.read()
 	if !welcome.RenewOnly {
@@ -278,7 +278,7 @@ func (p *parent) read() {
 	for {
 		t, payload, err := p.control.receive()
 		if err == nil {
-			err = work.Apart(func() error { return p.heard(t, payload) })
+			err = ondemand.Apart(func() error { return p.heard(t, payload) })
 		}
 		if err != nil {
 			p.ended(err)
@@ -290,24 +290,24 @@ func (p *parent) read() {
 func (p *parent) heard(t wire.Type, payload []byte) error {
 	switch t {
 	case typeEcho:
-		return p.hole.heard(payload)
+		return p.blackhole.answer(payload)
 	case typeWaiting:
 		p.waits(payload)
 	case typeConditions:
-		said, err := decode[Said](payload)
+		said, err := decode[ChildStatus](payload)
 		if err != nil {
 			return err
 		}
-		if p.OnSaid != nil {
-			p.OnSaid(said.bounded())
+		if p.OnStatus != nil {
+			p.OnStatus(said.bounded())
 		}
 	case typeHolds:
-		h, err := decode[Holding](payload)
+		h, err := decode[CredentialStatus](payload)
 		if err != nil {
 			return err
 		}
-		if p.OnHolds != nil {
-			p.OnHolds(h)
+		if p.OnCredentials != nil {
+			p.OnCredentials(h)
 		}
 	case typeNotConnected:
 		return p.notConnected(payload)
@@ -339,11 +339,11 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 // send keeps the child's copy of the desired state.
 func (p *parent) send() {
 	o := delta.Down(delta.LAN)
-	o.Terms, o.Shared = p.Use.down, p.Shared
+	o.Policy, o.Shared = p.Use.down, p.Shared
 	if p.Send != nil {
 		o = *p.Send
 	}
-	o.OnStalled = p.hole.suspect
+	o.OnStalled = p.blackhole.suspect
 	o.OnAck, o.OnHeld, o.Log, o.Meter, o.Purpose = p.OnAck, p.OnHeld, p.Log, p.Meter, traffic.OfDesired
 	delta.StartSend(p.ctx, p.desired, p.admission.Feed, o, func(err error) {
 		if errors.Is(err, delta.ErrHeld) {

@@ -58,7 +58,7 @@ func TestRegressedParentIsHeld(t *testing.T) {
 			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 				return tunnel.Admission{Feed: feedOf(9, "x"), Inbox: inbox}, nil
 			},
-			OnSaid: func(s tunnel.Said, _ int) { said = s.Conditions },
+			OnStatus: func(s tunnel.ChildStatus, _ int) { said = s.Conditions },
 		})
 		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
 			t.Errorf("the session ended with %v before its time", child)
@@ -149,9 +149,9 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 // ends nothing.
 func TestBundleIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		holds, renewed := tunnel.Holding{Bundle: "old"}, 0
-		var said []tunnel.Holding
-		orders := tunnel.NewOrders(1)
+		holds, renewed := tunnel.CredentialStatus{Bundle: "old"}, 0
+		var said []tunnel.CredentialStatus
+		orders := tunnel.NewCommands(1)
 		child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
 			Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return []byte("csr"), nil },
 			Install: func([]byte, []byte) error { renewed++; holds.Authority = "new"; return nil },
@@ -162,12 +162,12 @@ func TestBundleIsTakenOver(t *testing.T) {
 				holds.Bundle = string(bundle)
 				return nil
 			},
-			Holding: func() tunnel.Holding { return holds },
+			Status: func() tunnel.CredentialStatus { return holds },
 		}}
-		parent := tunnel.ParentConfig{Orders: orders, OnHolds: func(h tunnel.Holding) { said = append(said, h) },
+		parent := tunnel.ParentConfig{Commands: orders, OnCredentials: func(h tunnel.CredentialStatus) { said = append(said, h) },
 			Admit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
-				if hello.Holds == nil || hello.Holds.Bundle != "old" {
-					t.Errorf("hello holds %+v", hello.Holds)
+				if hello.Credentials == nil || hello.Credentials.Bundle != "old" {
+					t.Errorf("hello holds %+v", hello.Credentials)
 				}
 				return tunnel.Admission{Feed: feedOf(1), Inbox: storetest.NewMemory()}, nil
 			},
@@ -184,7 +184,7 @@ func TestBundleIsTakenOver(t *testing.T) {
 			}
 		}()
 		both(pipe.Options{}, child, parent)
-		want := []tunnel.Holding{{Bundle: "both"}, {Bundle: "both"}, {Bundle: "both", Authority: "new"}}
+		want := []tunnel.CredentialStatus{{Bundle: "both"}, {Bundle: "both"}, {Bundle: "both", Authority: "new"}}
 		if !slices.Equal(said, want) || renewed != 1 {
 			t.Errorf("said %+v, renewed %d times", said, renewed)
 		}

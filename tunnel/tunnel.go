@@ -15,7 +15,7 @@ const ALPN = "skerry/1"
 // DataALPN is the protocol name of a data connection, see package data.
 const DataALPN = "skerry-data/1"
 
-// How long a child hears nothing of its parent before it asks for a sign of life.
+// How long a child hears nothing of its parent before it asks for a heartbeat.
 const (
 	// KeepAlive is the interval of links of the classes lan and wan, and of any link that was in
 	// use lately. With it either side notices within ten seconds that a path has died.

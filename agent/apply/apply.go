@@ -42,7 +42,7 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. Policy, Holds, Deleting and Took may be nil.
+// Config is what an Applier works with. Policy, Holds, Deleting and OnTried may be nil.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
@@ -58,25 +58,25 @@ type Config struct {
 	Impersonate bool
 	// Owner is whose spaces these are, for the namespace of their accounts; without centers before that is known. It is needed with Impersonate.
 	Owner func() target.SpacesOwner
-	// Holds tells whether a tombstone must wait; Changed is called with its key when it need not any more.
+	// Holds reports whether a tombstone must wait; Changed is called with its key when it need not any more.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
 	Deleting func(tombstone store.Entry)
-	// Took is called with the duration of each try to bring an object to its desired state.
-	Took func(d time.Duration, failed bool)
-	Log  *slog.Logger
+	// OnTried is called with the duration of each try to bring an object to its desired state.
+	OnTried func(d time.Duration, failed bool)
+	Log     *slog.Logger
 }
 
 // Applier makes the target match the desired state.
 type Applier struct {
 	Config
-	queue    *queue
-	drifts   drifts
-	contests contests
-	going    going
-	denials  denials
-	accounts accounts
-	finished chan store.Entry
+	queue          *queue
+	drifts         drifts
+	conflicts      conflictBackoff
+	pendingDeletes pendingDeletes
+	denials        denials
+	accounts       accounts
+	finished       chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
 }
@@ -93,7 +93,7 @@ func New(c Config) *Applier {
 // waits.
 func (a *Applier) Changed(keys []store.Key) {
 	for _, k := range keys {
-		a.contests.allow(k)
+		a.conflicts.allow(k)
 		a.queue.add(k, false) // a worker that finds a tombstone puts it at its own level
 	}
 }
@@ -165,7 +165,7 @@ func (a *Applier) work(ctx context.Context) {
 			return
 		}
 		if a.one(ctx, k) {
-			a.unrecorded.tick(k)
+			a.unrecorded.complete(k)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	switch {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
-	case !ok, e.Found && !e.Tombstone: // nothing is known that could be done
+	case !ok, e.UnknownBody && !e.Tombstone: // nothing is known that could be done
 	case e.Tombstone && a.Holds != nil && a.Holds(e):
 	case e.Tombstone:
 		err = a.remove(ctx, e)
@@ -191,8 +191,8 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	}
 	var later *laterError
 	waits := errors.As(err, &later)
-	if a.Took != nil && ctx.Err() == nil {
-		a.Took(time.Since(began), err != nil && !waits)
+	if a.OnTried != nil && ctx.Err() == nil {
+		a.OnTried(time.Since(began), err != nil && !waits)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:

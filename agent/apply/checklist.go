@@ -23,7 +23,7 @@ func (c *checklist) start(keys map[store.Key]bool) {
 	}
 }
 
-func (c *checklist) tick(k store.Key) {
+func (c *checklist) complete(k store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.open[k] {

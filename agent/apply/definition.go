@@ -54,9 +54,9 @@ func (a *Applier) defined(k store.Key) bool {
 	})
 }
 
-// meetDefinition decides about a definition that exists and was not applied for this space. An
+// adoptDefinition decides about a definition that exists and was not applied for this space. An
 // equal one of another space is shared. One of the site is used where the site allows its objects.
-func (a *Applier) meetDefinition(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
+func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
 	if space := found.OriginSpace(); space != "" {
 		would, err := t.client.Would(ctx, t.resource, "", t.Key.Name, t.Body, found.Metadata.UID)
 		if err != nil {
@@ -95,9 +95,9 @@ func (a *Applier) bequeath(heir store.Key) {
 	a.queue.add(heir, false)
 }
 
-// keepDefinition checks that a definition that is not applied for this space is still there, and
+// checkDefinition checks that a definition that is not applied for this space is still there, and
 // still equal.
-func (a *Applier) keepDefinition(ctx context.Context, t *task) error {
+func (a *Applier) checkDefinition(ctx context.Context, t *task) error {
 	found, whole, err := t.read(ctx)
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (a *Applier) keepDefinition(ctx context.Context, t *task) error {
 	case found == nil, found.Metadata.UID != t.record.UID:
 		return a.lose(t, errors.New("the definition is gone from the target, or is another one"))
 	}
-	if err := a.meetDefinition(ctx, t, found, whole); err != nil {
+	if err := a.adoptDefinition(ctx, t, found, whole); err != nil {
 		var refused *policy.Refusal
 		if errors.As(err, &refused) {
 			a.Inventory.Delete(t.Key)

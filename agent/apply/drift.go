@@ -36,17 +36,17 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 		}
 		return
 	}
-	if a.drifts.note(k, s.Content) {
-		a.queue.addAfter(k, a.contests.wait(k))
+	if a.drifts.record(k, s.Content) {
+		a.queue.addAfter(k, a.conflicts.wait(k))
 	}
 }
 
 // drifted restores what others changed, or reports it.
 func (a *Applier) drifted(ctx context.Context, t *task) error {
 	if t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed() {
-		return a.keepDefinition(ctx, t) // another space's, or the site's: it is nobody's drift
+		return a.checkDefinition(ctx, t) // another space's, or the site's: it is nobody's drift
 	}
-	if wait := a.contests.wait(t.Key); wait > 0 && t.policy.restores() {
+	if wait := a.conflicts.wait(t.Key); wait > 0 && t.policy.restores() {
 		return &laterError{wait}
 	}
 	live, whole, err := t.read(ctx)
@@ -54,7 +54,7 @@ func (a *Applier) drifted(ctx context.Context, t *task) error {
 		return err
 	}
 	if live == nil || live.Metadata.UID != t.record.UID {
-		a.contests.wrote(t.Key)
+		a.conflicts.wrote(t.Key)
 		return a.lose(t, errGone)
 	}
 	if uid := live.OriginUID(); uid != "" && uid != t.record.OriginUID {
@@ -74,7 +74,7 @@ func (a *Applier) drifted(ctx context.Context, t *task) error {
 		a.accept(t, live, live.OwnedSum())
 		return nil
 	case !t.policy.restores():
-		return a.tell(ctx, t, live, whole, lost)
+		return a.reportDrift(ctx, t, live, whole, lost)
 	}
 	return a.restore(ctx, t, live, whole, lost)
 }
@@ -91,7 +91,7 @@ func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole 
 	for _, l := range all {
 		scaled = scaled || l.Path == ".spec.replicas"
 	}
-	pointers, err := a.left(ctx, t, scaled)
+	pointers, err := a.retainedFields(ctx, t, scaled)
 	if err != nil {
 		return nil, err
 	}

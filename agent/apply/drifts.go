@@ -4,13 +4,13 @@ import (
 	"sync"
 
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // drifts are the objects of which fields are ours no longer, each with a hash of its content then.
 type drifts struct {
 	mu   sync.Mutex
-	seen shrinking.Map[store.Key, drift]
+	seen compactmap.Map[store.Key, drift]
 }
 
 type drift struct {
@@ -18,8 +18,8 @@ type drift struct {
 	handled bool // reported, and to be left until it changes again
 }
 
-// note records a drift. It reports false if it is known.
-func (d *drifts) note(k store.Key, content uint64) bool {
+// record records a drift. It reports false if it is known.
+func (d *drifts) record(k store.Key, content uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if known, ok := d.seen.Find(k); ok && known.content == content {

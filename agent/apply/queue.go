@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // Levels are the order in which ready keys are handed out: application in the order of classes,
@@ -50,14 +50,14 @@ func (it *item) place() *store.Key { return &it.key }
 // dequeued once more.
 type queue struct {
 	mu    sync.Mutex
-	items *shrinking.Index[store.Key, item]
+	items *compactmap.Index[store.Key, item]
 	ready [levels][]store.Key
 	later dueHeap
 	wake  chan struct{}
 }
 
 func newQueue() *queue {
-	return &queue{items: shrinking.NewIndex((*item).place), wake: make(chan struct{}, 1)}
+	return &queue{items: compactmap.NewIndex((*item).place), wake: make(chan struct{}, 1)}
 }
 
 // add makes keys ready at once, also those that wait for a retry, because their desired state has
@@ -136,7 +136,7 @@ func (q *queue) signal() {
 // ends.
 func (q *queue) next(ctx context.Context) (store.Key, bool) {
 	for ctx.Err() == nil {
-		k, found, wait := q.take()
+		k, found, wait := q.dequeue()
 		if found {
 			return k, true
 		}
@@ -160,8 +160,8 @@ func (q *queue) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take returns a ready key, or how long until the next delayed one is due (0: none).
-func (q *queue) take() (store.Key, bool, time.Duration) {
+// dequeue returns a ready key, or how long until the next delayed one is due (0: none).
+func (q *queue) dequeue() (store.Key, bool, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -304,6 +304,6 @@ func (h *dueHeap) Pop() any {
 	old := *h
 	it := old[len(old)-1]
 	old[len(old)-1] = nil
-	*h = shrinking.List(old[:len(old)-1])
+	*h = compactmap.Shrink(old[:len(old)-1])
 	return it
 }

@@ -16,7 +16,7 @@ func key(resource, namespace, name string) store.Key {
 
 func take(t *testing.T, q *queue) (store.Key, bool) {
 	t.Helper()
-	k, ok, _ := q.take()
+	k, ok, _ := q.dequeue()
 	return k, ok
 }
 
@@ -140,7 +140,7 @@ func TestBackoffStaysInItsLimits(t *testing.T) {
 
 func TestContestsSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := contests{}
+		c := conflictBackoff{}
 		k := key("configmaps", "n", "a")
 		if d := c.wait(k); d != 0 {
 			t.Errorf("the first write waits %v", d)

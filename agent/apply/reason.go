@@ -39,7 +39,7 @@ const (
 // after some tries.
 func classify(err error) failure {
 	var changed *changedError
-	var left *leftoverError
+	var left *foreignContentsError
 	var taken *takenError
 	var fields *fieldConflict
 	var wrong *policyError

@@ -33,7 +33,7 @@ func TestClassify(t *testing.T) {
 		{status(400, metav1.StatusReasonBadRequest, "webhook denied"), "Invalid", true},
 		{status(401, metav1.StatusReasonUnauthorized, "who"), "Unauthorized", true},
 		{status(418, "", "teapot"), "Refused", true},
-		{&leftoverError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
+		{&foreignContentsError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
 		{&deletingError{finalizers: []string{"example.com/slow"}}, "WaitingForFinalizers", false},
 		{fmt.Errorf("x: %w", target.ErrNotServed), "NotServed", false},
 		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"), "NamespaceMissing", false},

@@ -80,7 +80,7 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
 	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.sealed():
-		return a.letGo(ctx, client, e, at, r.UID)
+		return a.releaseNamespace(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
 	case how != store.RemoveOrphan && protected(at):
@@ -115,12 +115,12 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 		return a.finish(ctx, e, "left on the target")
 	}
 	if live.Metadata.Annotations[target.AnnotationExisted] != "" {
-		return a.letGo(ctx, c, e, at, live.Metadata.UID)
+		return a.releaseNamespace(ctx, c, e, at, live.Metadata.UID)
 	}
 	if err := a.waiting(ctx, c, at, live); err != nil {
 		return err
 	}
-	if err := a.leftovers(ctx, c, at); err != nil {
+	if err := a.foreignContents(ctx, c, at); err != nil {
 		return err
 	}
 	gone, err := a.delete(ctx, c, resource, e, at, target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents})
@@ -144,7 +144,7 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 }
 
 // removeUnread deletes an object in one request when the target still has the version that was written last, which is known to be ours. It is tried
-// only where that is likely: what has a generation has a status, which changes. It tells whether all is done; otherwise the object is to be read.
+// only where that is likely: what has a generation has a status, which changes. It reports whether all is done; otherwise the object is to be read.
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
@@ -175,7 +175,7 @@ func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resou
 	if a.Deleting != nil {
 		a.Deleting(e)
 	}
-	a.going.begin(e.Key, d.UID)
+	a.pendingDeletes.begin(e.Key, d.UID)
 	// gofail: var beforeTargetDelete struct{}
 	gone, err = a.writer(c, e.Key).Delete(ctx, res, at.Namespace, at.Name, d)
 	// gofail: var deletedBeforeRecord struct{}
@@ -204,9 +204,9 @@ func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resourc
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
 	a.Inventory.Delete(e.Key)
-	a.going.end(e.Key)
+	a.pendingDeletes.end(e.Key)
 	a.drifts.close(e.Key)
-	a.contests.end(e.Key)
+	a.conflicts.end(e.Key)
 	a.Reports.Removed(e.Key)
 	a.denials.clear(e.Key)
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name

@@ -13,7 +13,7 @@ import (
 
 type noDisk struct{}
 
-func (noDisk) Along(func() bolt.Pending)                          {}
+func (noDisk) Piggyback(func() bolt.Pending)                      {}
 func (noDisk) Commit() error                                      { return nil }
 func (noDisk) Each(func(store.Key, inventory.Record) error) error { return nil }
 
@@ -33,14 +33,14 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	a := New(Config{Inventory: known, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
 	k := key("configmaps", "n", "a")
 	known.Put(k, inventory.Record{UID: "1"})
-	a.drifts.note(k, 7)
+	a.drifts.record(k, 7)
 	a.drifts.handle(k, 7)
-	a.going.begin(k, "1")
+	a.pendingDeletes.begin(k, "1")
 	if err := a.finish(t.Context(), store.Entry{Key: k, Tombstone: true}, "deleted"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := known.Get(k); ok || a.drifts.seen.Len() != 0 || a.going.uids.Len() != 0 {
-		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.going.uids)
+	if _, ok := known.Get(k); ok || a.drifts.seen.Len() != 0 || a.pendingDeletes.uids.Len() != 0 {
+		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.pendingDeletes.uids)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWhatIsDesiredAgainIsNotDeleted(t *testing.T) {
 	k := key("configmaps", "n", "a")
 	gone, err := a.delete(t.Context(), nil, target.Resource{}, store.Entry{Key: k, Tombstone: true}, k, target.Deletion{UID: "1"})
 	var changed *changedError
-	if gone || !errors.As(err, &changed) || a.going.has(k, "1") {
-		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.going.has(k, "1"))
+	if gone || !errors.As(err, &changed) || a.pendingDeletes.has(k, "1") {
+		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.pendingDeletes.has(k, "1"))
 	}
 }

@@ -26,9 +26,9 @@ func (a *Applier) restore(ctx context.Context, t *task, live *target.Object, who
 	if err != nil {
 		return a.refusedUpdate(ctx, t, err)
 	}
-	times, wait := a.contests.wrote(t.Key)
+	times, wait := a.conflicts.wrote(t.Key)
 	a.Log.Info("object was changed on the target, set back", "key", t.Key, "what", describe(lost), "times", times)
-	a.note(t, now, t.record.Created)
+	a.record(t, now, t.record.Created)
 	if times < contested {
 		return nil
 	}
@@ -38,9 +38,9 @@ func (a *Applier) restore(ctx context.Context, t *task, live *target.Object, who
 	return &laterError{wait}
 }
 
-// tell reports a drift. Fields that others have set back to the desired values are shared with
+// reportDrift reports a drift. Fields that others have set back to the desired values are shared with
 // them, which changes no field.
-func (a *Applier) tell(ctx context.Context, t *task, live *target.Object, whole map[string]any, lost []target.Loss) error {
+func (a *Applier) reportDrift(ctx context.Context, t *task, live *target.Object, whole map[string]any, lost []target.Loss) error {
 	if !slices.ContainsFunc(lost, func(l target.Loss) bool { return l.By == "" }) {
 		body, err := a.leaving(ctx, t, live, whole)
 		if err != nil {
@@ -49,7 +49,7 @@ func (a *Applier) tell(ctx context.Context, t *task, live *target.Object, whole 
 		now, _, err := t.put(ctx, body,
 			target.Applying{UID: t.record.UID, ResourceVersion: live.Metadata.ResourceVersion, Yield: true})
 		if err == nil {
-			a.note(t, now, t.record.Created)
+			a.record(t, now, t.record.Created)
 			return nil
 		}
 		var others *fieldConflict

@@ -34,12 +34,12 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	r, known := a.Inventory.Get(e.Key)
 	same := known && r.Applied == e.Hash
 	open, told := a.drifts.open(e.Key)
-	there := same && r.UID != "" && !a.going.has(e.Key, r.UID)
+	there := same && r.UID != "" && !a.pendingDeletes.has(e.Key, r.UID)
 	if there && told {
 		return nil // its report stays
 	}
 	if there && !open {
-		if wait := a.contests.undecided(e.Key); wait > 0 {
+		if wait := a.conflicts.undecided(e.Key); wait > 0 {
 			return &laterError{wait}
 		}
 		a.Reports.Applied(e.Key, r, nil)
@@ -51,7 +51,7 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 		err = a.locate(t)
 	}
 	if err == nil {
-		err = a.bring(ctx, t, same)
+		err = a.ensure(ctx, t, same)
 	}
 	if accountRefused(err) {
 		err = errors.Join(err, a.mendAccount(ctx, t))
@@ -66,9 +66,9 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	return nil
 }
 
-// bring writes what has to be written: nothing for what went from the target and stays away, what
+// ensure writes what has to be written: nothing for what went from the target and stays away, what
 // others changed, or the new version.
-func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
+func (a *Applier) ensure(ctx context.Context, t *task, same bool) (err error) {
 	if t.record.Gone && (same || t.record.Finished && t.record.OriginUID == t.head.OriginUID()) {
 		return a.stayAway(t)
 	}
@@ -79,7 +79,7 @@ func (a *Applier) bring(ctx context.Context, t *task, same bool) (err error) {
 		return err
 	}
 	t.writer = a.writer(t.client, t.Key)
-	if a.going.has(t.Key, t.record.UID) {
+	if a.pendingDeletes.has(t.Key, t.record.UID) {
 		return a.comeBack(ctx, t)
 	}
 	t.existed = t.Key.Class() == store.ClassNamespace && t.record.UID != "" && !t.record.Created
@@ -100,13 +100,13 @@ func (a *Applier) comeBack(ctx context.Context, t *task) error {
 	case err != nil:
 		return err
 	case found == nil, found.Metadata.UID != t.record.UID:
-		a.going.end(t.Key)
+		a.pendingDeletes.end(t.Key)
 		return a.lose(t, errors.New("the object went, and is desired again"))
 	}
 	if err := deleting(found); err != nil {
 		return err
 	}
-	a.going.end(t.Key)
+	a.pendingDeletes.end(t.Key)
 	a.drifts.close(t.Key) // it is told anew
 	return &changedError{errors.New("the object was not deleted, and is desired again")}
 }
@@ -119,9 +119,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	case t.record.UID == "":
 		return a.create(ctx, t)
 	case t.Key.Class() == store.ClassNamespace && !t.record.Created && !a.sealed():
-		return a.keepNamespace(ctx, t)
+		return a.checkNamespace(ctx, t)
 	case t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed():
-		return a.keepDefinition(ctx, t)
+		return a.checkDefinition(ctx, t)
 	case t.record.OriginUID != t.head.OriginUID() && runsOnce(t.Key):
 		return a.replace(ctx, t)
 	}
@@ -141,7 +141,7 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 // is not created: this site has lost its record. What goes again and again is created ever less
 // often, whatever triggers it.
 func (a *Applier) create(ctx context.Context, t *task) error {
-	if wait := a.contests.early(t.Key); wait > 0 {
+	if wait := a.conflicts.early(t.Key); wait > 0 {
 		return &laterError{wait}
 	}
 	if runsOnce(t.Key) && t.head.Metadata.Annotations[target.AnnotationEnded] != "" {
@@ -152,11 +152,11 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		if found == nil {
 			return a.ended(t)
 		}
-		return a.meet(ctx, t)
+		return a.adoptExisting(ctx, t)
 	}
 	live, _, err := t.put(ctx, t.Body, target.Applying{})
 	if apierrors.IsConflict(err) {
-		return a.meet(ctx, t)
+		return a.adoptExisting(ctx, t)
 	}
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 	if err := a.written(ctx, t, live, true); err != nil {
 		return err
 	}
-	wait := a.contests.undecided(t.Key)
+	wait := a.conflicts.undecided(t.Key)
 	if wait == 0 {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 	if err := a.admit(ctx, t, created); err != nil {
 		return err
 	}
-	a.note(t, live, created)
+	a.record(t, live, created)
 	if t.Key.Class() != store.ClassCRD {
 		return nil
 	}
@@ -215,8 +215,8 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 	return a.established(ctx, t)
 }
 
-// note records and reports what the target has now, and wakes what waited for it.
-func (a *Applier) note(t *task, live *target.Object, created bool) {
+// record records and reports what the target has now, and wakes what waited for it.
+func (a *Applier) record(t *task, live *target.Object, created bool) {
 	r := inventory.Record{
 		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
 		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created, Autoscaled: t.record.Autoscaled,
@@ -235,8 +235,8 @@ func (a *Applier) note(t *task, live *target.Object, created bool) {
 	}
 }
 
-// keepNamespace checks that a namespace that is not ours is still there. It never writes it.
-func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
+// checkNamespace checks that a namespace that is not ours is still there. It never writes it.
+func (a *Applier) checkNamespace(ctx context.Context, t *task) error {
 	found, err := a.find(ctx, t.client, t.resource, t.at, true)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (a *Applier) keepNamespace(ctx context.Context, t *task) error {
 	if found == nil {
 		return a.lose(t, errors.New("the namespace is gone from the target, it will be made"))
 	}
-	a.note(t, found, false)
+	a.record(t, found, false)
 	return nil
 }
 
@@ -257,7 +257,7 @@ func runsOnce(k store.Key) bool {
 // replace removes the object of a source that was deleted and created again while its tombstone was
 // overtaken.
 func (a *Applier) replace(ctx context.Context, t *task) error {
-	a.going.begin(t.Key, t.record.UID)
+	a.pendingDeletes.begin(t.Key, t.record.UID)
 	_, err := t.writer.Delete(ctx, t.resource, t.at.Namespace, t.at.Name, target.Deletion{UID: t.record.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the earlier object of this name: %w", err)

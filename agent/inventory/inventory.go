@@ -9,15 +9,15 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
-	"skerry.dev/skerry/store/shrinking"
-	"skerry.dev/skerry/tunnel/work"
+	"skerry.dev/skerry/store/compactmap"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // Store stores records durably. bolt.Inventory implements it.
 type Store interface {
 	// Along registers what is to be written. The store asks for it in each of its transactions, and
 	// calls Durable after it.
-	Along(pending func() bolt.Pending)
+	Piggyback(pending func() bolt.Pending)
 	// Commit writes what is pending in a transaction of its own.
 	Commit() error
 	// Each visits every record.
@@ -39,8 +39,8 @@ type Inventory struct {
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	records *shrinking.Index[store.Key, entry]
-	uids    shrinking.Map[string, *entry]
+	records *compactmap.Index[store.Key, entry]
+	uids    compactmap.Map[string, *entry]
 	dirty   map[store.Key]int64 // what is not durable, and which change of all was the key's last
 	changes int64
 	due     time.Time     // when dirty is written at the latest
@@ -58,7 +58,7 @@ func (e *entry) place() *store.Key { return &e.key }
 
 // Open reads all records.
 func Open(disk Store, log *slog.Logger) (*Inventory, error) {
-	i := &Inventory{disk: disk, log: log, records: shrinking.NewIndex((*entry).place), dirty: map[store.Key]int64{}, wake: make(chan struct{}, 1)}
+	i := &Inventory{disk: disk, log: log, records: compactmap.NewIndex((*entry).place), dirty: map[store.Key]int64{}, wake: make(chan struct{}, 1)}
 	err := disk.Each(func(k store.Key, r Record) error {
 		i.set(k, r)
 		return nil
@@ -66,7 +66,7 @@ func Open(disk Store, log *slog.Logger) (*Inventory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read inventory: %w", err)
 	}
-	disk.Along(i.pending)
+	disk.Piggyback(i.pending)
 	return i, nil
 }
 
@@ -93,7 +93,7 @@ func (i *Inventory) Run(ctx context.Context) error {
 		}
 		if err := i.Flush(); err != nil {
 			i.log.Error("inventory not written, trying again", "err", err)
-			if !work.Pause(ctx, time.Second) { // a full disk must not become a busy loop
+			if !ondemand.Pause(ctx, time.Second) { // a full disk must not become a busy loop
 				return i.Flush()
 			}
 		}

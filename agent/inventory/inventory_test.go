@@ -24,7 +24,7 @@ type disk struct {
 	fail    error
 }
 
-func (d *disk) Along(pending func() bolt.Pending) { d.pending = pending }
+func (d *disk) Piggyback(pending func() bolt.Pending) { d.pending = pending }
 
 // Commit is a transaction: the inventory's own, or one of something else.
 func (d *disk) Commit() error {

@@ -21,10 +21,10 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	uid := live.Metadata.UID
 	owner, top, ok := o.placedAbove(controller)
 	if !ok {
-		o.family.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
+		o.owners.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
 		return
 	}
-	o.family.unwait(uid)
+	o.owners.unwait(uid)
 	source, ok := o.Inventory.Get(owner)
 	if !ok {
 		return // removed at this moment, and what belongs to it with it
@@ -118,7 +118,7 @@ func unmarked(annotations map[string]string) map[string]string {
 	return out
 }
 
-// refetchAssociated reads again what belongs to a placed object. o.mu is held.
+// refetchAssociated reads again what belongs to a placed object. o.mu must be held.
 func (o *Observer) refetchAssociated(owner store.Key, mapping target.Mapping) {
 	for _, rec := range o.associated.All() {
 		if *rec.owner != owner {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // Bounds of what Events take of the link: eventBurst reports at once, and then one in eventEvery.
@@ -21,7 +21,7 @@ const (
 
 // pace says when reports of Events may go into the feed.
 type pace struct {
-	waiting shrinking.Map[store.Key, bool]
+	waiting compactmap.Map[store.Key, bool]
 	wake    chan struct{} // one slot: something waits
 	left    float64
 	filled  time.Time
@@ -31,8 +31,8 @@ func newPace() pace {
 	return pace{wake: make(chan struct{}, 1), left: eventBurst, filled: time.Now()}
 }
 
-// take returns how many of n reports may go at a time.
-func (p *pace) take(now time.Time, n int) int {
+// allow returns how many of n reports may go at a time.
+func (p *pace) allow(now time.Time, n int) int {
 	p.left = min(eventBurst, p.left+now.Sub(p.filled).Seconds()/eventEvery.Seconds())
 	p.filled = now
 	n = min(n, int(p.left))
@@ -50,7 +50,7 @@ func (o *Observer) publishEvent(k store.Key) {
 		o.publish(k)
 		return
 	}
-	p := &o.happenings.pace
+	p := &o.events.pace
 	p.waiting.Put(k, true)
 	select {
 	case p.wake <- struct{}{}:
@@ -58,11 +58,11 @@ func (o *Observer) publishEvent(k store.Key) {
 	}
 }
 
-// tellEvents publishes the Events that wait, the latest first, until ctx ends.
-func (o *Observer) tellEvents(ctx context.Context) {
+// runEvents publishes the Events that wait, the latest first, until ctx ends.
+func (o *Observer) runEvents(ctx context.Context) {
 	for {
 		select {
-		case <-o.happenings.pace.wake:
+		case <-o.events.pace.wake:
 		case <-ctx.Done():
 			return
 		}
@@ -74,19 +74,19 @@ func (o *Observer) tellEvents(ctx context.Context) {
 				timer.Stop()
 				return
 			}
-			wait = o.tellSome(time.Now())
+			wait = o.publishSome(time.Now())
 		}
 	}
 }
 
-// tellSome publishes as many as may go now. It returns after which time to go on, 0 if nothing
+// publishSome publishes as many as may go now. It returns after which time to go on, 0 if nothing
 // waits any more.
-func (o *Observer) tellSome(now time.Time) time.Duration {
+func (o *Observer) publishSome(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := &o.happenings.pace
+	p := &o.events.pace
 	due := slices.SortedFunc(p.waiting.Keys(), func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) })
-	due = due[:p.take(now, len(due))]
+	due = due[:p.allow(now, len(due))]
 	for _, k := range due {
 		p.waiting.Delete(k)
 	}

@@ -133,9 +133,9 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 	o.start(w)
 }
 
-// unfollow takes an object out of the count of its watches, which end with the last. o.mu must be
+// stopFollowing takes an object out of the count of its watches, which end with the last. o.mu must be
 // held.
-func (o *Observer) unfollow(k store.Key) {
+func (o *Observer) stopFollowing(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil || rec.counted == nil {
 		return
@@ -170,9 +170,9 @@ func (o *Observer) discount(key watchKey) {
 		delete(o.watchers, key)
 		o.settled(key)
 	}
-	for uid, p := range o.family.parents.All() {
+	for uid, p := range o.owners.parents.All() {
 		if p.watch == key {
-			o.family.parents.Delete(uid)
+			o.owners.parents.Delete(uid)
 		}
 	}
 	for uid, s := range o.strays.All() {
@@ -180,9 +180,9 @@ func (o *Observer) discount(key watchKey) {
 			o.strays.Delete(uid)
 		}
 	}
-	for uid, above := range o.family.waits.All() {
-		if o.family.waiting.Get(above)[uid].watch == key {
-			o.family.unwait(uid)
+	for uid, above := range o.owners.waits.All() {
+		if o.owners.waiting.Get(above)[uid].watch == key {
+			o.owners.unwait(uid)
 		}
 	}
 }

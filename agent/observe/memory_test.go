@@ -16,8 +16,8 @@ import (
 // noDisk keeps nothing.
 type noDisk struct{}
 
-func (noDisk) Along(func() bolt.Pending) {}
-func (noDisk) Commit() error             { return nil }
+func (noDisk) Piggyback(func() bolt.Pending) {}
+func (noDisk) Commit() error                 { return nil }
 
 func (noDisk) Each(func(store.Key, inventory.Record) error) error { return nil }
 
@@ -64,7 +64,7 @@ func (o *Observer) burst(from, to, objects int) {
 
 func (o *Observer) arrived() {
 	_, _, c := o.feed.Snapshot()
-	o.feed.Settle(c)
+	o.feed.Acknowledge(c)
 }
 
 // What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing behind, and neither do generations of them.

@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compactmap"
 	"skerry.dev/skerry/store/compress"
-	"skerry.dev/skerry/store/shrinking"
 )
 
 // Config is what an Observer works with. All fields are required.
@@ -38,21 +38,21 @@ type Observer struct {
 	fetch *refetcher
 	ready chan struct{}
 
-	mu         sync.Mutex
-	records    *shrinking.Index[store.Key, record] // the feed's content
-	revision   int64                               // of the feed
-	associated shrinking.Map[string, *record]      // UID on the target -> a Pod or the like that belongs to a placed object
-	family     family                              // who owns whom on the target
-	lately     lately                              // delivered objects that were deleted a moment ago
-	strays     shrinking.Map[string, stray]        // delivered objects whose record has not come yet, by UID
-	watchers   map[watchKey]*watcher               // running
-	initial    map[watchKey]bool                   // watchers of the start whose first list is not complete
-	gather     gathering                           // reports that wait a moment for more
-	happenings happenings                          // what the target says about all of this
-	afterwards []*watcher                          // those of Events, until the first lists of all others are complete
-	short      bool                                // the parent completes what it has sent itself
-	start      func(w *watcher)                    // set while Run runs
-	counts     map[watchKey]int                    // how many inventory objects each watched resource has
+	mu            sync.Mutex
+	records       *compactmap.Index[store.Key, record] // the feed's content
+	revision      int64                                // of the feed
+	associated    compactmap.Map[string, *record]      // UID on the target -> a Pod or the like that belongs to a placed object
+	owners        ownerGraph                           // who owns whom on the target
+	recentDeletes recentDeletes                        // delivered objects that were deleted a moment ago
+	strays        compactmap.Map[string, stray]        // delivered objects whose record has not come yet, by UID
+	watchers      map[watchKey]*watcher                // running
+	initial       map[watchKey]bool                    // watchers of the start whose first list is not complete
+	debounce      debounce                             // reports that wait a moment for more
+	events        events                               // what the target says about all of this
+	afterwards    []*watcher                           // those of Events, until the first lists of all others are complete
+	diffs         bool                                 // the parent completes what it has sent itself
+	start         func(w *watcher)                     // set while Run runs
+	counts        map[watchKey]int                     // how many inventory objects each watched resource has
 }
 
 // recalled is how many steps of the feed are kept for a parent whose reports came from an earlier
@@ -62,13 +62,13 @@ const recalled = 1024
 // New returns an Observer whose feed has a new incarnation.
 func New(c Config) *Observer {
 	o := &Observer{
-		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: shrinking.NewIndex((*record).place),
+		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
 		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
-		gather: newGathering(), happenings: newHappenings(),
+		debounce: newDebounce(), events: newEvents(),
 	}
 	o.fetch = newRefetcher(o)
-	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).Recalling(recalled)
+	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
 	return o
 }
 
@@ -110,7 +110,7 @@ func (o *Observer) Run(ctx context.Context) error {
 
 	all.Go(func() { o.fetch.run(ctx) })
 	all.Go(func() { o.release(ctx) })
-	all.Go(func() { o.tellEvents(ctx) })
+	all.Go(func() { o.runEvents(ctx) })
 	<-ctx.Done()
 	o.mu.Lock()
 	o.start = nil
@@ -146,7 +146,7 @@ func (o *Observer) settled(w watchKey) {
 func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object) {
 	o.mu.Lock()
 	o.applied(k, r, live)
-	d, late := o.lately.find(r.UID)
+	d, late := o.recentDeletes.find(r.UID)
 	o.mu.Unlock()
 	if late { // it was deleted before its record came
 		o.gone(r.UID, d.running)
@@ -190,7 +190,7 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 		rec.originUID = originUID
 	}
 	rec.failure = &why
-	delete(o.gather.keys, k)
+	delete(o.debounce.keys, k)
 	o.publish(k)
 }
 
@@ -204,7 +204,7 @@ func (o *Observer) Removing(k store.Key) {
 		return
 	}
 	rec.removing = true
-	delete(o.gather.keys, k)
+	delete(o.debounce.keys, k)
 	o.publish(k)
 }
 
@@ -221,7 +221,7 @@ func (o *Observer) Retry() {
 func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.unfollow(k)
+	o.stopFollowing(k)
 	o.forgetEventsOf(k, "")
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {

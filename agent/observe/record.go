@@ -32,7 +32,7 @@ type record struct {
 	filled           *store.Filled
 	status           []byte
 	object           []byte // of a Pod: without status
-	short            *short
+	short            *diffReports
 	owner            *store.Key // of a Pod: the placed object that it belongs to, see shared
 	counted          *watchKey  // where a placed object is counted
 	event            *event     // of an Event of the target
@@ -113,7 +113,7 @@ func refusedBelow(live *target.Object) *store.ReportError {
 func (o *Observer) publish(keys ...store.Key) {
 	var changes []store.Change
 	for _, k := range keys {
-		if _, waits := o.gather.keys[k]; waits {
+		if _, waits := o.debounce.keys[k]; waits {
 			continue
 		}
 		body, generation, err := o.render(k)
@@ -132,7 +132,7 @@ func (o *Observer) publish(keys ...store.Key) {
 
 // drop takes a key out of the feed. o.mu must be held.
 func (o *Observer) drop(k store.Key) {
-	delete(o.gather.keys, k)
+	delete(o.debounce.keys, k)
 	if o.records.Get(k) == nil {
 		return
 	}

@@ -110,5 +110,5 @@ func (f *refetcher) read(ctx context.Context, p place) {
 		f.reading(nil)
 		return
 	}
-	f.o.takeRead(p.watch, live)
+	f.o.observeRead(p.watch, live)
 }

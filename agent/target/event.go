@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Happening is what only an Event has. In other kinds, where fields of these names may be anything,
+// EventBody is what only an Event has. In other kinds, where fields of these names may be anything,
 // it means nothing.
-type Happening struct {
+type EventBody struct {
 	InvolvedObject     json.RawMessage `json:"involvedObject,omitempty"`
 	Type               json.RawMessage `json:"type,omitempty"`
 	Reason             json.RawMessage `json:"reason,omitempty"`

@@ -48,7 +48,7 @@ type Object struct {
 	// these fields may be anything.
 	Data    json.RawMessage `json:"data,omitempty"`
 	Ordinal json.RawMessage `json:"revision,omitempty"`
-	Happening
+	EventBody
 }
 
 // Metadata is the part of an object's metadata that an agent reads.

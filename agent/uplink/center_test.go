@@ -57,7 +57,7 @@ func newCenter(t *testing.T) *center {
 	return c
 }
 
-// listen opens a door for QUIC, which knows nothing of the connections of those before it, and returns where it is.
+// listen opens a listener for QUIC, which knows nothing of the connections of those before it, and returns where it is.
 func (c *center) listen(t *testing.T) net.Addr {
 	t.Helper()
 	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -96,8 +96,8 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	defer cancel(nil)
 	over := make(chan struct{})
 	defer close(over)
-	orders := tunnel.NewOrders(8)
-	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Orders: orders, OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) }, Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+	orders := tunnel.NewCommands(8)
+	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Commands: orders, OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) }, Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 		c.mu.Lock()
 		old, ended, refuse := c.current, c.over, c.refuse
 		if refuse != nil {

@@ -19,8 +19,8 @@ type complaints map[string]time.Time
 // sourceAddress is the part of a network error that differs with each try.
 var sourceAddress = regexp.MustCompile(`\S+->`)
 
-// take returns what to log of a reason. It reports false if the reason was logged not long ago.
-func (c *complaints) take(err error, now time.Time) (string, bool) {
+// allow returns what to log of a reason. It reports false if the reason was logged not long ago.
+func (c *complaints) allow(err error, now time.Time) (string, bool) {
 	text := sourceAddress.ReplaceAllString(err.Error(), "")
 	maps.DeleteFunc(*c, func(_ string, at time.Time) bool { return now.Sub(at) >= complaintEvery })
 	if _, known := (*c)[text]; known || len(*c) >= maxComplaints {

@@ -13,9 +13,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/mux"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tcp"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // Times of a dial of a data connection.
@@ -118,7 +118,7 @@ func (d dataDial) find(ctx context.Context) (*mux.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		if !work.Pause(ctx, dataPause) {
+		if !ondemand.Pause(ctx, dataPause) {
 			return nil, errors.Join(append(errs, err, context.Cause(ctx))...)
 		}
 	}
@@ -148,7 +148,7 @@ func (d dataDial) overTCP(ctx context.Context) (*mux.Conn, error) {
 	results := make(chan result, len(addresses))
 	for i, address := range addresses {
 		go func() {
-			if !work.Pause(ctx, time.Duration(i)*headStart(0)) {
+			if !ondemand.Pause(ctx, time.Duration(i)*headStart(0)) {
 				results <- result{err: ctx.Err()}
 				return
 			}

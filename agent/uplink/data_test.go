@@ -23,7 +23,7 @@ import (
 // asking is a session that a data connection is asked for on.
 type asking struct {
 	conn   tunnel.Conn
-	orders *tunnel.Orders
+	orders *tunnel.Commands
 }
 
 func (a *asking) Peer() tunnel.Identity     { return a.conn.Peer() }

@@ -35,18 +35,18 @@ type dialer struct {
 	tls   func() *tls.Config
 	proxy *proxy.Dialer
 	wake  func(datagram []byte)
-	on    func(Way)
+	on    func(Route)
 	log   *slog.Logger
 }
 
 // dial implements Dial with a handshake's patience.
 func (d *dialer) dial(patience time.Duration) Dial {
-	return func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error) {
+	return func(ctx context.Context, w Route, answers *dialActivity) (tunnel.Conn, error) {
 		if d.on != nil {
 			d.on(w)
 		}
 		if w.Transport == overQUIC {
-			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.hear, OnWake: d.wake, Log: d.log})
+			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.record, OnWake: d.wake, Log: d.log})
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded))
 		defer cancel()
@@ -54,32 +54,32 @@ func (d *dialer) dial(patience time.Duration) Dial {
 	}
 }
 
-// ways returns the routes to the parent, in the order in which they are to be tried, and the
+// routes returns the routes to the parent, in the order in which they are to be tried, and the
 // network that they lead through. A parent behind a proxy has one route, because the proxy speaks
 // TCP and looks names up itself.
-func (u *uplink) ways(ctx context.Context) (ways []Way, network string, err error) {
+func (u *uplink) routes(ctx context.Context) (routes []Route, network string, err error) {
 	var errs []error
 	for _, p := range u.parents {
 		if u.Proxy.Uses(p.hostPort) {
-			ways = append(ways, Way{p.hostPort, p.hostPort, overTCP})
+			routes = append(routes, Route{p.hostPort, p.hostPort, overTCP})
 			continue
 		}
 		addresses, err := resolve(ctx, p)
 		if err != nil {
 			errs = append(errs, err)
-			addresses = u.memory.addresses(p.hostPort)
+			addresses = u.goodRoutes.addresses(p.hostPort)
 		}
 		for _, a := range addresses {
-			ways = append(ways, Way{p.hostPort, a, overQUIC}, Way{p.hostPort, a, overTCP})
+			routes = append(routes, Route{p.hostPort, a, overQUIC}, Route{p.hostPort, a, overTCP})
 		}
 	}
-	if len(ways) == 0 {
+	if len(routes) == 0 {
 		return nil, "", errors.Join(errs...)
 	}
-	if i := slices.IndexFunc(ways, func(w Way) bool { return w.Transport == overQUIC }); i >= 0 {
-		network = networkOf(ways[i].Address)
+	if i := slices.IndexFunc(routes, func(w Route) bool { return w.Transport == overQUIC }); i >= 0 {
+		network = networkOf(routes[i].Address)
 	} else {
 		network = networkOf(net.JoinHostPort("192.0.2.1", defaultPort)) // what leads to anywhere
 	}
-	return ways, network, nil
+	return routes, network, nil
 }

@@ -1,7 +1,7 @@
 // Package uplink keeps one session with the parent. It joins once with a token. Then it dials,
 // serves the session, and dials again with a jittered backoff.
 //
-// Its nouns are the [Way], one transport to one address of the parent, and the session that runs
+// Its nouns are the [Route], one transport to one address of the parent, and the session that runs
 // over it. A second connection may be dialled beside a session; the newest session wins.
 //
 //	err := uplink.Run(ctx, uplink.Config{

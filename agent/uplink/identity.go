@@ -30,16 +30,16 @@ func (u *uplink) watchClock(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			u.sayClock()
+			u.setClockCondition()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// sayClock sets the condition ClockInSync. The message names a new offset only when it differs by
+// setClockCondition sets the condition ClockInSync. The message names a new offset only when it differs by
 // more than what is tolerable. So a drifting clock does not write the status again and again.
-func (u *uplink) sayClock() {
+func (u *uplink) setClockCondition() {
 	offset, ok := u.Clock.Offset()
 	if !ok || u.Conditions == nil {
 		return
@@ -71,13 +71,13 @@ func (u *uplink) sayClock() {
 // renewal returns how the session renews the credentials. Its outcome becomes a condition.
 func (u *uplink) renewal() *tunnel.Renewal {
 	r := u.credentials.Renewal()
-	r.Tried = u.sayCertificate
+	r.Tried = u.setCertificateCondition
 	return r
 }
 
-// sayCertificate sets the condition CertificateValid after an attempt to renew, or at the start of
+// setCertificateCondition sets the condition CertificateValid after an attempt to renew, or at the start of
 // a session.
-func (u *uplink) sayCertificate(err error) {
+func (u *uplink) setCertificateCondition(err error) {
 	if u.Conditions == nil {
 		return
 	}

@@ -17,7 +17,7 @@ func TestClockInSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &uplink{Config: Config{Clock: enroll.NewClock(enroll.ClockState{}), Conditions: &tunnel.Conditions{}, Log: slog.New(slog.DiscardHandler)}}
 		said := func() tunnel.Condition {
-			u.sayClock()
+			u.setClockCondition()
 			c, _ := u.Conditions.Get(tunnel.ClockInSync)
 			return c
 		}
@@ -53,7 +53,7 @@ func TestCertificateCondition(t *testing.T) {
 	u := &uplink{Config: Config{Clock: enroll.NewClock(enroll.ClockState{}), Conditions: &tunnel.Conditions{}, Log: slog.New(slog.DiscardHandler)},
 		credentials: testCredentials(t)}
 	said := func(err error) tunnel.Condition {
-		u.sayCertificate(err)
+		u.setCertificateCondition(err)
 		c, _ := u.Conditions.Get(tunnel.CertificateValid)
 		return c
 	}

@@ -59,7 +59,7 @@ func TestInsist(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
 					o := &outage{ends: began.Add(c.lasts), answer: 50 * time.Millisecond, patient: 12 * time.Second}
-					s, err := insist(t.Context(), began, new(ear), o.first, o.fresh)
+					s, err := redial(t.Context(), began, new(dialActivity), o.first, o.fresh)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -77,7 +77,7 @@ func TestInsist(t *testing.T) {
 func TestInsistOnASlowPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outage{ends: time.Now(), answer: 5 * time.Second, patient: longHandshake}
-		s, err := insist(t.Context(), time.Now(), new(ear), o.first, o.fresh)
+		s, err := redial(t.Context(), time.Now(), new(dialActivity), o.first, o.fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,11 +97,11 @@ func TestInsistOnABusyParent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				answers, tries := new(ear), 0
+				answers, tries := new(dialActivity), 0
 				first := func(ctx context.Context) (stood, error) {
 					for began := time.Now(); ctx.Err() == nil && time.Since(began) < c.stands; time.Sleep(100 * time.Millisecond) {
 						if time.Since(began) <= c.answers {
-							answers.hear()
+							answers.record()
 						}
 					}
 					conn, _ := pipe.New(pipe.Options{})
@@ -112,7 +112,7 @@ func TestInsistOnABusyParent(t *testing.T) {
 					conn, _ := pipe.New(pipe.Options{})
 					return stood{conn: conn}, nil
 				}
-				s, err := insist(t.Context(), time.Now(), answers, first, fresh)
+				s, err := redial(t.Context(), time.Now(), answers, first, fresh)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,16 +130,16 @@ func TestInsistGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("another center")
 		o := &outage{ends: time.Now().Add(time.Hour), patient: 3 * time.Second}
-		if _, err := insist(t.Context(), time.Now(), new(ear), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(err, refused) || o.tries.Load() > 0 {
+		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(err, refused) || o.tries.Load() > 0 {
 			t.Errorf("%v after %d fresh tries", err, o.tries.Load())
 		}
 		began := time.Now()
-		if _, err := insist(t.Context(), began, new(ear), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != o.patient || o.at.Load() != 0 {
+		if _, err := redial(t.Context(), began, new(dialActivity), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != o.patient || o.at.Load() != 0 {
 			t.Errorf("%v after %s, %d tries go on", err, time.Since(began), o.at.Load())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := insist(ctx, time.Now(), new(ear), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || o.at.Load() != 0 {
+		if _, err := redial(ctx, time.Now(), new(dialActivity), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || o.at.Load() != 0 {
 			t.Errorf("%v, %d tries go on", err, o.at.Load())
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel/enroll"
-	"skerry.dev/skerry/tunnel/work"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // join loads the credentials of this site. Without any it joins, and retries as long as the parent
@@ -17,7 +17,7 @@ func (u *uplink) join(ctx context.Context) error {
 	switch {
 	case err == nil:
 		u.joinAgain = u.Token != "" && !enroll.JoinedWith(u.Dir, u.Token)
-		u.take(credentials)
+		u.useCredentials(credentials)
 		return nil
 	case !errors.Is(err, enroll.ErrNotEnrolled):
 		return fmt.Errorf("load credentials: %w", err)
@@ -33,7 +33,7 @@ func (u *uplink) join(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		u.explain(err)
-		work.Pause(ctx, fullJitter(failures, longestWait))
+		ondemand.Pause(ctx, fullJitter(failures, longestWait))
 	}
 }
 
@@ -70,7 +70,7 @@ func (u *uplink) redeem(ctx context.Context) error {
 		done()
 		if err == nil {
 			u.Log.Info("joined", "parent", p.url, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
-			u.take(credentials)
+			u.useCredentials(credentials)
 			return nil
 		}
 		if errs = append(errs, err); enroll.Refused(err) {
@@ -80,7 +80,7 @@ func (u *uplink) redeem(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (u *uplink) take(credentials *enroll.Credentials) {
+func (u *uplink) useCredentials(credentials *enroll.Credentials) {
 	if credentials.Name() != u.Name && u.Name != "" {
 		u.Log.Warn("this site joined under another name, which stays", "name", credentials.Name(), "ignored", u.Name)
 	}

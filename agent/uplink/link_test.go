@@ -188,8 +188,8 @@ func TestRefusedSecondSession(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
 	c.relay.Set(tunneltest.Faults{Cut: true})
-	tries := make(chan Way, 100)
-	s := c.site(t, func(cfg *Config) { cfg.OnDial = func(w Way) { tries <- w } })
+	tries := make(chan Route, 100)
+	s := c.site(t, func(cfg *Config) { cfg.OnDial = func(w Route) { tries <- w } })
 	within(t, time.Minute, "a session over TCP", func() bool { return c.transport() == "tcp" })
 	c.mu.Lock()
 	c.refuse = &tunnel.Refused{Reason: "Busy", RetryAfter: time.Second}
@@ -215,12 +215,12 @@ func TestGoodWayIsRemembered(t *testing.T) {
 	c.relay.Set(tunneltest.Faults{Cut: true})
 	keep := &keeper{}
 	for i := range 2 {
-		tries := make(chan Way, 100)
+		tries := make(chan Route, 100)
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			c.site(t, func(cfg *Config) {
 				cfg.Keep, cfg.firstRetry = keep, time.Hour
 				cfg.Parents = []string{"https://127.0.0.1:1", "https://" + c.address}
-				cfg.OnDial = func(w Way) { tries <- w }
+				cfg.OnDial = func(w Route) { tries <- w }
 			})
 			within(t, time.Minute, "a session", func() bool { return c.transport() == "tcp" })
 			if n := len(tries); i == 1 && n != 1 {

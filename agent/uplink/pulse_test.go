@@ -21,7 +21,7 @@ type simulated struct {
 // run returns when the silence is noticed, -1 for never, and how often the other side was asked, by the transport or the pulse.
 func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) {
 	began := time.Now()
-	p := newPulse(began, 0)
+	p := newLiveness(began, 0)
 	var stats tunnel.Stats
 	stats.RTT = l.rtt
 	var heard, transport time.Duration
@@ -52,7 +52,7 @@ func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) 
 		if again {
 			stats.SentBytes++
 		}
-		silent, now := p.look(began.Add(d), stats, l.quic, l.used != nil && l.used(d))
+		silent, now := p.check(began.Add(d), stats, l.quic, l.used != nil && l.used(d))
 		if silent {
 			return d, asked
 		}
@@ -108,10 +108,10 @@ func TestPulseOfAnIdleLink(t *testing.T) {
 // A machine that was busy itself blames nobody.
 func TestPulseOfABusyMachine(t *testing.T) {
 	now := time.Now()
-	p := newPulse(now, 0)
+	p := newLiveness(now, 0)
 	for range 10 {
 		now = now.Add(tunnel.KeepAlive)
-		if silent, _ := p.look(now, tunnel.Stats{}, true, true); silent {
+		if silent, _ := p.check(now, tunnel.Stats{}, true, true); silent {
 			t.Fatal("silent after looks that came late")
 		}
 	}
@@ -121,20 +121,20 @@ func TestPulseOfABusyMachine(t *testing.T) {
 func TestStalled(t *testing.T) {
 	for silent, want := range map[time.Duration]bool{2 * time.Second: false, longGap: false, longGap + lookEvery: true, time.Minute: true} {
 		now := time.Now()
-		p, stats := newPulse(now, 0), tunnel.Stats{}
+		p, stats := newLiveness(now, 0), tunnel.Stats{}
 		for end := now.Add(silent); now.Before(end); {
 			now = now.Add(lookEvery)
 			stats.SentBytes++
 			if now.Equal(end) {
 				stats.ReceivedBytes++
 			}
-			p.look(now, stats, true, true)
+			p.check(now, stats, true, true)
 		}
 		if p.stalled() != want {
 			t.Errorf("after %s of silence: stalled is %t", silent, p.stalled())
 		}
 		stats.ReceivedBytes++
-		if p.look(now.Add(lookEvery), stats, true, true); p.stalled() {
+		if p.check(now.Add(lookEvery), stats, true, true); p.stalled() {
 			t.Errorf("stalled although it is heard all the time")
 		}
 	}
@@ -145,14 +145,14 @@ func TestPulseBeforeTheWelcome(t *testing.T) {
 	for _, quic := range []bool{true, false} {
 		for doubts, factor := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 50: 8} {
 			now := time.Now()
-			p, stats, asked := newPulse(now, 0), tunnel.Stats{}, 0
+			p, stats, asked := newLiveness(now, 0), tunnel.Stats{}, 0
 			limit := factor * shortPatience
 			if !quic {
 				limit = soonAsked + 2*limit
 			}
 			for d := time.Duration(0); ; d += lookEvery {
 				stats.SentBytes++ // again and again
-				silent, ask := p.lookBefore(now.Add(d), stats, quic, doubts)
+				silent, ask := p.checkBeforeWelcome(now.Add(d), stats, quic, doubts)
 				if ask {
 					asked++
 				}
@@ -170,7 +170,7 @@ func TestPulseBeforeTheWelcome(t *testing.T) {
 				t.Errorf("QUIC %t, %d doubts: asked %d times", quic, doubts, asked)
 			}
 			stats.ReceivedBytes++
-			if silent, _ := p.lookBefore(now.Add(time.Hour), stats, quic, doubts); silent {
+			if silent, _ := p.checkBeforeWelcome(now.Add(time.Hour), stats, quic, doubts); silent {
 				t.Errorf("QUIC %t: silent although it is heard", quic)
 			}
 		}

@@ -21,7 +21,7 @@ type script map[string]struct {
 	err   error
 }
 
-func way(name string) Way { return Way{name, name, name} }
+func way(name string) Route { return Route{name, name, name} }
 
 func TestRace(t *testing.T) {
 	down := errors.New("down")
@@ -46,14 +46,14 @@ func TestRace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				var ways []Way
+				var ways []Route
 				for _, w := range c.ways {
 					ways = append(ways, way(w))
 				}
 				var mu sync.Mutex // guards open and tried
 				var open []tunnel.Conn
 				tried := 0
-				dial := func(ctx context.Context, w Way, _ *ear) (tunnel.Conn, error) {
+				dial := func(ctx context.Context, w Route, _ *dialActivity) (tunnel.Conn, error) {
 					mu.Lock()
 					tried++
 					mu.Unlock()
@@ -73,7 +73,7 @@ func TestRace(t *testing.T) {
 					return child, nil
 				}
 				began := time.Now()
-				conn, won, err := race(ctx, plan(ways, Way{}, 0), false, new(ear), dial)
+				conn, won, err := happyEyeballs(ctx, plan(ways, Route{}, 0), false, new(dialActivity), dial)
 				if won.Transport != c.winner || (err == nil) != (c.winner != "") {
 					t.Errorf("won: %q, %v", won.Transport, err)
 				}
@@ -96,26 +96,26 @@ func TestRace(t *testing.T) {
 // A parent that answers has its time before another way is tried, and one that has no room is not asked for it twice at the same address.
 func TestRaceToABusyParent(t *testing.T) {
 	crowded := &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused}
-	ways := []Way{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
+	ways := []Route{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
 	for name, c := range map[string]struct {
 		answers, stands time.Duration // the first way answers for so long, and stands then, or never
 		err             error
 		stubborn        bool
-		tried           []Way
+		tried           []Route
 		took            time.Duration
 	}{
 		"it is slow, and answers":             {answers: 3 * time.Second, stands: 3500 * time.Millisecond, tried: ways[:1], took: 3500 * time.Millisecond},
 		"it has answered, and is silent":      {answers: time.Second, tried: ways[:2], took: time.Second + answerGap},
 		"it answers without end":              {answers: time.Hour, tried: ways[:2], took: headStart(0) + longestHold},
-		"it has no room":                      {err: crowded, tried: []Way{ways[0], ways[2]}},
+		"it has no room":                      {err: crowded, tried: []Route{ways[0], ways[2]}},
 		"it has had no room for a long while": {err: crowded, stubborn: true, tried: ways[:2]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex // guards tried
-				var tried []Way
+				var tried []Route
 				began := time.Now()
-				dial := func(ctx context.Context, w Way, answers *ear) (tunnel.Conn, error) {
+				dial := func(ctx context.Context, w Route, answers *dialActivity) (tunnel.Conn, error) {
 					mu.Lock()
 					tried = append(tried, w)
 					mu.Unlock()
@@ -129,7 +129,7 @@ func TestRaceToABusyParent(t *testing.T) {
 					for ctx.Err() == nil && (c.stands == 0 || time.Since(began) < c.stands) {
 						time.Sleep(100 * time.Millisecond)
 						if time.Since(began) <= c.answers {
-							answers.hear()
+							answers.record()
 						}
 					}
 					if ctx.Err() != nil {
@@ -138,7 +138,7 @@ func TestRaceToABusyParent(t *testing.T) {
 					child, _ := pipe.New(pipe.Options{})
 					return child, nil
 				}
-				conn, _, err := race(t.Context(), plan(ways, Way{}, 0), c.stubborn, new(ear), dial)
+				conn, _, err := happyEyeballs(t.Context(), plan(ways, Route{}, 0), c.stubborn, new(dialActivity), dial)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +152,7 @@ func TestRaceToABusyParent(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	ways := []Way{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
+	ways := []Route{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
 	names := func(starts []start) (out []string) {
 		for _, s := range starts {
 			out = append(out, s.way.Transport+s.way.Address)
@@ -160,19 +160,19 @@ func TestPlan(t *testing.T) {
 		return out
 	}
 	for _, c := range []struct {
-		good Way
+		good Route
 		want []string
 	}{
-		{Way{}, []string{"quic1", "tcp1", "quic2", "tcp2"}},
+		{Route{}, []string{"quic1", "tcp1", "quic2", "tcp2"}},
 		{ways[0], []string{"quic1", "tcp1", "quic2", "tcp2"}},
 		{ways[3], []string{"tcp2", "quic1", "tcp1", "quic2"}},
-		{Way{"gone", "9", overTCP}, []string{"quic1", "tcp1", "quic2", "tcp2"}},
+		{Route{"gone", "9", overTCP}, []string{"quic1", "tcp1", "quic2", "tcp2"}},
 	} {
 		if got := names(plan(ways, c.good, 0)); !slices.Equal(got, c.want) {
 			t.Errorf("%v good: %v, want %v", c.good, got, c.want)
 		}
 	}
-	if got := plan(ways, Way{}, 2*time.Second)[1].after; got != 3*time.Second {
+	if got := plan(ways, Route{}, 2*time.Second)[1].after; got != 3*time.Second {
 		t.Errorf("TCP begins after %s on a path of 2 s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // session is a session that runs.
 type session struct {
 	conn     tunnel.Conn
-	way      Way
+	way      Route
 	began    time.Time
 	welcomed chan struct{} // closed when the parent has let it in
 	probe    chan struct{} // asks the parent for a sign of life; one slot
@@ -25,7 +25,7 @@ type session struct {
 }
 
 // start serves a session. A session that replaces another ends that once the parent has let it in.
-func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *session) *session {
+func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *session) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), probe: make(chan struct{}, 1), done: make(chan struct{}), end: cancel}
 	hello := u.Hello(ctx)
@@ -35,12 +35,12 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Way, old *sess
 		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow, OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)
-			u.sayClock()
+			u.setClockCondition()
 			if w.RenewOnly {
 				u.Log.Info("the certificate has expired; the parent lets this site renew it", "until", u.credentials.NotAfter())
 				return
 			}
-			u.sayCertificate(nil)
+			u.setCertificateCondition(nil)
 			if u.Welcomed != nil {
 				u.Welcomed(w)
 			}

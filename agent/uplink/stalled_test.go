@@ -27,7 +27,7 @@ func TestSessionIsReplacedAfterALongSilence(t *testing.T) {
 	let := sync.OnceFunc(func() { close(release) })
 	dialled := make(chan struct{}, 1000)
 	s := c.site(t, func(cfg *Config) {
-		cfg.OnDial = func(Way) {
+		cfg.OnDial = func(Route) {
 			if cut.Load() { // until the old connection was heard again
 				dialled <- struct{}{}
 				<-release

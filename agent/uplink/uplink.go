@@ -15,10 +15,10 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/proxy"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/traffic"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // ErrRefused is returned when the parent refused this site, or this site its parent, and a retry
@@ -37,7 +37,7 @@ type Config struct {
 	// Proxy leads to addresses that are not reached directly; nil uses none.
 	Proxy *proxy.Dialer
 	// OnDial is called with each route that is tried; it may be nil.
-	OnDial func(Way)
+	OnDial func(Route)
 	// Keep stores durably which route to the parent was good; nil forgets it with the process.
 	Keep Keep
 	// Hello is called before each session.
@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Clock == nil {
 		cfg.Clock = enroll.NewClock(enroll.ClockState{})
 	}
-	u := &uplink{Config: cfg, parents: parents, memory: remember(cfg.Keep, cfg.Log), instance: rand.Text(), woken: make(chan struct{}, 1), heard: time.Now(),
+	u := &uplink{Config: cfg, parents: parents, goodRoutes: openLastGoodRoutes(cfg.Keep, cfg.Log), instance: rand.Text(), woken: make(chan struct{}, 1), heard: time.Now(),
 		better: retry{first: cmp.Or(cfg.firstRetry, firstRetry)}}
 	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -112,7 +112,7 @@ type uplink struct {
 	parents     []parent
 	credentials *enroll.Credentials
 	dialer      *dialer
-	memory      *memory
+	goodRoutes  *lastGoodRoutes
 	reach       *reach // nil where the site serves no streams
 	instance    string
 	joinAgain   bool       // there is a token that these credentials did not come from
@@ -141,7 +141,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 			s, err = u.begin(ctx)
 		}
 		if s != nil {
-			s, err = u.follow(ctx, s)
+			s, err = u.supervise(ctx, s)
 		}
 		if s != nil || ctx.Err() != nil {
 			continue
@@ -157,7 +157,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 		} else {
 			u.refusals = 0
 		}
-		work.Pause(ctx, waitAfter(err, failures, time.Since(u.heard)))
+		ondemand.Pause(ctx, waitAfter(err, failures, time.Since(u.heard)))
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (u *uplink) sessions(ctx context.Context) error {
 // begin dials and starts a session.
 func (u *uplink) begin(ctx context.Context) (*session, error) {
 	u.rejoin(ctx)
-	conn, way, err := u.dial(patience(u.failures), u.heard, u.asRemembered)(ctx)
+	conn, way, err := u.dial(patience(u.failures), u.heard, u.dialLastGood)(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			u.Meter.DialFailed()
@@ -189,7 +189,7 @@ func (u *uplink) reason(ctx context.Context, err error) error {
 
 // explain logs why there is no session, each reason now and then.
 func (u *uplink) explain(err error) {
-	if text, ok := u.explained.take(err, time.Now()); ok {
+	if text, ok := u.explained.allow(err, time.Now()); ok {
 		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parents, "err", text)
 	}
 }

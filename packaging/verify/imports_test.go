@@ -69,7 +69,7 @@ var banned = []ban{
 	{"server/customize", "k8s.io/client-go", "customize is pure"},
 	{"server/delivery", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 	{"server/summary", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
-	{"server/door", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
+	{"server/sessions", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 }
 
 // notImported are modules that a folder must not import itself.
@@ -149,7 +149,7 @@ func TestConcernsAreLayers(t *testing.T) {
 }
 
 func TestForbiddenCanFail(t *testing.T) {
-	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/door"}, {"server/door", "server/summary"}, {"tunnel/quic", "agent"},
+	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/sessions"}, {"server/sessions", "server/summary"}, {"tunnel/quic", "agent"},
 		{apiserver + "/registrykey", apiserver + "/request"}, {apiserver + "/request", "server/summary"}, {"server/summary", apiserver + "/request"}} {
 		if forbidden(c[0], c[1]) == "" {
 			t.Errorf("%s may import %s", c[0], c[1])

@@ -56,7 +56,7 @@ type AcceptOptions struct {
 type heldTarget struct {
 	Name string `json:"name"`
 	v1alpha1.SyncTargetHeld
-	// Connected tells whether the site is here to take the acceptance over.
+	// Connected reports whether the site is here to take the acceptance over.
 	Connected bool `json:"connected"`
 	// Accepted is true once the admin's word is recorded, Done once the site has taken it over.
 	Accepted bool `json:"accepted"`

@@ -122,7 +122,7 @@ func isExported(gr schema.GroupResource, o *unstructured.Unstructured) bool {
 	return true
 }
 
-// hasEnded tells whether a Job or a Pod has run to its end: elsewhere it would run again.
+// hasEnded reports whether a Job or a Pod has run to its end: elsewhere it would run again.
 func hasEnded(o *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
 	complete, _ := condition(o.Object, "Complete")

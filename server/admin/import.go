@@ -111,7 +111,7 @@ func resourceOf(e exportedObject) schema.GroupVersionResource {
 	return gv.WithResource(e.Resource)
 }
 
-// mayImport tells whether an import of this very export into the space has begun before.
+// mayImport reports whether an import of this very export into the space has begun before.
 func (c *center) mayImport(ctx context.Context, name string, h exportHeader) (begun bool, err error) {
 	s, err := c.root.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
 	switch {

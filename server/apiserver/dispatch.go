@@ -41,7 +41,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			response.Write(w, errOnSite(subresource))
 			return
 		}
-		d.furnish(r)
+		d.makeDefaults(r)
 		d.warnStale(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
 			r = r.WithContext(request.WithApply(r.Context()))
@@ -85,9 +85,9 @@ func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request
 	h.ServeHTTP(w, r)
 }
 
-// furnish has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody
+// makeDefaults has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody
 // from outside asks for such. If that fails the request goes on: the next one tries again.
-func (d *dispatch) furnish(r *http.Request) {
+func (d *dispatch) makeDefaults(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {
 		return

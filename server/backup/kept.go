@@ -66,7 +66,7 @@ func isKey(name string) bool { return strings.HasPrefix(name, keysDir+"/") }
 
 func (k kept) names() []string { return slices.Sorted(maps.Keys(k)) }
 
-// sameKeys tells whether the authorities are the same; a relay's clock may have moved on.
+// sameKeys reports whether the authorities are the same; a relay's clock may have moved on.
 func (k kept) sameKeys(other kept) bool {
 	mine, theirs := slices.DeleteFunc(k.names(), notKey), slices.DeleteFunc(other.names(), notKey)
 	return slices.EqualFunc(mine, theirs, func(a, b string) bool { return a == b && bytes.Equal(k[a], other[b]) })

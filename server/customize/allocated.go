@@ -60,7 +60,7 @@ func Chosen(o map[string]any) v1alpha1.Allocated {
 	return chosen
 }
 
-// addressedByCenter tells whether the center itself has set the cluster IP of a Service; what it delivers for a parent it applies.
+// addressedByCenter reports whether the center itself has set the cluster IP of a Service; what it delivers for a parent it applies.
 func addressedByCenter(o map[string]any) bool {
 	managers, _ := sub(o, "metadata")["managedFields"].([]any)
 	for _, m := range managers {

@@ -101,12 +101,12 @@ func (d *Delivery) oneOf(asked []question, reported bool, text string) string {
 	return ""
 }
 
-// shows tells whether a target reports an object, whatever is demanded of it.
+// shows reports whether a target reports an object, whatever is demanded of it.
 func (d *Delivery) shows(target string, o *object) bool {
 	return d.reports(target, question{key: o.key(), demand: placement.Demand{UID: o.uid}})
 }
 
-// reports tells whether a target says that it has this very object, or that it cannot have it.
+// reports reports whether a target says that it has this very object, or that it cannot have it.
 func (d *Delivery) reports(target string, q question) bool {
 	p, ok := d.cfg.Progress(target, q.key)
 	return ok && p.UID == q.demand.UID

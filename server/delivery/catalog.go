@@ -169,7 +169,7 @@ func (d *Delivery) namespaceOf(s *space, name string) *namespace {
 	return n
 }
 
-// find returns the object of a key, nil when the catalog does not have it. The caller holds the lock.
+// find returns the object of a key, nil when the catalog does not have it. The lock must be held.
 func (d *Delivery) find(k store.Key) *object {
 	s := d.spaces[k.Space]
 	kd := d.kinds[[2]string{k.Group, k.Resource}]

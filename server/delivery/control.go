@@ -191,7 +191,7 @@ func (s *step) sweepControl() {
 	}
 }
 
-// world is what a space may choose from. The caller holds the lock.
+// world is what a space may choose from. The lock must be held.
 func (d *Delivery) world(sp *space) placement.World {
 	w := placement.World{Offered: sp.offered}
 	for _, t := range d.targets {

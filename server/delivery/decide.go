@@ -163,7 +163,7 @@ func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
 
 // tellable are the targets of which a namespace may say now that it has not left them: no annotation of another of its objects, from before that
 // left them, names them any more. Those that do are written first: after a restart, with the last report of such a target, they would be witnesses that the
-// object is there. The caller holds the lock.
+// object is there. The lock must be held.
 func (d *Delivery) tellable(g *group) (out []string) {
 	for _, name := range g.regained {
 		told := true
@@ -185,7 +185,7 @@ func (d *Delivery) tellable(g *group) (out []string) {
 const undecidedTime = 10 * time.Second
 
 // undecided is an object of a namespace whose wish has come or gone and of which nothing that is stored says yet where it is: after a
-// restart that is found out by where the namespace is and what it has left, which must not change before. The caller holds the lock.
+// restart that is found out by where the namespace is and what it has left, which must not change before. The lock must be held.
 func (d *Delivery) undecided(g *group) *store.Key {
 	for _, o := range g.ns.objects {
 		if !o.present || o.leaving || o.finished || o.source == nil {

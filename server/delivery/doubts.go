@@ -67,7 +67,7 @@ func (d *doubts) forget(target string) {
 }
 
 // doubtJoined doubts, after a restart, what targets report of objects that a change has given them and that is not complete: whether they report what they had
-// before is not known any more. The caller holds the lock.
+// before is not known any more. The lock must be held.
 func (d *Delivery) doubtJoined(revision int64) {
 	d.eachObject(func(o *object) {
 		var before *set

@@ -68,7 +68,7 @@ func placementKey(space, name string) store.Key {
 	return store.Key{Space: space, Group: v1alpha1.GroupVersion.Group, Resource: "placements", Name: name}
 }
 
-// group finds what a ref names, nil when it is gone. The caller holds the lock.
+// group finds what a ref names, nil when it is gone. The lock must be held.
 func (d *Delivery) group(r ref) *group {
 	s := d.spaces[r.key.Space]
 	if s == nil {

@@ -33,7 +33,7 @@ type hold struct {
 
 type holdKey struct{ from, to ref }
 
-// attribute finds out who decides about an object. The caller holds the lock. In the first snapshot the annotation tells
+// attribute finds out who decides about an object. The lock must be held. In the first snapshot the annotation tells
 // where the object was before.
 func (d *Delivery) attribute(o *object, first bool) {
 	if !o.present {
@@ -119,7 +119,7 @@ func (d *Delivery) shownOn(o *object, g *group) *set {
 	return d.sets.of(on)
 }
 
-// stranded tells whether the object has a volume on a target that it would leave.
+// stranded reports whether the object has a volume on a target that it would leave.
 func (d *Delivery) stranded(o *object, before, after *set) bool {
 	if o.kind.resource != "persistentvolumeclaims" && (o.work == nil || !o.work.templates) {
 		return false
@@ -132,7 +132,7 @@ func (d *Delivery) stranded(o *object, before, after *set) bool {
 	return false
 }
 
-// release ends a hold that has nothing to hold any more. The caller holds the lock and settles the object afterwards.
+// release ends a hold that has nothing to hold any more. The lock must be held and settles the object afterwards.
 func (d *Delivery) release(o *object) {
 	h := d.holds[o]
 	if h == nil {

@@ -9,7 +9,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// breakOff takes held objects off what they leave, all in one step. The caller holds the lock.
+// breakOff takes held objects off what they leave, all in one step. The lock must be held.
 func (d *Delivery) breakOff(together []*object, key holdKey) {
 	d.changeHolds(together, key, func(h *hold) { h.broken, h.since = true, time.Now() })
 	for _, m := range together {
@@ -46,7 +46,7 @@ func (d *Delivery) withdrawn(together []*object, key holdKey) (back, rest []*obj
 	return back, rest
 }
 
-// giveUp leaves held objects where they were, and returns what is to be said of that. The caller holds the lock.
+// giveUp leaves held objects where they were, and returns what is to be said of that. The lock must be held.
 func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices []notice) {
 	d.changeHolds(together, key, func(h *hold) { h.failed, h.broken = why, false })
 	for _, m := range together {
@@ -66,7 +66,7 @@ func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices 
 	return notices
 }
 
-// takeBack returns what is to be said when a change that was given up is tried again. The caller holds the lock.
+// takeBack returns what is to be said when a change that was given up is tried again. The lock must be held.
 func (d *Delivery) takeBack(together []*object) (notices []notice) {
 	for _, m := range together {
 		if h := d.holds[m]; h != nil && h.said {

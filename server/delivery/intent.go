@@ -6,7 +6,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// How long, and how many, announced deletions are remembered. What is forgotten may be held by a target's brake until an admin confirms it.
+// How long, and how many, announced deletions are remembered. What is forgotten may be held by a target's deletion guard until an admin confirms it.
 const (
 	intentTime = time.Minute
 	maxIntents = 50_000
@@ -32,7 +32,7 @@ func (d *Delivery) Intend(k store.Key) {
 	}
 }
 
-// intended tells whether the deletion of an object was announced.
+// intended reports whether the deletion of an object was announced.
 func (d *Delivery) intended(k store.Key) bool {
 	at, ok := d.intents[k]
 	delete(d.intents, k)

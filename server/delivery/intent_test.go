@@ -7,7 +7,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// intended tells whether the tombstone of a key on a target is one that the target need not ask about.
+// intended reports whether the tombstone of a key on a target is one that the target need not ask about.
 func (c *center) intended(target string, k store.Key) bool {
 	e, ok := c.d.Feed(target).Get(k)
 	return ok && e.Tombstone && (e.Intended || c.d.Feed(target).Intended(k))

@@ -5,7 +5,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// keepsPlace tells whether an object stays on the targets that it is no longer placed on.
+// keepsPlace reports whether an object stays on the targets that it is no longer placed on.
 func keepsPlace(p v1alpha1.SyncPolicy) bool {
 	return p.WhenPlacementDeleted == v1alpha1.PlacementOrphan
 }
@@ -51,7 +51,7 @@ func (s *step) keep(o *object, on *set) {
 	o.ns.space.kept = s.d.sets.union(o.ns.space.kept, on)
 }
 
-// frames tells whether the object is a Namespace or a definition of something that stays on the target: then it stays too, so that what stays
+// frames reports whether the object is a Namespace or a definition of something that stays on the target: then it stays too, so that what stays
 // goes on living. In the space it may be deleted for good: the target refuses to delete what is not empty.
 func (s *step) frames(o *object, target string) bool {
 	if !o.present || o.leaving {

@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// countLocations has the targets of all Locations counted again. The caller holds the lock.
+// countLocations has the targets of all Locations counted again. The lock must be held.
 func (d *Delivery) countLocations() {
 	for name := range d.locations {
 		d.status.AddAfter(store.Key{Space: v1alpha1.RootSpace, Group: v1alpha1.GroupVersion.Group, Resource: "locations", Name: name}, countDelay)

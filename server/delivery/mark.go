@@ -46,7 +46,7 @@ func (o *object) markNow() *mark {
 	return o.source.book.mark
 }
 
-// remark has an object rendered again when another mark belongs on it. The caller holds the lock.
+// remark has an object rendered again when another mark belongs on it. The lock must be held.
 func (d *Delivery) remark(o *object) {
 	if o.present && o.hash != (store.Hash{}) && o.mark != o.markNow() {
 		d.marks.Add(o.key())

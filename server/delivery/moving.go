@@ -78,22 +78,22 @@ func (g *group) patience() time.Duration {
 	return placement.ReadyTimeout
 }
 
-// breaksFirst tells whether the group must not be in two places.
+// breaksFirst reports whether the group must not be in two places.
 func (g *group) breaksFirst() bool {
 	return g.kind == ofPlacement && g.book.rule != nil && g.book.rule.BreakFirst
 }
 
-// pending tells whether a move is recorded that has not been given up, or that still goes back.
+// pending reports whether a move is recorded that has not been given up, or that still goes back.
 func (g *group) pending(current []string) bool {
 	return g.move != nil && !g.settledBack(current)
 }
 
-// settledBack tells whether a move was given up and everything is back.
+// settledBack reports whether a move was given up and everything is back.
 func (g *group) settledBack(current []string) bool {
 	return g.move != nil && g.move.GaveUp != "" && placement.Same(g.move.From, current)
 }
 
-// remember fills in what is known of the group's move. The caller holds the lock.
+// remember fills in what is known of the group's move. The lock must be held.
 func (d *Delivery) remember(p *plan, wish placement.Wish, world placement.World) {
 	g, s := p.group, &p.state
 	s.Move, s.BreakFirst = g.move, g.breaksFirst()
@@ -182,14 +182,14 @@ func (d *Delivery) wakeAt(p *plan, m *placement.Move) {
 	d.groups.AddAfter(p.ref, max(time.Until(m.Since.Add(p.patience)), time.Second))
 }
 
-// reconsider looks again at all moves that were given up: a target is there again. The caller holds the lock.
+// reconsider looks again at all moves that were given up: a target is there again. The lock must be held.
 func (d *Delivery) reconsider() {
 	for r := range d.givenUp {
 		d.groups.Add(r)
 	}
 }
 
-// wakeNaming looks again at the groups that name an object, if they wait for it. The caller holds the lock.
+// wakeNaming looks again at the groups that name an object, if they wait for it. The lock must be held.
 func (d *Delivery) wakeNaming(o *object) {
 	if o.work == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// derives tells whether the object's annotation follows a record that stands elsewhere.
+// derives reports whether the object's annotation follows a record that stands elsewhere.
 func derives(o *object) bool {
 	return o.kind.order == store.ClassOther && (o.source == nil || o.source.kind != ofObject)
 }
@@ -31,7 +31,7 @@ func (d *Delivery) wantedNote(o *object) string {
 // annotations change another generation, which goes to its targets and back.
 const noteDelay = time.Second
 
-// note has the annotation of an object written when it is not right. The caller holds the lock.
+// note has the annotation of an object written when it is not right. The lock must be held.
 func (d *Delivery) note(o *object) {
 	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.ownMarks {
 		return

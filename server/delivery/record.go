@@ -119,7 +119,7 @@ func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement
 	return nil
 }
 
-// needsSaying tells whether a condition of an object is worth a write: it is not as it should be, or it was not before.
+// needsSaying reports whether a condition of an object is worth a write: it is not as it should be, or it was not before.
 func (d *Delivery) needsSaying(g *group, c placement.Condition) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -19,7 +19,7 @@ func newListener(addr net.Addr) *listener {
 	return &listener{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// hand gives a connection to who accepts. It tells whether somebody took it in time.
+// hand gives a connection to who accepts. It reports whether somebody took it in time.
 func (l *listener) hand(ctx context.Context, c net.Conn) bool {
 	patience := time.NewTimer(handTime)
 	defer patience.Stop()

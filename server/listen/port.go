@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/tcp"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // Times of a connection before it is handed on.
@@ -26,7 +26,7 @@ const (
 type Config struct {
 	// Listener is plain TCP. The port closes it.
 	Listener net.Listener
-	// API and Agents are the TLS configurations of the kube API and of the agents' door. They are asked for at each handshake.
+	// API and Agents are the TLS configurations of the kube API and of the sessions. They are asked for at each handshake.
 	API, Agents func() *tls.Config
 	// Limits of connections whose handshake is not done; the zero value means DefaultLimits.
 	Limits Limits
@@ -51,7 +51,7 @@ func New(cfg Config) *Port {
 // API is where the kube API accepts its connections: *tls.Conn whose handshake is done.
 func (p *Port) API() net.Listener { return p.api }
 
-// Agents is where the door accepts its connections: *tls.Conn over a *tcp.Meter whose handshake is done.
+// Agents is where the sessions accepts its connections: *tls.Conn over a *tcp.Meter whose handshake is done.
 func (p *Port) Agents() net.Listener { return p.agents }
 
 // Run accepts until ctx ends. Connections that were handed on are their takers'.
@@ -76,7 +76,7 @@ func (p *Port) Run(ctx context.Context) error {
 			return fmt.Errorf("accept: %w", err)
 		case err != nil: // no file descriptor is left, or the like: it passes
 			p.cfg.Log.Warn("no connection can be accepted now", "err", err)
-			work.Pause(ctx, 100*time.Millisecond)
+			ondemand.Pause(ctx, 100*time.Millisecond)
 		default:
 			h := p.halfOpen.add(raw)
 			if h == nil {
@@ -130,7 +130,7 @@ func chosen(c *tls.Config, hello *tls.ClientHelloInfo) (*tls.Config, error) {
 // tellFloods logs, at most once a minute, that connections were dropped before their handshake was done.
 func (p *Port) tellFloods(ctx context.Context) {
 	for ctx.Err() == nil {
-		work.Pause(ctx, time.Minute)
+		ondemand.Pause(ctx, time.Minute)
 		if n, from := p.halfOpen.dropped(); n > 0 {
 			p.cfg.Log.Warn("handshakes were dropped because too many were going on", "dropped", n, "lastFrom", from)
 		}

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// center is a port with a web server and a door behind it.
+// center is a port with a web server and the sessions behind it.
 type center struct {
 	*tunneltest.Center
 	address string

@@ -15,7 +15,7 @@ import (
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// trusts tells whether somebody who trusts a bundle believes the center's certificate.
+// trusts reports whether somebody who trusts a bundle believes the center's certificate.
 func trusts(t *testing.T, bundle []byte, s *Serving) bool {
 	t.Helper()
 	cert, err := s.Certificate(nil)

@@ -17,7 +17,7 @@ type Wish struct {
 	Count int
 }
 
-// Nowhere tells whether the wish is to be on no target at all.
+// Nowhere reports whether the wish is to be on no target at all.
 func (w Wish) Nowhere() bool { return len(w.Names) == 0 && len(w.Selectors) == 0 }
 
 // Choice is the answer to a Wish.

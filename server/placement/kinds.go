@@ -70,7 +70,7 @@ func ClassOf(group, resource string) Class {
 	}
 }
 
-// Excluded tells whether one object stays out although its kind travels: what the space's own machinery makes, what
+// Excluded reports whether one object stays out although its kind travels: what the space's own machinery makes, what
 // only mirrors a target, credentials of the space, and everything of the root space and of namespaces named kube-*.
 func Excluded(k store.Key, obj map[string]any) bool {
 	if k.Space == v1alpha1.RootSpace || strings.HasPrefix(k.Namespace, "kube-") {
@@ -103,7 +103,7 @@ func Excluded(k store.Key, obj map[string]any) bool {
 // helmRelease is the type of the Secrets in which helm remembers what it has installed, in the space that it was pointed at.
 const helmRelease = "helm.sh/release.v1"
 
-// BuiltIn tells whether a group is one of Kubernetes itself, so that its kinds' statuses are known.
+// BuiltIn reports whether a group is one of Kubernetes itself, so that its kinds' statuses are known.
 func BuiltIn(group string) bool {
 	switch group {
 	case "", "apps", "batch", "autoscaling", "policy":

@@ -145,7 +145,7 @@ func (s State) paused() *Move {
 	return &m
 }
 
-// changed tells whether a move that was given up is worth another try.
+// changed reports whether a move that was given up is worth another try.
 func (s State) changed() bool {
 	if s.Move.GaveUp != s.Fingerprint {
 		return true

@@ -34,7 +34,7 @@ func ReadSyncMark(mark string) (p v1alpha1.SyncPolicy) {
 	return p
 }
 
-// Retains tells whether the field of a JSON pointer belongs to the targets.
+// Retains reports whether the field of a JSON pointer belongs to the targets.
 func Retains(p v1alpha1.SyncPolicy, pointer string) bool {
 	return slices.Contains(p.RetainFields, pointer)
 }

@@ -22,7 +22,7 @@ func References(k store.Key, obj map[string]any) []store.Key {
 	return r.keys
 }
 
-// HasClaimTemplates tells whether a StatefulSet makes volumes of its own.
+// HasClaimTemplates reports whether a StatefulSet makes volumes of its own.
 func HasClaimTemplates(obj map[string]any) bool {
 	list, _ := child(obj, "spec")["volumeClaimTemplates"].([]any)
 	return len(list) > 0

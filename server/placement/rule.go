@@ -97,7 +97,7 @@ func asSet(list []string) map[string]bool {
 	return out
 }
 
-// Matches tells whether the rule selects an object.
+// Matches reports whether the rule selects an object.
 func (r *Rule) Matches(s Subject) bool {
 	for i := range r.clauses {
 		if r.clauses[i].matches(s) {

@@ -71,7 +71,7 @@ func Union(a, b []string) []string {
 	return append(out, added...)
 }
 
-// Same tells whether two decisions name the same targets.
+// Same reports whether two decisions name the same targets.
 func Same(a, b []string) bool {
 	return len(a) == len(b) && len(without(a, b)) == 0
 }

@@ -44,7 +44,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 	return 0, c.settle(ctx, s)
 }
 
-// settled tells whether a space has all that it needs, and says so.
+// settled reports whether a space has all that it needs, and says so.
 func (c *Controller) settled(s *v1alpha1.Space) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == s.Generation &&

@@ -15,7 +15,7 @@ type Set struct {
 // NewSet returns a set with root alone, not loaded.
 func NewSet() *Set { return &Set{names: map[string]struct{}{}} }
 
-// Has tells whether the space exists.
+// Has reports whether the space exists.
 func (s *Set) Has(name string) bool {
 	if name == root {
 		return true

@@ -1,7 +1,7 @@
 // Package streams reaches from a center into the Pods of its targets. It sends a request down
 // (tunnel/exchange), and joins a client's connection with the answer when that upgrades it.
 //
-//	s := streams.New(streams.Config{Targets: door})
+//	s := streams.New(streams.Config{Targets: sessions})
 //	resp, err := s.Do(ctx, "paris", request)       // a log, a deletion
 //	s.Serve(w, req, "paris", request, begun)       // exec, attach, port-forward
 //

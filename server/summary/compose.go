@@ -78,7 +78,7 @@ func add(list any, extra []condition) []any {
 	return out
 }
 
-// takesConditions tells whether a kind's status has conditions. Of kinds that are not known it is tried: the API takes out what
+// takesConditions reports whether a kind's status has conditions. Of kinds that are not known it is tried: the API takes out what
 // the schema does not have.
 func takesConditions(k store.Key) bool {
 	if !placement.BuiltIn(k.Group) {

@@ -28,7 +28,7 @@ func newRecorder(api API, log *slog.Logger) *recorder {
 	return &recorder{api: api, log: log, queue: queue.New[placement.Event](firstDelay, longestDelay)}
 }
 
-func (r *recorder) say(e placement.Event) { r.queue.Add(e) }
+func (r *recorder) record(e placement.Event) { r.queue.Add(e) }
 
 // tries is how often an Event is tried before it is given up: it is a courtesy, not a record.
 const tries = 5

@@ -76,9 +76,9 @@ func shownVolume(obj map[string]any) *store.Filled {
 	return nil
 }
 
-// seeFilled takes over what a write says of what is filled in. Of a Service it only forgets: what it has then is looked up when it is written.
-// The caller holds the lock.
-func (n *shown) seeFilled(k store.Key, obj map[string]any, echo bool) {
+// observeFilled takes over what a write says of what is filled in. Of a Service it only forgets: what it has then is looked up when it is written.
+// The lock must be held.
+func (n *shown) observeFilled(k store.Key, obj map[string]any, echo bool) {
 	switch {
 	case isDeployment(k):
 		n.filled = filledSum(shownRevision(obj))
@@ -121,7 +121,7 @@ func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Fille
 			return fmt.Errorf("fill in %s: %w", at.Key, err)
 		}
 	}
-	s.learn(at.Key, func(n *shown) {
+	s.update(at.Key, func(n *shown) {
 		n.filled = filledSum(f)
 		if revision := revisionOf(obj); obj != nil && revision >= n.revision {
 			n.now, n.revision = statusOf(obj), revision

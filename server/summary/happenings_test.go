@@ -75,7 +75,7 @@ func TestEventsOfWhatIsNotThereAreNotShown(t *testing.T) {
 	c.eventually("all are looked at", func() bool {
 		c.s.mu.Lock()
 		defer c.s.mu.Unlock()
-		return len(c.s.happenings.news) == 0
+		return len(c.s.reportedEvents.news) == 0
 	})
 	if now := c.happenings(); len(now) != 1 || !now["Deployment/web uid-web x1 Failed kubelet@a: right"] {
 		t.Errorf("%v", now)

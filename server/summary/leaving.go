@@ -21,8 +21,8 @@ type leaving struct {
 
 func newLeaving() *leaving { return &leaving{of: map[string]map[store.Key]struct{}{}} }
 
-// note takes over that a target has reported an object that is not placed there.
-func (l *leaving) note(target string, k store.Key) {
+// record takes over that a target has reported an object that is not placed there.
+func (l *leaving) record(target string, k store.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of[target] == nil {

@@ -43,7 +43,7 @@ func (s *Summary) mirrorReported(target string, k store.Key) {
 	s.mirrorOf(k).targets[target]++
 }
 
-// mirrorOf returns what is known of a reported name, making it when there is nothing. The caller holds the lock.
+// mirrorOf returns what is known of a reported name, making it when there is nothing. The lock must be held.
 func (s *Summary) mirrorOf(k store.Key) *mirrored {
 	m := s.mirrors[k]
 	if m == nil {
@@ -53,7 +53,7 @@ func (s *Summary) mirrorOf(k store.Key) *mirrored {
 	return m
 }
 
-// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The caller holds the lock.
+// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The lock must be held.
 func (s *Summary) observeMirror(w store.Write) bool {
 	meta, _ := w.Object["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
@@ -87,7 +87,7 @@ func reportKey(k store.Key, notes map[string]any) store.Key {
 	return k
 }
 
-// unmirror notes that a Pod is not in the space any more, whoever deleted it. The caller holds the lock.
+// unmirror notes that a Pod is not in the space any more, whoever deleted it. The lock must be held.
 func (s *Summary) unmirror(k store.Key) {
 	if !isMirrored(k) {
 		return
@@ -111,12 +111,12 @@ type owner struct {
 	note string
 }
 
-// own notes whose Pods a reported name stands for. The caller holds the lock.
-func (s *Summary) own(rk store.Key, m *mirrored, by store.Key) {
+// addOwner notes whose Pods a reported name stands for. The lock must be held.
+func (s *Summary) addOwner(rk store.Key, m *mirrored, by store.Key) {
 	if m.owner == by {
 		return
 	}
-	s.disown(rk, m)
+	s.removeOwner(rk, m)
 	m.owner = by
 	o := s.owners[by]
 	if o == nil {
@@ -126,7 +126,7 @@ func (s *Summary) own(rk store.Key, m *mirrored, by store.Key) {
 	o.pods[rk] = struct{}{}
 }
 
-func (s *Summary) disown(rk store.Key, m *mirrored) {
+func (s *Summary) removeOwner(rk store.Key, m *mirrored) {
 	if o := s.owners[m.owner]; o != nil {
 		if delete(o.pods, rk); len(o.pods) == 0 {
 			delete(s.owners, m.owner)
@@ -134,7 +134,7 @@ func (s *Summary) disown(rk store.Key, m *mirrored) {
 	}
 }
 
-// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The caller holds the lock.
+// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The lock must be held.
 func (s *Summary) wakeOwned(by store.Key, note string) {
 	o := s.owners[by]
 	if o == nil || o.note == note {
@@ -183,10 +183,10 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		}
 	}
 	for _, w := range want {
-		s.own(k, m, w.owner)
+		s.addOwner(k, m, w.owner)
 	}
 	if len(m.targets) == 0 && len(m.objects) == 0 {
-		s.disown(k, m)
+		s.removeOwner(k, m)
 		delete(s.mirrors, k)
 	}
 	return failed

@@ -39,11 +39,11 @@ func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wan
 	defer s.begin(pk)()
 	o, ok := have[name]
 	if ok && o.hash == w.hash {
-		return s.showMirror(ctx, pk, o.uid, w.status)
+		return s.writeMirrorStatus(ctx, pk, o.uid, w.status)
 	}
 	if err := s.complete(ctx, k, &w); err != nil {
 		if ok { // what the space has of it stays, and its status is known
-			err = errors.Join(err, s.showMirror(ctx, pk, o.uid, w.status))
+			err = errors.Join(err, s.writeMirrorStatus(ctx, pk, o.uid, w.status))
 		}
 		return err
 	}
@@ -85,13 +85,13 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 // mirroredFields are what a mirror shows beside its metadata and its status.
 func mirroredFields() []string { return []string{"spec", "data", "revision"} }
 
-// showMirror writes the status of a mirror. Of Pods it is a subresource; of others it is written with the whole, by the rules for mirrors.
-func (s *Summary) showMirror(ctx context.Context, pk store.Key, uid string, status json.RawMessage) error {
+// writeMirrorStatus writes the status of a mirror. Of Pods it is a subresource; of others it is written with the whole, by the rules for mirrors.
+func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid string, status json.RawMessage) error {
 	subresource := ""
 	if pk.Resource == "pods" {
 		subresource = "status"
 	}
-	return s.show(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status, nil)
+	return s.writeStatus(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status, nil)
 }
 
 // changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.

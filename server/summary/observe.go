@@ -77,7 +77,7 @@ func (s *Summary) observe(w store.Write) bool {
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
 		return false
 	}
-	s.wakeOwned(w.Key, noteOf(w.Object))
+	s.wakeOwned(w.Key, ownerNote(w.Object))
 	_, kept := s.shown[w.Key]
 	if !kept && len(status) == 0 {
 		if s.refused[w.Key] != nil {
@@ -85,12 +85,12 @@ func (s *Summary) observe(w store.Write) bool {
 		}
 		return false
 	}
-	s.see(w)
+	s.observeStatus(w)
 	return true
 }
 
-// see takes over a status and wakes the writer, unless the write is the echo of its own.
-func (s *Summary) see(w store.Write) {
+// observeStatus takes over a status and wakes the writer, unless the write is the echo of its own.
+func (s *Summary) observeStatus(w store.Write) {
 	n := s.shown[w.Key]
 	if w.Revision < n.revision {
 		return
@@ -98,7 +98,7 @@ func (s *Summary) see(w store.Write) {
 	now := statusOf(w.Object)
 	echo := w.Revision == n.revision && now == n.now
 	n.now, n.revision, n.outage = now, w.Revision, saysUnreachable(w.Object)
-	n.seeFilled(w.Key, w.Object, echo)
+	n.observeFilled(w.Key, w.Object, echo)
 	s.shown[w.Key] = n
 	if !echo {
 		s.queue.Add(w.Key)
@@ -119,7 +119,7 @@ func (s *Summary) forget(k store.Key) {
 	}
 }
 
-func noteOf(obj map[string]any) string {
+func ownerNote(obj map[string]any) string {
 	meta, _ := obj["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
 	note, _ := notes[v1alpha1.AnnotationTargets].(string)

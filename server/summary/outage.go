@@ -21,7 +21,7 @@ const (
 )
 
 // Outage tells that the reports of a target have begun to be old, or are current again.
-func (s *Summary) Outage(target string) { s.outages.tell(target) }
+func (s *Summary) Outage(target string) { s.outages.restart(target) }
 
 // outages are the targets whose objects are to be told that an outage has begun or has ended.
 type outages struct {
@@ -42,8 +42,8 @@ func newOutages() *outages {
 	return &outages{jobs: map[string]*outageJob{}, wake: make(chan struct{}, 1)}
 }
 
-// tell begins with the objects of a target anew.
-func (o *outages) tell(target string) {
+// restart begins with the objects of a target anew.
+func (o *outages) restart(target string) {
 	o.mu.Lock()
 	o.jobs[target] = &outageJob{target: target, due: time.Now()}
 	o.mu.Unlock()
@@ -78,8 +78,8 @@ func (o *outages) done(j *outageJob) {
 	}
 }
 
-// tellOutages has the objects of targets say outages, and no longer say them, at a pace, until ctx ends.
-func (s *Summary) tellOutages(ctx context.Context) {
+// runOutages has the objects of targets say outages, and no longer say them, at a pace, until ctx ends.
+func (s *Summary) runOutages(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -91,14 +91,14 @@ func (s *Summary) tellOutages(ctx context.Context) {
 		}
 		job, rest := s.outages.next(time.Now())
 		if job != nil {
-			rest = s.tellOne(job)
+			rest = s.stepOutage(job)
 		}
 		timer.Reset(rest)
 	}
 }
 
-// tellOne makes one step of a job, and returns how long to rest after it.
-func (s *Summary) tellOne(j *outageJob) time.Duration {
+// stepOutage makes one step of a job, and returns how long to rest after it.
+func (s *Summary) stepOutage(j *outageJob) time.Duration {
 	is, out := s.cfg.Outage(j.target)
 	if due := is.Since.Add(outageAge); out && !j.due.Equal(due) {
 		s.outages.mu.Lock()
@@ -140,10 +140,10 @@ func (s *Summary) saysOutage(k store.Key) bool {
 	return s.shown[k].outage || s.marked[k].unreachable != ""
 }
 
-// noteOutages puts the condition skerry.dev/Reachable on an object one of whose targets has an outage, and takes it off when all are current. It returns
-// the same as the annotation skerry.dev/unreachable-since has it. An object begins to say it when its turn has come (tellOutages), so that writes for
+// outageCondition puts the condition skerry.dev/Reachable on an object one of whose targets has an outage, and takes it off when all are current. It returns
+// the same as the annotation skerry.dev/unreachable-since has it. An object begins to say it when its turn has come (runOutages), so that writes for
 // other reasons, as at the start of a center, do not tell all at once.
-func (s *Summary) noteOutages(at placement.Located) string {
+func (s *Summary) outageCondition(at placement.Located) string {
 	of := placement.OutagesOf(at.Targets, s.outage)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Summary) noteOutages(at placement.Located) string {
 	s.setExtra(at.Key, is.Condition, false)
 	s.extra[at.Key][is.Type] = is
 	if untold && !takesConditions(at.Key) {
-		s.events.say(placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
+		s.events.record(placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
 			Reason: "SiteNotReachable", Message: is.Message})
 	}
 	return is.since.UTC().Format(time.RFC3339)

@@ -56,7 +56,7 @@ func (p *pacing) wait(k store.Key, targets int) time.Duration {
 	return 0
 }
 
-// gathering tells whether the reports of an object will be read later in any case.
+// gathering reports whether the reports of an object will be read later in any case.
 func (p *pacing) gathering(k store.Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

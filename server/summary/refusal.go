@@ -57,9 +57,9 @@ func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
 	s.extra[k][c.Type] = n
 }
 
-// noteRefusals says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
+// refusalCondition says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
 // the same as the annotation skerry.dev/refused has it.
-func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) string {
+func (s *Summary) refusalCondition(at placement.Located, reports []*store.Report) string {
 	found := append(s.refusals(at, reports), s.refusedNeeds(at)...)
 	var lines []string
 	var news []placement.Event
@@ -90,7 +90,7 @@ func (s *Summary) noteRefusals(at placement.Located, reports []*store.Report) st
 	}
 	s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
 	for _, e := range news {
-		s.events.say(e)
+		s.events.record(e)
 	}
 	if len(lines) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/store/kin"
+	"skerry.dev/skerry/store/replicasetdiff"
 )
 
 var replicaSet = key("apps", "replicasets", "web-1a")
@@ -35,8 +35,8 @@ func (c *center) short(image string, replicas int) *store.Report {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	source, ok := kin.Of(body, "uid-web", replicaSet)
-	rest, fits := source.Rest(whole(image, replicas))
+	source, ok := replicasetdiff.Of(body, "uid-web", replicaSet)
+	rest, fits := source.Diff(whole(image, replicas))
 	if !ok || !fits {
 		c.t.Fatalf("%s does not have the template of %s", whole(image, replicas), body)
 	}

@@ -21,11 +21,11 @@ type shown struct {
 	now, asked, got store.Hash
 	filled          uint64 // the filledSum of what it shows of that
 	revision        int64
-	theirs          bool // see theirStatus
+	theirs          bool // see foreignStatus
 	outage          bool // it has the condition skerry.dev/Reachable
 }
 
-// is tells whether the object shows a status already.
+// is reports whether the object shows a status already.
 func (s shown) is(status store.Hash) bool {
 	return status == s.now || status == s.asked && s.now == s.got
 }
@@ -46,7 +46,7 @@ func (s *Summary) report(target string, k store.Key) (store.Report, bool, error)
 // write brings one object of a space up to date with what is reported of it.
 func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if isEvent(k) {
-		return s.happen(ctx, k)
+		return s.publishEvent(ctx, k)
 	}
 	if isMirrored(k) {
 		if err := s.mirror(ctx, k); err != nil {
@@ -57,7 +57,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if !ok {
 		s.pacing.forget(k)
 		s.forget(k)
-		return s.markAs(ctx, k, mark{})
+		return s.markAs(ctx, k, annotations{})
 	}
 	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
 		s.queue.AddAfter(k, rest)
@@ -74,13 +74,13 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		}
 	}
 	s.pacing.read(len(at.Targets), time.Since(began))
-	theirs, err := s.theirStatus(ctx, at)
+	theirs, err := s.foreignStatus(ctx, at)
 	if err != nil {
 		return err
 	}
-	says := mark{refused: s.noteRefusals(at, reports), unreachable: s.noteOutages(at)}
+	says := annotations{refused: s.refusalCondition(at, reports), unreachable: s.outageCondition(at)}
 	if takesConditions(k) && !theirs {
-		says = mark{} // conditions say it
+		says = annotations{} // conditions say it
 	}
 	if err := s.markAs(ctx, k, says); err != nil {
 		return err
@@ -93,15 +93,15 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		return err
 	}
 	filled := filledBy(k, reports)
-	if err := s.show(ctx, at, "status", status, filled); err != nil {
+	if err := s.writeStatus(ctx, at, "status", status, filled); err != nil {
 		return err
 	}
 	return s.fill(ctx, at, filled)
 }
 
-// show writes a status when the object does not show it already, with what is filled in beside it where that can go along. What the API will not take is
+// writeStatus writes a status when the object does not show it already, with what is filled in beside it where that can go along. What the API will not take is
 // not tried again before it changes.
-func (s *Summary) show(ctx context.Context, at placement.Located, subresource string, status json.RawMessage, filled *store.Filled) error {
+func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subresource string, status json.RawMessage, filled *store.Filled) error {
 	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
 	defer s.begin(k)()
 	want := canonical(status)
@@ -141,20 +141,20 @@ func (s *Summary) show(ctx context.Context, at placement.Located, subresource st
 		if err := s.fill(ctx, at, filled); err != nil {
 			return err
 		}
-		return s.show(ctx, at, subresource, status, nil)
+		return s.writeStatus(ctx, at, subresource, status, nil)
 	case apierrors.IsInvalid(err):
 		s.cfg.Log.Warn("space does not take a reported status", "key", k.String(), "err", err)
-		s.learn(k, func(n *shown) { n.asked, n.got = want, n.now })
+		s.update(k, func(n *shown) { n.asked, n.got = want, n.now })
 		return nil
 	case err != nil:
 		return fmt.Errorf("write status of %s: %w", k, err)
 	}
 	got, revision := statusOf(obj), revisionOf(obj)
-	s.learn(k, func(n *shown) {
+	s.update(k, func(n *shown) {
 		if n.asked, n.got = want, got; revision >= n.revision {
 			n.now, n.revision, n.outage = got, revision, saysUnreachable(obj)
 		}
-		n.seeFilled(k, obj, true)
+		n.observeFilled(k, obj, true)
 	})
 	return nil
 }
@@ -171,8 +171,8 @@ func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid str
 	return fmt.Errorf("write status of %s: %w", k, cause)
 }
 
-// learn takes over what the answer to a request says of an object, unless it was deleted meanwhile.
-func (s *Summary) learn(k store.Key, change func(*shown)) {
+// update takes over what the answer to a request says of an object, unless it was deleted meanwhile.
+func (s *Summary) update(k store.Key, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.overtaken(k) {

@@ -54,7 +54,7 @@ type Summary struct {
 
 	mu      sync.Mutex
 	shown   map[store.Key]shown
-	writing map[store.Key]*underway
+	writing map[store.Key]*inFlightWrites
 	mirrors map[store.Key]*mirrored            // by the key that is reported
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
@@ -65,10 +65,10 @@ type Summary struct {
 	untold map[store.Key]struct{}  // objects whose turn has come to say an outage
 	worded map[store.Key]time.Time // when the message of an outage was last changed
 
-	unsent     unsent
-	leaving    *leaving
-	happenings happenings
-	outages    *outages
+	unsent         unsent
+	leaving        *leaving
+	reportedEvents reportedEvents
+	outages        *outages
 }
 
 // New returns a Summary that does nothing before Run.
@@ -79,7 +79,7 @@ func New(cfg Config) *Summary {
 		events:  newRecorder(cfg.API, cfg.Log),
 		leaving: newLeaving(),
 		shown:   map[store.Key]shown{},
-		writing: map[store.Key]*underway{},
+		writing: map[store.Key]*inFlightWrites{},
 		mirrors: map[store.Key]*mirrored{},
 		names:   map[store.Key]store.Key{},
 		owners:  map[store.Key]*owner{},
@@ -89,9 +89,9 @@ func New(cfg Config) *Summary {
 		untold:  map[store.Key]struct{}{},
 		worded:  map[store.Key]time.Time{},
 
-		unsent:     unsent{why: map[store.Key]store.ReportError{}},
-		happenings: newHappenings(),
-		outages:    newOutages(),
+		unsent:         unsent{why: map[store.Key]store.ReportError{}},
+		reportedEvents: newReportedEvents(),
+		outages:        newOutages(),
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Summary) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { s.events.run(ctx) })
-	running.Go(func() { s.tellOutages(ctx) })
+	running.Go(func() { s.runOutages(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()
@@ -148,7 +148,7 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 		case isEvent(k):
 			s.eventReported(target, k)
 		case !s.placedOn(target, k):
-			s.leaving.note(target, k)
+			s.leaving.record(target, k)
 		}
 		if !s.pacing.gathering(k) {
 			s.queue.Add(k)
@@ -157,7 +157,7 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 }
 
 // Event tells people in the space of the object. Equal events are counted, not repeated.
-func (s *Summary) Event(e placement.Event) { s.events.say(e) }
+func (s *Summary) Event(e placement.Event) { s.events.record(e) }
 
 // Progressed tells what a target last reported of an object.
 func (s *Summary) Progressed(target string, k store.Key) (placement.Progress, bool) {

@@ -170,7 +170,7 @@ func TestInventoryAndMeta(t *testing.T) {
 	}
 	durable := 0
 	pending := bolt.Pending{Puts: puts, Durable: func() { durable++ }}
-	f.Inventory().Along(func() bolt.Pending { return pending })
+	f.Inventory().Piggyback(func() bolt.Pending { return pending })
 	if err := f.Inventory().Commit(); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (f *File) lookAt(l *findings, name string, bucket *bbolt.Bucket, whole bool
 		switch {
 		case r.epoch > saved.epoch:
 			l.add(name, "%s is of epoch %d, the copy of %d", r.Key, r.epoch, saved.epoch)
-		case r.Found, r.Tombstone && len(r.stored) == 0:
+		case r.UnknownBody, r.Tombstone && len(r.stored) == 0:
 		case whole && r.Tombstone:
 			_, err = f.body(r)
 		case whole:

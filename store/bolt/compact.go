@@ -18,28 +18,28 @@ const (
 	copyTxBytes  = 1 << 20
 )
 
-// tendPeriod is how often Tend looks at a file that was written meanwhile.
-const tendPeriod = time.Minute
+// maintainPeriod is how often Maintain looks at a file that was written meanwhile.
+const maintainPeriod = time.Minute
 
-// Tend maintains the file until ctx ends. It compacts the file when most of it is free, and
+// Maintain maintains the file until ctx ends. It compacts the file when most of it is free, and
 // replaces the seal key when that is old or when something that it sealed was removed. While
 // nothing is written, it writes nothing.
-func (f *File) Tend(ctx context.Context) error {
-	ticker := time.NewTicker(tendPeriod)
+func (f *File) Maintain(ctx context.Context) error {
+	ticker := time.NewTicker(maintainPeriod)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if err := f.tend(); err != nil {
-				f.log.Warn("the store file is not tended; trying again", "path", f.path, "err", err)
+			if err := f.maintain(); err != nil {
+				f.log.Warn("the store file is not maintained; trying again", "path", f.path, "err", err)
 			}
 		}
 	}
 }
 
-func (f *File) tend() error {
+func (f *File) maintain() error {
 	due, err := f.RotationDue()
 	if err == nil && due {
 		err = f.RotateKeys()

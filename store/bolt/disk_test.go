@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 	health := &told{}
 	f := open(t, filepath.Join(dir, "a.db"), bolt.Options{OnHealth: health.take})
 	var pends, durable atomic.Bool
-	f.Inventory().Along(func() bolt.Pending {
+	f.Inventory().Piggyback(func() bolt.Pending {
 		if !pends.Load() {
 			return bolt.Pending{}
 		}

@@ -2,8 +2,8 @@ package bolt
 
 import "go.etcd.io/bbolt"
 
-// TendNow does what Tend does at each of its times.
-func (f *File) TendNow() error { return f.tend() }
+// MaintainNow does what Maintain does at each of its times.
+func (f *File) MaintainNow() error { return f.maintain() }
 
 // Waiting is how many writes wait for their transaction.
 func (f *File) Waiting() int {

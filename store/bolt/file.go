@@ -58,7 +58,7 @@ type File struct {
 	rotating    sync.Mutex // one rotation of keys at a time
 	group       group
 	cost        cost
-	dirty       atomic.Bool // written since Tend looked
+	dirty       atomic.Bool // written since Maintain looked
 	health      health
 	damaged     chan struct{}
 	damagedOnce sync.Once
@@ -116,15 +116,15 @@ func (f *File) Close() error {
 func (f *File) Path() string { return f.path }
 
 // Unclean reports whether the target may have more than the file knows: the file is new, or whoever
-// had it open before ended without Settled.
+// had it open before ended without MarkCleanShutdown.
 func (f *File) Unclean() bool { return f.unclean }
 
 // keyCleanShutdown is there while the file is closed and knows all that was done.
 var keyCleanShutdown = []byte("settled")
 
-// Settled records, right before Close, that the file knows all that was done, so that the next Open
+// MarkCleanShutdown records, right before Close, that the file knows all that was done, so that the next Open
 // is not Unclean.
-func (f *File) Settled() error {
+func (f *File) MarkCleanShutdown() error {
 	return f.update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketMeta).Put(keyCleanShutdown,
 			[]byte{1})
@@ -206,7 +206,7 @@ func openBolt(path string, readOnly bool, maxBytes int) (db *bbolt.DB, err error
 		}})
 }
 
-// begin records that the file is in use, so that an end without Settled is seen.
+// begin records that the file is in use, so that an end without MarkCleanShutdown is seen.
 func (f *File) begin() error {
 	if err := f.wholeSize(); err != nil {
 		return err

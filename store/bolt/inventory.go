@@ -70,11 +70,11 @@ type Pending struct {
 	Durable func()
 }
 
-// Along writes what is pending in the same transaction as every other change of the file. It buys a
+// Piggyback writes what is pending in the same transaction as every other change of the file. It buys a
 // sync a record: one change of what is desired costs two syncs and not four. pending is called
 // within the transaction; if that fails, nothing is written and the next transaction asks again. It
 // must be called before the file is used.
-func (i *Inventory) Along(pending func() Pending) {
+func (i *Inventory) Piggyback(pending func() Pending) {
 	i.file.piggybacked = append(i.file.piggybacked,
 		func(tx *bbolt.Tx) error { return pending().write(tx) })
 }

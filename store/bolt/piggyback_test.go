@@ -16,7 +16,7 @@ func TestAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	var value []byte
-	f.Along("time", func() []byte { return value })
+	f.Piggyback("time", func() []byte { return value })
 	s, err := f.Sink("desired", SinkOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -36,9 +36,9 @@ func (s *Sink) Size() int64 {
 	return s.state.size
 }
 
-// Unkept returns how many live entries have no body here, for lack of room or because it cannot be
+// UnknownBodies returns how many live entries have no body here, for lack of room or because it cannot be
 // read.
-func (s *Sink) Unkept() int {
+func (s *Sink) UnknownBodies() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.state.unkept)
@@ -62,7 +62,7 @@ func (s *Sink) Get(k store.Key) (store.Entry, bool, error) {
 			return err
 		}
 		switch {
-		case r.Found, r.Tombstone && len(r.stored) == 0:
+		case r.UnknownBody, r.Tombstone && len(r.stored) == 0:
 		case r.Tombstone:
 			r.Body, err = s.file.body(r)
 		default:

@@ -189,7 +189,7 @@ func (f *File) intact(k, v []byte) (r record, ok bool) {
 		if r, err = decodeRecord(k, v); err != nil {
 			return err
 		}
-		if r.Tombstone || r.Found {
+		if r.Tombstone || r.UnknownBody {
 			return errors.New("nothing to keep")
 		}
 		_, err = f.value(r)

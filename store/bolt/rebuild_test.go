@@ -35,11 +35,11 @@ func filled(t *testing.T, path string) (map[store.Key]store.Entry, store.Incarna
 	for k, e := range want {
 		records[k] = bolt.Record{UID: "uid-" + k.Name, Applied: e.Hash}
 	}
-	f.Inventory().Along(func() bolt.Pending { return bolt.Pending{Puts: records} })
+	f.Inventory().Piggyback(func() bolt.Pending { return bolt.Pending{Puts: records} })
 	if err := f.Inventory().Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Settled(), f.Close()); err != nil {
+	if err := errors.Join(f.MarkCleanShutdown(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return want, i
@@ -56,7 +56,7 @@ func holds(t *testing.T, s *bolt.Sink, want map[store.Key]store.Entry) (n int) {
 			return fmt.Errorf("%s: known %t, %w", e.Key, ok, err)
 		}
 		root.Add(e.Key, e.Hash)
-		if e.Found {
+		if e.UnknownBody {
 			return nil
 		}
 		n++
@@ -188,24 +188,24 @@ func TestFound(t *testing.T) {
 	commit(t, s, i, 1, storetest.Value(1, 1, `{}`))
 	known, lost := storetest.Key(1), storetest.Key(2)
 	for want, keys := range [][]store.Key{{known}, {known, lost}} {
-		if n, err := s.Found(keys...); n != want || err != nil {
+		if n, err := s.AddUnknown(keys...); n != want || err != nil {
 			t.Errorf("%v: %d new, %v", keys, n, err)
 		}
 	}
 	cost := f.Cost()
-	if n, err := s.Found(known, lost); n != 0 || err != nil || f.Cost() != cost {
+	if n, err := s.AddUnknown(known, lost); n != 0 || err != nil || f.Cost() != cost {
 		t.Errorf("again: %d new, %v, or something was written", n, err)
 	}
 	f.Close()
 	s = sink(t, open(t, path, bolt.Options{}), bolt.SinkOptions{})
-	if e, ok, err := s.Get(lost); !ok || err != nil || !e.Found || s.Len() != 2 {
+	if e, ok, err := s.Get(lost); !ok || err != nil || !e.UnknownBody || s.Len() != 2 {
 		t.Errorf("%+v, known %t, %v, %d live", e, ok, err, s.Len())
 	}
 	commit(t, s, i, 2, storetest.Tombstone(2, 2))
-	if e, ok, _ := s.Get(lost); !ok || !e.Tombstone || e.Found || s.Len() != 1 {
+	if e, ok, _ := s.Get(lost); !ok || !e.Tombstone || e.UnknownBody || s.Len() != 1 {
 		t.Errorf("after a tombstone: %+v, known %t", e, ok)
 	}
-	if n, err := s.Found(lost); n != 0 || err != nil {
+	if n, err := s.AddUnknown(lost); n != 0 || err != nil {
 		t.Errorf("a tombstone that is not carried out yet was taken over: %d, %v", n, err)
 	}
 }
@@ -272,7 +272,7 @@ func TestUnclean(t *testing.T) {
 			t.Errorf("life %d: unclean %t", n, f.Unclean())
 		}
 		if want.settle {
-			if err := f.Settled(); err != nil {
+			if err := f.MarkCleanShutdown(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -83,7 +83,7 @@ func decodeRecord(key, value []byte) (record, error) {
 		rest = rest[copy(r.Hash[:], rest):]
 	}
 	r.stored = rest
-	r.Found = r.flags&flagUnknownBody != 0
+	r.UnknownBody = r.flags&flagUnknownBody != 0
 	return r, nil
 }
 
@@ -104,7 +104,7 @@ func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 // newUnknownBody is the record of a key whose value is not known. Its hash is random, so that it
 // equals no sender's.
 func newUnknownBody(k store.Key, epoch uint64) record {
-	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), Found: true},
+	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), UnknownBody: true},
 		epoch: epoch, flags: flagUnknownBody}
 }
 
@@ -112,7 +112,7 @@ func newUnknownBody(k store.Key, epoch uint64) record {
 // send it again.
 func newOversized(e store.Entry, epoch uint64) record {
 	return record{Entry: store.Entry{Key: e.Key, Hash: e.Hash, Revision: e.Revision,
-		Generation: e.Generation, Found: true}, epoch: epoch, flags: flagUnknownBody}
+		Generation: e.Generation, UnknownBody: true}, epoch: epoch, flags: flagUnknownBody}
 }
 
 // newRecord compresses and, for a Secret, encrypts the body of a live entry.

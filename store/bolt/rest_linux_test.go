@@ -54,7 +54,7 @@ func TestRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := resident(t, path)
-	f.Rest()
+	f.ReleaseMemory()
 	if after := resident(t, path); before == 0 || after > before/2 {
 		t.Errorf("%d KB before, %d after", before, after)
 	}

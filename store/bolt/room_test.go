@@ -38,9 +38,9 @@ func TestRoom(t *testing.T) {
 	}
 	is := func(what string, live, unkept int) {
 		t.Helper()
-		if s.Len() != live || s.Unkept() != unkept || s.Size() > room || s.Root() != like.Root() {
+		if s.Len() != live || s.UnknownBodies() != unkept || s.Size() > room || s.Root() != like.Root() {
 			t.Errorf("%s: %d entries, %d of them without a value, in %d bytes; equal to the "+
-				"sender: %t", what, s.Len(), s.Unkept(), s.Size(), s.Root() == like.Root())
+				"sender: %t", what, s.Len(), s.UnknownBodies(), s.Size(), s.Root() == like.Root())
 		}
 		if found, err := f.Check(); err != nil || len(found) > 0 {
 			t.Errorf("%s: check: %v %v", what, found, err)
@@ -54,7 +54,7 @@ func TestRoom(t *testing.T) {
 		commit(value(i))
 	}
 	is("12 of which 9 fit", 12, 3)
-	if e, ok, err := s.Get(storetest.Key(11)); !ok || err != nil || !e.Found || e.Body != nil {
+	if e, ok, err := s.Get(storetest.Key(11)); !ok || err != nil || !e.UnknownBody || e.Body != nil {
 		t.Errorf("one that does not fit: %+v, %t, %v", e, ok, err)
 	}
 	commit(value(10))
@@ -72,17 +72,17 @@ func TestRoom(t *testing.T) {
 	f = open(t, path, bolt.Options{})
 	s = sink(t, f, options)
 	is("opened again", 9, 1)
-	if err := s.Want(); err != nil {
+	if err := s.RefetchUnknown(); err != nil {
 		t.Fatal(err)
 	}
-	if s.Root() == like.Root() || s.Unkept() != 1 || s.Position() != at {
-		t.Errorf("what is wanted is not missed: %d, %s", s.Unkept(), s.Position())
+	if s.Root() == like.Root() || s.UnknownBodies() != 1 || s.Position() != at {
+		t.Errorf("what is wanted is not missed: %d, %s", s.UnknownBodies(), s.Position())
 	}
 	commit(value(10))
 	is("what was wanted has come", 9, 0)
 	room = 100
 	commit(storetest.Value(2, at.Revision+1, incompressible(2, 1001)))
-	if e, ok, _ := s.Get(storetest.Key(2)); !ok || !e.Found {
+	if e, ok, _ := s.Get(storetest.Key(2)); !ok || !e.UnknownBody {
 		t.Error("what has no room any more when it changes is kept")
 	}
 }
@@ -98,7 +98,7 @@ func TestSizesOfAnOlderFile(t *testing.T) {
 	if err := s.Commit(t.Context(), store.Batch{Entries: entries, Through: at}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Found(storetest.Key(3)); n != 1 || err != nil {
+	if n, err := s.AddUnknown(storetest.Key(3)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	size := s.Size()
@@ -109,9 +109,9 @@ func TestSizesOfAnOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = open(t, path, bolt.Options{})
-	if s = sink(t, f, bolt.SinkOptions{}); s.Size() != size || size < 1200 || s.Unkept() != 1 ||
+	if s = sink(t, f, bolt.SinkOptions{}); s.Size() != size || size < 1200 || s.UnknownBodies() != 1 ||
 		s.Len() != 3 || s.Position() != at {
-		t.Errorf("%d bytes, before %d; %d of %d without a value; at %s", s.Size(), size, s.Unkept(),
+		t.Errorf("%d bytes, before %d; %d of %d without a value; at %s", s.Size(), size, s.UnknownBodies(),
 			s.Len(), s.Position())
 	}
 	if found, err := f.Check(); err != nil || len(found) > 0 {

@@ -91,15 +91,15 @@ func TestLostSealKey(t *testing.T) {
 	f = open(t, path, bolt.Options{Keys: keys(t, other, nil)})
 	s := sink(t, f, bolt.SinkOptions{})
 	got, ok, err := s.Get(secret("x", "", 1).Key)
-	if err != nil || !ok || !got.Found || got.Body != nil ||
+	if err != nil || !ok || !got.UnknownBody || got.Body != nil ||
 		got.Hash == secret("x", canary, 1).Hash {
 		t.Errorf("%+v, known %t, %v", got, ok, err)
 	}
-	if got, _, err := s.Get(plain("kept", "1", 1).Key); err != nil || got.Found {
+	if got, _, err := s.Get(plain("kept", "1", 1).Key); err != nil || got.UnknownBody {
 		t.Errorf("%+v, %v", got, err)
 	}
 	commit(t, s, i, 2, secret("x", "next", 1))
-	if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found ||
+	if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.UnknownBody ||
 		!strings.Contains(string(got.Body), "next") {
 		t.Errorf("after it was sent again: %+v, %v", got, err)
 	}
@@ -143,7 +143,7 @@ func TestRemovedSecretsAreUnreadable(t *testing.T) {
 	f.Close()
 	f = open(t, path, bolt.Options{Keys: keys(t, dir, nil)})
 	if got, ok, err := sink(t, f, bolt.SinkOptions{}).Get(secret("stays", "", 1).Key); err != nil ||
-		!ok || got.Found {
+		!ok || got.UnknownBody {
 		t.Errorf("after a restart: %+v, %v", got, err)
 	}
 }
@@ -175,7 +175,7 @@ func TestWrappedKeys(t *testing.T) {
 	}
 	f = open(t, path, bolt.Options{Keys: keys(t, dir, credential)})
 	if got, _, err := sink(t, f, bolt.SinkOptions{}).Get(secret("x", "", 1).Key); err != nil ||
-		got.Found {
+		got.UnknownBody {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -200,7 +200,7 @@ func TestMigration(t *testing.T) {
 	for range 2 {
 		f = open(t, path, bolt.Options{Keys: keys(t, dir, nil)})
 		s = sink(t, f, bolt.SinkOptions{})
-		if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.Found ||
+		if got, _, err := s.Get(secret("x", "", 1).Key); err != nil || got.UnknownBody ||
 			!strings.Contains(string(got.Body), canary) || s.Root() != root {
 			t.Errorf("%+v, %v", got, err)
 		}

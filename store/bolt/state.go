@@ -46,7 +46,7 @@ func (st *state) remove(r record) {
 
 // measure counts what a live record takes, n times.
 func (st *state) measure(r record, n int64) {
-	if st.size += n * int64(len(r.stored)); r.Found {
+	if st.size += n * int64(len(r.stored)); r.UnknownBody {
 		st.unkept += n
 	}
 }

@@ -70,7 +70,7 @@ func TestCompactionWhileInUse(t *testing.T) {
 		}
 	})
 	for range 3 {
-		if err := f.TendNow(); err != nil {
+		if err := f.MaintainNow(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestCostOfWriting(t *testing.T) {
 	commit(t, s, i, 1, all...)
 	before := f.Cost()
 	for range 100 {
-		if err := f.TendNow(); err != nil {
+		if err := f.MaintainNow(); err != nil {
 			t.Fatal(err)
 		}
 	}

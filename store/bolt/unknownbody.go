@@ -6,11 +6,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Found records that the objects of these keys are on the target. A key that the copy does not know
+// AddUnknown records that the objects of these keys are on the target. A key that the copy does not know
 // becomes an entry without a body, whose hash equals no other: at the next comparison the sender
 // sends the body, or a tombstone. It returns how many were new. If there are any, the present
 // exchange with the sender should begin anew.
-func (s *Sink) Found(keys ...store.Key) (int, error) {
+func (s *Sink) AddUnknown(keys ...store.Key) (int, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	n := 0
@@ -36,16 +36,16 @@ func (s *Sink) Found(keys ...store.Key) (int, error) {
 	return n, err
 }
 
-// Want makes the copy differ from its sender wherever it has no body, so that the next comparison
+// RefetchUnknown makes the copy differ from its sender wherever it has no body, so that the next comparison
 // brings the bodies.
-func (s *Sink) Want() error {
+func (s *Sink) RefetchUnknown() error {
 	s.commit.Lock()
 	defer s.commit.Unlock()
 	return s.updateLocked(s.file.update, func(bucket *bbolt.Bucket, st *state) error {
 		puts := map[string]record{}
 		err := bucket.ForEach(func(k, v []byte) error {
 			r, err := decodeRecord(k, v)
-			if err == nil && r.Found && !r.Tombstone {
+			if err == nil && r.UnknownBody && !r.Tombstone {
 				puts[string(k)] = r
 			}
 			return err

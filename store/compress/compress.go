@@ -122,9 +122,9 @@ func newTools(level zstd.EncoderLevel) (*tools, error) {
 	return &tools{enc, dec}, nil
 }
 
-// Rest lets go of the memory that the codec works with. The next use takes it again, which costs
+// ReleaseMemory lets go of the memory that the codec works with. The next use takes it again, which costs
 // about a millisecond.
-func (c *Codec) Rest() { c.tools.Store(nil) }
+func (c *Codec) ReleaseMemory() { c.tools.Store(nil) }
 
 func (c *Codec) wake() *tools {
 	if t := c.tools.Load(); t != nil {

@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 	} else {
 		t.Logf("%d KiB", held>>10)
 	}
-	c.Rest()
+	c.ReleaseMemory()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 100<<10 {
@@ -55,7 +55,7 @@ func BenchmarkWake(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		c.Rest()
+		c.ReleaseMemory()
 		c.Encode(nil, []byte("{}"))
 	}
 }

@@ -28,7 +28,7 @@ func TestRestClosesConnections(t *testing.T) {
 	if n := db.Stats().OpenConnections; n < burst {
 		t.Fatalf("%d connections after %d were used at a time", n, burst)
 	}
-	s.Rest()
+	s.ReleaseMemory()
 	if n := db.Stats().OpenConnections; n > burst/2 { // the store itself may use some
 		t.Errorf("%d connections at rest", n)
 	}

@@ -25,7 +25,7 @@ type Center struct {
 	*Process
 	// Kubeconfig is the admin's kubeconfig: root.
 	Kubeconfig string
-	// Address is host:port of its API and of its agents' door.
+	// Address is host:port of its API and of its agents' sessions.
 	Address string
 	// Ready is how long it took from start to ready.
 	Ready time.Duration

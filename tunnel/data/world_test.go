@@ -192,7 +192,7 @@ func (w *world) as(who tunnel.Identity) func(context.Context) (data.Bare, error)
 	}
 }
 
-// tls returns the configuration of the center's door, as package door has it.
+// tls returns the configuration of the center's sessions, as package sessions has it.
 func (w *world) tls(t testing.TB, c *tunneltest.Center) *tls.Config {
 	config := c.TLS(t)
 	config.NextProtos = append(config.NextProtos, tunnel.DataALPN)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/store/shrinking"
+	"skerry.dev/skerry/store/compactmap"
 )
 
 // backlog is what was read from a feed and is not sent yet: the last value of each key.
@@ -14,7 +14,7 @@ type backlog struct {
 	// urgentFirst puts the more urgent first; otherwise entries go in the order of application.
 	urgentFirst bool
 
-	waiting shrinking.Map[store.Key, waiting]
+	waiting compactmap.Map[store.Key, waiting]
 	count   int
 	sorted  []waiting // nil when it is to be made anew
 	since   time.Time // when it was empty last

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compactmap"
 	"skerry.dev/skerry/store/compress"
-	"skerry.dev/skerry/store/shrinking"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -16,7 +16,7 @@ type bases struct {
 	codec *compress.Codec
 	limit int
 	bytes int
-	sent  shrinking.Map[store.Key, base]
+	sent  compactmap.Map[store.Key, base]
 }
 
 type base struct {

@@ -61,15 +61,15 @@ func (s *sender) follow(ctx context.Context) error {
 		}
 		terms := s.terms.now()
 		s.read(false)
-		after := s.offerAgain()
+		after := s.retryBody()
 		due := s.backlog.next(terms.last())
-		s.tell()
+		s.reportWaiting()
 		if len(due) == 0 && !(s.at.owes && s.backlog.len() == 0) {
 			s.turn = turn{}
 			s.callAfter(after)
 			return nil
 		}
-		if wait := s.pause(terms, due); wait > 0 || !s.flight.room(terms.InFlightBytes) {
+		if wait := s.pause(terms, due); wait > 0 || !s.inFlight.room(terms.InFlightBytes) {
 			s.turn.waited = true
 			if after == 0 || wait > 0 && wait < after {
 				after = wait
@@ -95,7 +95,7 @@ type turn struct {
 }
 
 // pause returns how long what is due must wait for the window.
-func (s *sender) pause(terms Terms, due []waiting) time.Duration {
+func (s *sender) pause(terms FlowPolicy, due []waiting) time.Duration {
 	if s.turn.sent > 0 || len(due) == 0 {
 		return 0
 	}
@@ -114,8 +114,8 @@ func (s *sender) callAfter(d time.Duration) {
 	}
 }
 
-// tell reports how many bytes wait to be sent.
-func (s *sender) tell() {
+// reportWaiting reports how many bytes wait to be sent.
+func (s *sender) reportWaiting() {
 	s.terms.waiting.Store(int64(s.backlog.len() * s.entryBytes))
 }
 
@@ -143,7 +143,7 @@ func (s *sender) batch(ctx context.Context, due []waiting) (n int, err error) {
 	}
 	s.tries = 0
 	for _, it := range items {
-		delete(s.owed, it.Entry.Key)
+		delete(s.retryBodies, it.Entry.Key)
 	}
 	s.backlog.done(n)
 	last := s.backlog.len() == 0
@@ -162,7 +162,7 @@ func (s *sender) write(items []wire.Item, through store.Position, partial bool) 
 	if n := len(items); n > 0 {
 		s.entryBytes = (3*s.entryBytes + len(payload)/n) / 4
 	}
-	s.flight.sent(inFlight{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial, at: time.Now()})
+	s.inFlight.sent(sentBatch{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial, at: time.Now()})
 	s.counter.batch(traffic.Sent, payload, len(items), func(i int) (store.Entry, int) { return items[i].Entry, items[i].Size() })
 	// gofail: var encodedBeforeSend struct{}
 	if err := wire.WriteFrame(s.stream, wire.TypeBatch, payload); err != nil {

@@ -15,7 +15,7 @@ func TestSharedForgets(t *testing.T) {
 		at := step{to: store.HashBody(int64(n), nil)}
 		p, _ := s.piece(at)
 		p.body = make([]byte, body)
-		s.keep(at, p, make([]byte, packed))
+		s.store(at, p, make([]byte, packed))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for n := range 100 {

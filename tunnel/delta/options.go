@@ -11,7 +11,7 @@ import (
 type SendOptions struct {
 	// Terms limits when and what is sent. It may change while the sender runs. Nil is the policy of
 	// a LAN, downwards.
-	Terms *Regulator
+	Policy *Regulator
 	// UrgentFirst sends the more urgent entries first, whatever their order in the feed. The
 	// receiver's position stands still until all others are sent, too.
 	UrgentFirst bool
@@ -42,12 +42,12 @@ type SendOptions struct {
 
 // Down returns the options of desired feeds, which are sent in their order.
 func Down(c Class) SendOptions {
-	return SendOptions{Terms: NewRegulator(c.Down()), PatchBytes: 64 << 10}
+	return SendOptions{Policy: NewRegulator(c.Down()), PatchBytes: 64 << 10}
 }
 
 // Up returns the options of reported feeds.
 func Up(c Class) SendOptions {
-	return SendOptions{Terms: NewRegulator(c.Up()), UrgentFirst: true, MaxInFlightBatches: 2, PatchBytes: 256 << 10}
+	return SendOptions{Policy: NewRegulator(c.Up()), UrgentFirst: true, MaxInFlightBatches: 2, PatchBytes: 256 << 10}
 }
 
 // ReceiveOptions say how a receiver receives.

@@ -9,9 +9,9 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // commitBytes bounds the batches that are stored in one transaction, of those that have already
@@ -89,7 +89,7 @@ func (r *receiver) read() error {
 
 // work does what has come.
 func (r *receiver) work() {
-	work.Room()
+	ondemand.Room()
 	if err := r.arrived(r.ctx); err != nil {
 		r.cancel(err) // which ends the stream, and so the reading
 		r.frames.take(true)
@@ -241,7 +241,7 @@ func (r *receiver) base(k store.Key, h store.Hash) ([]byte, error) {
 			return nil, fmt.Errorf("read the base of a patch: %w", err)
 		}
 	}
-	if !ok || e.Found || e.Hash != h {
+	if !ok || e.UnknownBody || e.Hash != h {
 		return nil, fmt.Errorf("%w: %s", errBase, k)
 	}
 	return e.Body, nil
@@ -321,12 +321,12 @@ func (r *receiver) answer(payload []byte) error {
 			a.Members = append(a.Members, members...)
 			if len(a.Members) >= answerMembers {
 				a.More = true
-				if err := r.counter.write(r.stream, wire.TypeAnswer, encodeAnswer(a)); err != nil {
+				if err := r.counter.write(r.stream, wire.TypeAnswer, encodeDigestResponse(a)); err != nil {
 					return err
 				}
 				a = wire.Answer{}
 			}
 		}
 	}
-	return r.counter.write(r.stream, wire.TypeAnswer, encodeAnswer(a))
+	return r.counter.write(r.stream, wire.TypeAnswer, encodeDigestResponse(a))
 }

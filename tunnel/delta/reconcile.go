@@ -21,7 +21,7 @@ func (s *sender) reconcile(ctx context.Context, root *store.Digest) error {
 		have, live := theirs{}, s.feed.All()
 		if root == nil || *root != (store.Digest{}) {
 			var err error
-			if have, err = s.ask(ctx, live, root); err != nil {
+			if have, err = s.requestDigests(ctx, live, root); err != nil {
 				return fmt.Errorf("compare with the receiver: %w", err)
 			}
 		}
@@ -38,7 +38,7 @@ func (s *sender) recall(root *store.Digest) (store.Cursor, bool) {
 	if root == nil {
 		return 0, false
 	}
-	return s.feed.Recall(*root)
+	return s.feed.CursorOf(*root)
 }
 
 // theirs is what a receiver has in the buckets that differ.
@@ -107,11 +107,11 @@ func (t theirs) root(own *sums) (d store.Digest) {
 	return d
 }
 
-// ask finds what the receiver has in the buckets that differ. It asks for short digests, an eighth
+// requestDigests finds what the receiver has in the buckets that differ. It asks for short digests, an eighth
 // of the bytes, if the receiver knows them and has said its root digest. The root digest shows
 // afterwards whether two buckets only looked alike. In that case, and for other receivers, it asks
 // for whole digests.
-func (s *sender) ask(ctx context.Context, live []store.Entry, root *store.Digest) (theirs, error) {
+func (s *sender) requestDigests(ctx context.Context, live []store.Entry, root *store.Digest) (theirs, error) {
 	own := sumsOf(live)
 	if root != nil && s.resume.Short {
 		if got, err := s.descend(ctx, own, true); err != nil || got.root(own) == *root {
@@ -196,9 +196,9 @@ func (s *sender) exchange(ctx context.Context, ask wire.Ask, part func(wire.Answ
 	}
 }
 
-func encodeAnswer(a wire.Answer) []byte { return compress.Default().Encode(nil, a.Encode()) }
+func encodeDigestResponse(a wire.Answer) []byte { return compress.Default().Encode(nil, a.Encode()) }
 
-func decodeAnswer(payload []byte) (wire.Answer, error) {
+func decodeDigestResponse(payload []byte) (wire.Answer, error) {
 	raw, err := compress.Default().Decode(nil, payload, wire.MaxRaw)
 	if err != nil {
 		return wire.Answer{}, fmt.Errorf("%w: %w", wire.ErrMalformed, err)

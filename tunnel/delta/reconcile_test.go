@@ -85,7 +85,7 @@ func TestRestartedSenderRecalls(t *testing.T) {
 		} {
 			maps.Copy(all, c.meanwhile)
 			again := newSource(store.NewIncarnation(), 0)
-			again.Recalling(8)
+			again.WithHistory(8)
 			again.set(all)
 			again.set(map[store.Key]string{key(2): body(2, 9)})
 			again.set(map[store.Key]string{key(1): ""})

@@ -36,7 +36,7 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 		err = fmt.Errorf("a body of %d bytes, at most %d", len(body), store.MaxBodyBytes)
 	}
 	if err != nil {
-		if s.owed.add(e.Key, time.Now()) {
+		if s.retryBodies.add(e.Key, time.Now()) {
 			s.log.Error("an object cannot be sent for the moment, the others go on without it", "key", e.Key.String(), "err", err)
 		}
 		return it, false, nil

@@ -10,9 +10,9 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
-	"skerry.dev/skerry/tunnel/work"
 )
 
 // Send keeps the receiver at the other end of the stream equal to the feed, until ctx ends or the
@@ -52,15 +52,15 @@ func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) 
 	if o.Shared != nil {
 		o.PatchBytes = 0
 	}
-	if o.Terms == nil {
-		o.Terms = NewRegulator(LAN.Down())
+	if o.Policy == nil {
+		o.Policy = NewRegulator(LAN.Down())
 	}
 	s := &sender{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), onHeld: o.OnHeld, stream: stream, in: bufio.NewReaderSize(stream, readAhead), feed: feed,
-		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes), shared: o.Shared, patches: true, terms: o.Terms,
-		backlog: newBacklog(o.UrgentFirst), owed: owed{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes), shared: o.Shared, patches: true, terms: o.Policy,
+		backlog: newBacklog(o.UrgentFirst), retryBodies: retryBodies{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
 	s.running, s.hold = context.WithCancelCause(ctx)
-	s.job = work.NewJob(s.work)
-	s.flight = newFlight(feed, o, s.job.Kick)
+	s.job = ondemand.NewJob(s.work)
+	s.inFlight = newInFlight(feed, o, s.job.Kick)
 	resume, err := s.readResume()
 	if err != nil {
 		return nil, s.finish(fmt.Errorf("read the receiver's position: %w", err))
@@ -68,7 +68,7 @@ func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) 
 	if s.resume = resume; !resume.Bases {
 		s.bases.limit, s.patches = 0, false
 	}
-	s.unwatch = append(s.unwatch, feed.Watch(s.job.Kick), s.terms.bell.On(s.job.Kick))
+	s.unwatch = append(s.unwatch, feed.Watch(s.job.Kick), s.terms.changes.Subscribe(s.job.Kick))
 	s.job.Kick()
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s *sender) finish(err error) error {
 		unwatch()
 	}
 	s.job.End()
-	s.flight.end()
+	s.inFlight.end()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -125,36 +125,36 @@ func because(ctx context.Context, err error) error {
 // sender is one Send. Its fields belong to its job, except those of its listener (in) and those
 // that are safe for both.
 type sender struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	uncut   func() bool
-	running context.Context         // ends when the receiver holds
-	hold    context.CancelCauseFunc // ends running
-	unwatch []func()
-	in      *bufio.Reader
-	stream  Stream
-	feed    *store.Feed
-	counter counter
-	log     *slog.Logger
-	flight  *flight
-	answers chan wire.Answer
-	compare chan struct{} // one slot: the receiver wants to compare
-	terms   *Regulator
-	job     *work.Job
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	uncut    func() bool
+	running  context.Context         // ends when the receiver holds
+	hold     context.CancelCauseFunc // ends running
+	unwatch  []func()
+	in       *bufio.Reader
+	stream   Stream
+	feed     *store.Feed
+	counter  counter
+	log      *slog.Logger
+	inFlight *inFlight
+	answers  chan wire.Answer
+	compare  chan struct{} // one slot: the receiver wants to compare
+	terms    *Regulator
+	job      *ondemand.Job
 
-	resume  wire.Resume
-	begun   bool
-	encoder *wire.Encoder
-	bases   *bases
-	shared  *Shared // nil: bases
-	patches bool    // the receiver takes them
-	pace    pace
-	turn    turn
-	timer   *time.Timer // calls the job
-	backlog backlog
-	owed    owed
-	at      place
-	tries   int // to render a batch of one decision, in a row
+	resume      wire.Resume
+	begun       bool
+	encoder     *wire.Encoder
+	bases       *bases
+	shared      *Shared // nil: bases
+	patches     bool    // the receiver takes them
+	pace        pace
+	turn        turn
+	timer       *time.Timer // calls the job
+	backlog     backlog
+	retryBodies retryBodies
+	at          place
+	tries       int // to render a batch of one decision, in a row
 	// entryBytes is what an entry took on the wire lately.
 	entryBytes int
 	onHeld     func(Held)
@@ -185,13 +185,13 @@ func (s *sender) listen() error {
 		case wire.TypeAck:
 			ack, err := wire.DecodeAck(payload)
 			if err == nil {
-				err = s.flight.ack(ack)
+				err = s.inFlight.ack(ack)
 			}
 			if err != nil {
 				return err
 			}
 		case wire.TypeAnswer:
-			if err := work.Apart(func() error { return s.answered(payload) }); err != nil {
+			if err := ondemand.Apart(func() error { return s.answered(payload) }); err != nil {
 				return err
 			}
 		case wire.TypeCompare:
@@ -214,7 +214,7 @@ func (s *sender) listen() error {
 
 // answered passes a digest response to its requester.
 func (s *sender) answered(payload []byte) error {
-	answer, err := decodeAnswer(payload)
+	answer, err := decodeDigestResponse(payload)
 	if err != nil {
 		return err
 	}
@@ -245,8 +245,8 @@ func (s *sender) start(ctx context.Context, resume wire.Resume) error {
 		}
 		return s.reconcile(ctx, &resume.Root)
 	}
-	if s.flight.onAck != nil {
-		s.flight.onAck(s.at.told) // what the receiver says that it has, it has acknowledged on an earlier stream
+	if s.inFlight.onAck != nil {
+		s.inFlight.onAck(s.at.told) // what the receiver says that it has, it has acknowledged on an earlier stream
 	}
 	if !current {
 		s.at.cursor = s.feed.CursorAt(s.at.told.Revision)

@@ -127,7 +127,7 @@ func (s *Shared) make(ctx context.Context, feed *store.Feed, p *piece, e store.E
 	if p.packed = whole; p.patch != nil {
 		p.packed = s.codec.Encode(nil, p.patch)
 	}
-	s.keep(step{from, e.Hash}, p, whole)
+	s.store(step{from, e.Hash}, p, whole)
 }
 
 // body returns a body by its hash, nil if it was evicted.
@@ -145,8 +145,8 @@ func (s *Shared) body(h store.Hash) []byte {
 	return body
 }
 
-// keep stores a piece and the body that it leads to, and evicts the oldest.
-func (s *Shared) keep(at step, p *piece, whole []byte) {
+// store stores a piece and the body that it leads to, and evicts the oldest.
+func (s *Shared) store(at step, p *piece, whole []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -129,7 +129,7 @@ func TestHoldKeepsBack(t *testing.T) {
 		o := delta.Up(delta.LAN)
 		held := delta.LAN.Up()
 		held.Hold = true
-		o.Terms.Set(held)
+		o.Policy.Set(held)
 		s := connect(t, r.Feed, r.sink, o, pipe.Options{})
 		time.Sleep(time.Second)
 		r.tell(store.PriorityState, "status", "status", "status")
@@ -139,16 +139,16 @@ func TestHoldKeepsBack(t *testing.T) {
 		r.set(map[store.Key]string{{Space: "shop", Resource: "pods", Namespace: "web", Name: "gone"}: ""})
 		time.Sleep(10 * time.Second)
 		r.want(t, "held", "error", "gone")
-		if n := o.Terms.Waiting(); n < 3 || n > 3000 {
+		if n := o.Policy.Waiting(); n < 3 || n > 3000 {
 			t.Errorf("%d bytes wait, of three entries", n)
 		}
 		if at := r.sink.Position(); at == r.Head() {
 			t.Error("the receiver believes that it has all")
 		}
-		o.Terms.Set(delta.LAN.Up())
+		o.Policy.Set(delta.LAN.Up())
 		time.Sleep(5 * time.Second)
 		r.want(t, "released", "status", "pod", "event")
-		if n := o.Terms.Waiting(); n != 0 {
+		if n := o.Policy.Waiting(); n != 0 {
 			t.Errorf("%d bytes wait, of nothing", n)
 		}
 		wantEqual(t, r.source, r.sink)
@@ -166,7 +166,7 @@ func TestHoldOutlastsAComparison(t *testing.T) {
 		o := delta.Up(delta.LAN)
 		held := delta.LAN.Up()
 		held.Hold = true
-		o.Terms.Set(held)
+		o.Policy.Set(held)
 		for range 3 {
 			s := connect(t, r.Feed, r.sink, o, pipe.Options{})
 			time.Sleep(10 * time.Second)
@@ -175,7 +175,7 @@ func TestHoldOutlastsAComparison(t *testing.T) {
 		if live := r.sink.Live(); len(live) != 1 {
 			t.Errorf("%d values crossed, want the error alone", len(live))
 		}
-		o.Terms.Set(delta.LAN.Up())
+		o.Policy.Set(delta.LAN.Up())
 		s := connect(t, r.Feed, r.sink, o, pipe.Options{})
 		time.Sleep(10 * time.Second)
 		wantEqual(t, r.source, r.sink)
@@ -231,7 +231,7 @@ func TestTermsChangeAWait(t *testing.T) {
 		r.tell(store.PriorityState, "b") // waits for its window of 5 s
 		time.Sleep(time.Second)
 		r.want(t, "metered", "a")
-		o.Terms.Set(delta.LAN.Up())
+		o.Policy.Set(delta.LAN.Up())
 		r.want(t, "on a LAN", "b")
 		s.end()
 	})

@@ -42,7 +42,7 @@ func anyStep() *rapid.Generator[step] {
 // centers that were made of the same backup.
 type past map[int][]int
 
-// follows tells whether somebody at this center made then of now; 0 is no object. What nobody ever did here is no reason to change anything.
+// follows reports whether somebody at this center made then of now; 0 is no object. What nobody ever did here is no reason to change anything.
 func (p past) follows(i, then, now int) bool {
 	all := p[i]
 	from := slices.Index(all, then)
@@ -140,7 +140,7 @@ func (w *walker) committed(store.Batch) {
 	w.have = now
 }
 
-// knows tells whether a run of the center is one that its data remembers.
+// knows reports whether a run of the center is one that its data remembers.
 func (w *walker) knows(era store.Era) bool {
 	return slices.ContainsFunc(w.line.eras, func(e store.EraStart) bool { return e.Era == era })
 }
@@ -163,7 +163,7 @@ func (w *walker) cut() {
 	}
 }
 
-// over tells whether the session has ended by itself.
+// over reports whether the session has ended by itself.
 func (w *walker) over() bool {
 	select {
 	case err := <-w.link.got:
@@ -174,7 +174,7 @@ func (w *walker) over() bool {
 	}
 }
 
-// equal tells whether the site has all that the center has. Its position may still name an earlier run of the center.
+// equal reports whether the site has all that the center has. Its position may still name an earlier run of the center.
 func (w *walker) equal() bool {
 	at, head := w.sink.Position(), w.src.Head()
 	return at.Incarnation == head.Incarnation && at.Revision == head.Revision && maps.Equal(w.have, w.live)

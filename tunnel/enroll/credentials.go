@@ -161,13 +161,13 @@ func (c *Credentials) RenewAt() time.Time {
 // Renewal returns when and how a session renews the certificate.
 func (c *Credentials) Renewal() *tunnel.Renewal {
 	return &tunnel.Renewal{Wait: func() time.Duration { return c.RenewAt().Sub(c.clock.Now()) }, CSR: c.CSR, Install: c.Install,
-		Trust: c.Trust, Holding: c.Holding}
+		Trust: c.Trust, Status: c.Holding}
 }
 
 // Holding returns what is reported to the parent about the credentials.
-func (c *Credentials) Holding() tunnel.Holding {
+func (c *Credentials) Holding() tunnel.CredentialStatus {
 	leaf := c.leaf()
-	return tunnel.Holding{Bundle: BundleName(c.trusted()), Authority: AuthorityName(leaf), Until: leaf.NotAfter}
+	return tunnel.CredentialStatus{Bundle: BundleName(c.trusted()), Authority: AuthorityName(leaf), Until: leaf.NotAfter}
 }
 
 // CSR returns a request for the next certificate, for the same key and name.

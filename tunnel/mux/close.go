@@ -42,7 +42,7 @@ func (c *Conn) farewell(code uint64, text string) {
 	_ = c.carrier.SetReadDeadline(time.Now().Add(lingerTime)) // fails when that is so already
 }
 
-// end breaks everything, once. It tells whether it did.
+// end breaks everything, once. It reports whether it did.
 func (c *Conn) end(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -196,7 +196,7 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// forget drops a stream; the caller holds mu. It is counted until the other side knows, see freed.
+// forget drops a stream; mu must be held. It is counted until the other side knows, see freed.
 func (c *Conn) forget(s *stream) {
 	if c.streams[s.id] != s {
 		return
@@ -212,7 +212,7 @@ func (c *Conn) forget(s *stream) {
 	}
 }
 
-// freed makes room for another stream when both sides know that one has ended; the caller holds mu.
+// freed makes room for another stream when both sides know that one has ended; mu must be held.
 func (c *Conn) freed(id uint32) {
 	if !c.own(id) {
 		c.admitted--
@@ -223,7 +223,7 @@ func (c *Conn) freed(id uint32) {
 	c.room = make(chan struct{})
 }
 
-// settle forgets a stream both of whose halves have ended; the caller holds mu.
+// settle forgets a stream both of whose halves have ended; mu must be held.
 func (c *Conn) settle(s *stream) {
 	if c.streams[s.id] == s && s.inEnd && s.outEnd && (s.outDone || !c.own(s.id)) {
 		c.forget(s)

@@ -18,7 +18,7 @@ type Profile struct {
 	FailsFull bool
 	// ReadBuffer is what an idle connection holds to read frames.
 	ReadBuffer int
-	// KeepAlive is how long a side hears nothing until it asks for a sign of life. Only a child asks,
+	// KeepAlive is how long a side hears nothing until it asks for a heartbeat. Only a child asks,
 	// unless BothAsk is set. Dead is how long nothing may come until the connection counts as dead.
 	KeepAlive, Dead time.Duration
 	BothAsk         bool

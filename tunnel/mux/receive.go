@@ -123,7 +123,7 @@ func (c *Conn) find(id uint32) (*stream, error) {
 	return c.streams[id], nil
 }
 
-// takeCredit lets writers go on; the caller holds mu.
+// takeCredit lets writers go on; mu must be held.
 func (c *Conn) takeCredit(f frame) error {
 	if f.stream != 0 {
 		s, err := c.find(f.stream)

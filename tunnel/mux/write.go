@@ -38,10 +38,10 @@ func (c *Conn) broke(err error) error {
 	return c.Err()
 }
 
-// owe notes credit for the other side; the caller holds mu.
+// owe notes credit for the other side; mu must be held.
 func (c *Conn) owe(stream uint32, n int) { c.debts[stream] += n }
 
-// taken notes that bytes of the connection were read, or thrown away; the caller holds mu.
+// taken notes that bytes of the connection were read, or thrown away; mu must be held.
 func (c *Conn) taken(n int) {
 	if c.read += n; c.read >= c.ConnectionWindow/4 {
 		c.owe(0, c.read)
@@ -50,7 +50,7 @@ func (c *Conn) taken(n int) {
 	}
 }
 
-// owes tells whether the caller, who holds mu, is to call pay.
+// owes reports whether the caller, who holds mu, is to call pay.
 func (c *Conn) owes() bool {
 	if c.paying || c.err != nil || len(c.debts) == 0 && len(c.resets) == 0 && !c.pong {
 		return false
@@ -94,7 +94,7 @@ func (c *Conn) pay() {
 	}
 }
 
-// KeepAlive has this side ask for a sign of life when it has heard nothing for so long.
+// KeepAlive has this side ask for a heartbeat when it has heard nothing for so long.
 func (c *Conn) KeepAlive(every time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Conn) KeepAlive(every time.Duration) {
 	}
 }
 
-// keepAlive asks for a sign of life when there was none for a while, and comes back.
+// keepAlive asks for a heartbeat when there was none for a while, and comes back.
 func (c *Conn) keepAlive() {
 	c.mu.Lock()
 	if c.err != nil {
@@ -120,7 +120,7 @@ func (c *Conn) keepAlive() {
 	}
 }
 
-// Ping asks the other side for a sign of life.
+// Ping asks the other side for a heartbeat.
 func (c *Conn) Ping() error {
 	c.mu.Lock()
 	c.pinged = time.Now()

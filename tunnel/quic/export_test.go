@@ -22,13 +22,13 @@ func DialOver(ctx context.Context, socket net.PacketConn, to net.Addr, config *t
 	return dialOver(ctx, socket, to, DialConfig{TLS: config})
 }
 
-// The sizes of signs of life.
+// The sizes of heartbeats.
 const (
 	QuestionBytes uint64 = questionBytes
 	AnswerBytes   uint64 = answerBytes
 )
 
-// DialAsBefore is DialOver of a child that knows no signs of life beside QUIC.
+// DialAsBefore is DialOver of a child that knows no heartbeats beside QUIC.
 func DialAsBefore(ctx context.Context, socket net.PacketConn, to net.Addr, config *tls.Config) (tunnel.Conn, error) {
 	c := childConfig()
 	c.MaxIdleTimeout, c.KeepAlivePeriod = tunnel.Idle, tunnel.IdleKeepAlive
@@ -41,7 +41,7 @@ func DialAsBefore(ctx context.Context, socket net.PacketConn, to net.Addr, confi
 	return &conn{quic: q}, nil
 }
 
-// AsBefore makes a listener one of a parent that knows no signs of life beside QUIC. It has no connections yet.
+// AsBefore makes a listener one of a parent that knows no heartbeats beside QUIC. It has no connections yet.
 func (l *Listener) AsBefore(packet net.PacketConn, config *tls.Config) error {
 	if err := errors.Join(l.quic.Close(), l.transport.Close()); err != nil {
 		return err
@@ -54,11 +54,11 @@ func (l *Listener) AsBefore(packet net.PacketConn, config *tls.Config) error {
 	return err
 }
 
-// Strange is how many datagrams that are no signs of life came, and Heard how many connections are heard.
+// Strange is how many datagrams that are no heartbeats came, and Heard how many connections are heard.
 func (l *Listener) Strange() (strange uint64, heard int) {
-	l.hearing.mu.Lock()
-	defer l.hearing.mu.Unlock()
-	return l.hearing.strange, len(l.hearing.heard)
+	l.heartbeats.mu.Lock()
+	defer l.heartbeats.mu.Unlock()
+	return l.heartbeats.strange, len(l.heartbeats.heard)
 }
 
 // Questions returns a function that makes the next question of the child of a parent's connection.

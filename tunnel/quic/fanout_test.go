@@ -249,7 +249,7 @@ func TestMemoryOfIdleSessions(t *testing.T) {
 func parentGoroutines() (n int) {
 	stacks := make([]byte, 16<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "tunnel.(*parent)") || strings.Contains(stack, "created by skerry.dev/skerry/tunnel/delta.Start") || strings.Contains(stack, "tunnel/work.") {
+		if strings.Contains(stack, "tunnel.(*parent)") || strings.Contains(stack, "created by skerry.dev/skerry/tunnel/delta.Start") || strings.Contains(stack, "tunnel/ondemand.") {
 			n++
 		}
 	}

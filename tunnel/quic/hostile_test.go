@@ -41,14 +41,14 @@ func (t *tap) last() (question, answer []byte) {
 	return t.question, t.answer
 }
 
-// with returns a sign of life with a byte changed.
+// with returns a heartbeat with a byte changed.
 func with(sign []byte, at int) []byte {
 	b := bytes.Clone(sign)
 	b[at] ^= 1
 	return b
 }
 
-// Who sees signs of life and sends them again, changed or from elsewhere, gets no answer, moves nobody, and keeps no session alive.
+// Who sees heartbeats and sends them again, changed or from elsewhere, gets no answer, moves nobody, and keeps no session alive.
 func TestForgedSignsOfLife(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		taps := &tap{}
@@ -72,7 +72,7 @@ func TestForgedSignsOfLife(t *testing.T) {
 		for i := range question {
 			forged = append(forged, with(question, i))
 		}
-		known, _ := w.doors.Strange()
+		known, _ := w.listener.Strange()
 		for _, f := range forged {
 			send(w.at, f)
 		}
@@ -80,7 +80,7 @@ func TestForgedSignsOfLife(t *testing.T) {
 		if n := attacker.Stats().PacketsRcvd; n != 0 {
 			t.Errorf("the attacker got %d answers", n)
 		}
-		if strange, _ := w.doors.Strange(); strange-known < uint64(len(forged)-2) { // two of them look like QUIC
+		if strange, _ := w.listener.Strange(); strange-known < uint64(len(forged)-2) { // two of them look like QUIC
 			t.Errorf("of %d forged signs %d were counted", len(forged), strange-known)
 		}
 		if at := l.parent.RemoteAddr().String(); at != home {
@@ -96,7 +96,7 @@ func TestForgedSignsOfLife(t *testing.T) {
 		if _, after := quic.Packets(l.parent); after != before {
 			t.Error("a forged answer makes the child speak")
 		}
-		w.lasts(l, 2*beat) // the true ones still count
+		w.lasts(l, 2*heartbeat) // the true ones still count
 		taps.pass = func(bool) bool { return false }
 		w.loses(func(p simnet.Packet) bool { return taps.drop(p) || p.From.String() != attacker.LocalAddr().String() })
 		began := time.Now()

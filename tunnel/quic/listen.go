@@ -36,14 +36,14 @@ type ListenConfig struct {
 
 // Listener accepts children.
 type Listener struct {
-	transport *quicgo.Transport
-	quic      *quicgo.Listener
-	shaking   *handshakes
-	hearing   *hearing
-	data      *dataConns
-	stop      context.CancelFunc
-	all       sync.WaitGroup
-	log       *slog.Logger
+	transport  *quicgo.Transport
+	quic       *quicgo.Listener
+	shaking    *handshakes
+	heartbeats *heartbeatServer
+	data       *dataConns
+	stop       context.CancelFunc
+	all        sync.WaitGroup
+	log        *slog.Logger
 }
 
 // Listen starts to accept children over QUIC.
@@ -55,8 +55,8 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 	if cfg.Limits == (Limits{}) {
 		cfg.Limits = DefaultLimits
 	}
-	shaking, hearing := newHandshakes(cfg.Limits), newHearing()
-	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.take, nil), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
+	shaking, hearing := newHandshakes(cfg.Limits), newHeartbeatServer()
+	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.answer, nil), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
@@ -69,7 +69,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Listener{transport: transport, quic: q, shaking: shaking, hearing: hearing, data: data, stop: stop, log: cfg.Log}
+	l := &Listener{transport: transport, quic: q, shaking: shaking, heartbeats: hearing, data: data, stop: stop, log: cfg.Log}
 	l.all.Go(func() { hearing.run(ctx) })
 	if cfg.Metrics != nil {
 		if err := l.register(cfg.Metrics); err != nil {
@@ -99,7 +99,7 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		}
 		c, err := newConn(q, peer)
 		if err == nil {
-			err = l.hearing.begin(c)
+			err = l.heartbeats.begin(c)
 		}
 		if err != nil {
 			l.log.Warn("a connection was refused", "from", q.RemoteAddr(), "err", err)

@@ -15,9 +15,9 @@ func (l *Listener) register(with prometheus.Registerer) error {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "skerry_link_signs_refused_total", Help: "Signs of life beside QUIC that were of no session, forged or old.",
 		}, func() float64 {
-			l.hearing.mu.Lock()
-			defer l.hearing.mu.Unlock()
-			return float64(l.hearing.strange)
+			l.heartbeats.mu.Lock()
+			defer l.heartbeats.mu.Unlock()
+			return float64(l.heartbeats.strange)
 		}),
 	} {
 		if err := with.Register(c); err != nil {

@@ -27,8 +27,8 @@ type silence struct {
 	fresh          bool      // something had come at the last look, and may not have been acknowledged yet
 }
 
-// look checks QUIC's counts. Two calls are further apart than an acknowledgement takes.
-func (s *silence) look(now time.Time, stats quicgo.ConnectionStats) (dead bool) {
+// check checks QUIC's counts. Two calls are further apart than an acknowledgement takes.
+func (s *silence) check(now time.Time, stats quicgo.ConnectionStats) (dead bool) {
 	sent := stats.PacketsSent != s.sent
 	if came := stats.PacketsReceived != s.received || s.heard.IsZero(); came {
 		s.heard, s.asking, s.fresh = now, time.Time{}, true

@@ -55,7 +55,7 @@ func TestSilence(t *testing.T) {
 			if c.beside(i) {
 				s.heard = now
 			}
-			if s.look(now, stats) {
+			if s.check(now, stats) {
 				found = i
 				break
 			}

@@ -22,15 +22,15 @@ import (
 
 // world is a center and its sites in simulated time, with a network between them that a test can spoil.
 type world struct {
-	t       *testing.T
-	ctx     context.Context
-	center  *tunneltest.Center
-	at      *net.UDPAddr // the center
-	packet  *simnet.SimConn
-	doors   *quic.Listener
-	sockets []*simnet.SimConn // of the sites
-	served  sync.WaitGroup
-	class   delta.Class // of the links; one that is seldom heard tells the transport's own traffic from signs of life
+	t        *testing.T
+	ctx      context.Context
+	center   *tunneltest.Center
+	at       *net.UDPAddr // the center
+	packet   *simnet.SimConn
+	listener *quic.Listener
+	sockets  []*simnet.SimConn // of the sites
+	served   sync.WaitGroup
+	class    delta.Class // of the links; one that is seldom heard tells the transport's own traffic from signs of life
 
 	simnet.PerfectRouter
 	mu     sync.Mutex
@@ -62,7 +62,7 @@ func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
 		defer func() {
 			cancel()
 			w.served.Wait()
-			if err := w.doors.Close(); err != nil {
+			if err := w.listener.Close(); err != nil {
 				t.Error(err)
 			}
 			for _, s := range append(w.sockets, w.packet) {
@@ -111,7 +111,7 @@ func (w *world) moves(site, port int) *net.UDPAddr {
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	w.doors, err = quic.Listen(quic.ListenConfig{Packet: w.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: w.center.TLS(w.t)})
+	w.listener, err = quic.Listen(quic.ListenConfig{Packet: w.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: w.center.TLS(w.t)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (w *world) connect(site int) *link {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	parent, err := w.doors.Accept(w.ctx)
+	parent, err := w.listener.Accept(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func (w *world) serve(child, parent tunnel.Conn) *link {
 	w.served.Go(func() {
 		l.left <- tunnel.ServeParent(w.ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 			return tunnel.Admission{Feed: l.desired.Feed, Inbox: storetest.NewMemory()}, nil
-		}, Use: tunnel.NewUse(tunnel.Link{Class: w.class})})
+		}, Use: tunnel.NewLinkUse(tunnel.Link{Class: w.class})})
 	})
 	return l
 }

@@ -61,7 +61,7 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	if err := inbox.Commit(t.Context(), store.Batch{Through: other}); err != nil {
 		t.Fatal(err)
 	}
-	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan tunnel.Said, 100), make(chan tunnel.Welcome, 1)
+	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan tunnel.ChildStatus, 100), make(chan tunnel.Welcome, 1)
 	conditions := &tunnel.Conditions{}
 	r := serve(t, child, parent, tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
 		ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions}, tunnel.ParentConfig{
@@ -71,7 +71,7 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 			}
 			return tunnel.Admission{Feed: desired, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation}}, nil
 		},
-		OnAck: func(p store.Position) { acked <- p }, OnSaid: func(s tunnel.Said, _ int) { said <- s },
+		OnAck: func(p store.Position) { acked <- p }, OnStatus: func(s tunnel.ChildStatus, _ int) { said <- s },
 	})
 	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation || time.Since(w.Clock).Abs() > time.Minute {
 		t.Errorf("welcomed with %+v", w)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compactmap"
 	"skerry.dev/skerry/store/compress"
-	"skerry.dev/skerry/store/shrinking"
 )
 
 // Slots is the number of keys that both ends of a stream store. A key crosses once, and is a number
@@ -88,7 +88,7 @@ func (it Item) hash() store.Hash {
 // Encoder makes the batches of one stream. It belongs to the stream's writer.
 type Encoder struct {
 	codec *compress.Codec
-	slots *shrinking.Index[store.Key, sent]
+	slots *compactmap.Index[store.Key, sent]
 	ring  []*sent // grows up to Slots
 	next  int
 	last  int64 // revision of the batch before
@@ -105,7 +105,7 @@ func (s *sent) place() *store.Key { return &s.key }
 
 // NewEncoder returns the encoder of a new stream.
 func NewEncoder(codec *compress.Codec) *Encoder {
-	return &Encoder{codec: codec, slots: shrinking.NewIndex((*sent).place)}
+	return &Encoder{codec: codec, slots: compactmap.NewIndex((*sent).place)}
 }
 
 // Knows reports whether the key has a slot: only then a patch against the last body that was

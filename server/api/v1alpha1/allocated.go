@@ -61,7 +61,7 @@ func (a Allocated) String() string {
 	return string(text)
 }
 
-// HasNodePort tells whether a node port is one that the target has chosen.
+// HasNodePort reports whether a node port is one that the target has chosen.
 func (a Allocated) HasNodePort(port int64) bool {
 	return port != 0 && slices.Contains(a.NodePorts, port)
 }

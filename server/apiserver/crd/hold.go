@@ -78,7 +78,7 @@ func (s *Servers) unserved(w http.ResponseWriter, r *http.Request) {
 	response.Write(w, response.NotFound())
 }
 
-// coming tells whether the request names a resource whose definition is there and on its way to being served.
+// coming reports whether the request names a resource whose definition is there and on its way to being served.
 func (s *Servers) coming(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || !info.IsResourceRequest || info.Subresource != "" {

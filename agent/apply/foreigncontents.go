@@ -1,0 +1,172 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// foreignContentsError is returned when a Namespace or a CustomResourceDefinition cannot go because it
+// holds objects that are not ours.
+type foreignContentsError struct{ names []string }
+
+// Error names up to three of them.
+func (l *foreignContentsError) Error() string {
+	text := strings.Join(l.names[:min(3, len(l.names))], ", ")
+	if len(l.names) > 3 {
+		text += " and others"
+	}
+	return "kept on the target, because it holds objects that were not delivered from here: " + text + "; remove them, and it goes too"
+}
+
+// errOwnLeft is returned while objects that we delivered are still in it.
+var errOwnLeft = errors.New("objects that were delivered into it are still being removed")
+
+// enoughLeft bounds how many foreign objects are looked for.
+const enoughLeft = 4
+
+// foreignContents returns an error while a container, a key in the names of the target, must stay: nothing of anybody else is deleted with it.
+func (a *Applier) foreignContents(ctx context.Context, c *target.Client, at store.Key) error {
+	switch at.Class() {
+	case store.ClassNamespace:
+		if a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
+			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name && a.sameView(at, other)
+		}) {
+			return errOwnLeft
+		}
+		return a.foreignInNamespace(ctx, c, at.Name)
+	case store.ClassCRD:
+		plural, group, _ := strings.Cut(at.Name, ".")
+		ours := func(other store.Key, _ inventory.Record) bool {
+			return other.Resource == plural && other.Group == group && a.sameView(at, other)
+		}
+		if a.Inventory.Any(ours) {
+			return errOwnLeft
+		}
+		return a.foreignOfKind(ctx, c, group, plural)
+	case store.ClassOther:
+	}
+	return nil
+}
+
+func (a *Applier) sameView(one, other store.Key) bool {
+	if one.Space == other.Space {
+		return true
+	}
+	x, err := a.Clients.For(one.Space)
+	if err != nil {
+		return false
+	}
+	y, err := a.Clients.For(other.Space)
+	return err == nil && x == y
+}
+
+// kindsAtOnce is how many kinds are listed at the same time: each list may wait 100 ms for the
+// server's cache.
+const kindsAtOnce = 16
+
+// foreignInNamespace looks for objects that neither we nor the target's own controllers made.
+func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, namespace string) error {
+	resources, err := c.NamespacedResources(ctx)
+	if err != nil {
+		return fmt.Errorf("look for leftovers in namespace %s: %w", namespace, err)
+	}
+	left := &foreignContentsError{}
+	var mu sync.Mutex // held for left
+	lists, listing := errgroup.WithContext(ctx)
+	lists.SetLimit(kindsAtOnce)
+	for _, r := range resources {
+		if ownedByTarget(r) {
+			continue
+		}
+		lists.Go(func() error {
+			_, err := c.List(listing, target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true}, func(o *target.Object) error {
+				if made(r, o) {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
+				return left.enough()
+			})
+			if err != nil && !errors.Is(err, target.ErrNotServed) {
+				return fmt.Errorf("look for leftover %s in namespace %s: %w", r, namespace, err)
+			}
+			return nil
+		})
+	}
+	if err := lists.Wait(); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	slices.Sort(left.names)
+	return left.orNil()
+}
+
+// foreignOfKind looks for custom resources that are not ours, in all namespaces.
+func (a *Applier) foreignOfKind(ctx context.Context, c *target.Client, group, plural string) error {
+	versions, err := c.Versions(ctx, group)
+	if errors.Is(err, target.ErrNotServed) || err == nil && len(versions) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for leftover %s: %w", plural, err)
+	}
+	left := &foreignContentsError{}
+	listing := target.Listing{Resource: target.Resource{Group: group, Version: versions[0], Plural: plural}, MetadataOnly: true}
+	_, err = c.List(ctx, listing, func(o *target.Object) error {
+		left.names = append(left.names, o.Metadata.Namespace+"/"+o.Metadata.Name)
+		return left.enough()
+	})
+	if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, target.ErrNotServed) {
+		return fmt.Errorf("look for leftover %s: %w", plural, err)
+	}
+	return left.orNil()
+}
+
+var errEnough = errors.New("enough seen")
+
+func (l *foreignContentsError) enough() error {
+	if len(l.names) >= enoughLeft {
+		return errEnough
+	}
+	return nil
+}
+
+func (l *foreignContentsError) orNil() error {
+	if len(l.names) == 0 {
+		return nil
+	}
+	return l
+}
+
+// ownedByTarget reports whether objects of a resource come and go with others.
+func ownedByTarget(r target.Resource) bool {
+	return slices.Contains([]string{"events", "endpoints", "endpointslices", "leases", "controllerrevisions"}, r.Plural) ||
+		r.Group == "metrics.k8s.io"
+}
+
+// made reports whether the target itself made the object: it has an owner, or every namespace has
+// one.
+func made(r target.Resource, o *target.Object) bool {
+	switch {
+	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o):
+		return true
+	case r.Group == "" && r.Plural == "serviceaccounts":
+		return o.Metadata.Name == "default"
+	case r.Group == "" && r.Plural == "configmaps":
+		return o.Metadata.Name == "kube-root-ca.crt"
+	case r.Group == "" && r.Plural == "services":
+		return o.Metadata.Namespace == "default" && o.Metadata.Name == "kubernetes"
+	default:
+		return false
+	}
+}

@@ -1,0 +1,188 @@
+package deletionguard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+const (
+	// DefaultShare is the share of a site's objects, in percent, that may be deleted within Window.
+	DefaultShare = 30
+	// Least is the number of deletions below which none are withheld.
+	Least = 10
+	// Window is the time in which deletions count together. Those of one revision always do.
+	Window = 10 * time.Second
+	// named is how many of the withheld objects are named to people.
+	named = 10
+)
+
+// Copy is the durable copy of what the parent wants. bolt.Sink implements it.
+type Copy interface {
+	store.Sink
+	Get(k store.Key) (store.Entry, bool, error)
+	Each(visit func(store.Entry) error) error
+	Len() int
+}
+
+// Config is what a Guard works with.
+type Config struct {
+	Copy Copy
+	// Load and Save store the guard's own few bytes durably.
+	Load func() ([]byte, error)
+	Save func([]byte) error
+	// Share is the share of objects, in percent, that may be deleted at once. 0 is DefaultShare;
+	// 100 withholds nothing.
+	Share int
+	// Release is called with the keys of tombstones that may be carried out now. It must not block.
+	Release func([]store.Key)
+	// Report is called with what is withheld, nil for nothing. It must not block.
+	Report func(*tunnel.Withheld)
+	Log    *slog.Logger
+}
+
+// Guard is the copy with a deletion guard. It implements store.Sink.
+type Guard struct {
+	Copy
+	cfg Config
+
+	commit sync.Mutex // held for a whole Commit, Confirm or Allow; taken before mu
+	recent []moment   // under commit: deletions of the last Window that were let through
+
+	mu   sync.Mutex // guards what Holds reads
+	is   state
+	held map[store.Key]int64 // the held tombstones and their revisions
+	// confirmed are tombstones that an admin has seen. It is forgotten at a restart: nothing here
+	// depends on it.
+	confirmed map[store.Key]int64
+}
+
+// state is what survives a restart.
+type state struct {
+	// On: tombstones beyond the revision Free wait. Objects is how many objects there were.
+	On      bool  `json:"on,omitempty"`
+	Free    int64 `json:"free,omitempty"`
+	Objects int   `json:"objects,omitempty"`
+	// Gathering: further parts of a position are to come. Only all of them together show whether it
+	// is too much.
+	Gathering bool `json:"gathering,omitempty"`
+	// Allowed is how many deletions an admin has accepted together with the center.
+	Allowed int `json:"allowed,omitempty"`
+}
+
+type moment struct {
+	at time.Time
+	n  int
+}
+
+// Open restores what was withheld before a restart.
+func Open(cfg Config) (*Guard, error) {
+	if cfg.Share == 0 {
+		cfg.Share = DefaultShare
+	}
+	b := &Guard{Copy: cfg.Copy, cfg: cfg, held: map[store.Key]int64{}, confirmed: map[store.Key]int64{}}
+	data, err := cfg.Load()
+	if err == nil && data != nil {
+		err = json.Unmarshal(data, &b.is)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the guard: %w", err)
+	}
+	if !b.is.On && !b.is.Gathering {
+		return b, nil
+	}
+	err = cfg.Copy.Each(func(e store.Entry) error {
+		if b.Holds(e) {
+			b.held[e.Key] = e.Revision
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for held deletions: %w", err)
+	}
+	if b.is.On {
+		b.cfg.Log.Warn("deletions are held until an admin confirms them", "deletions", len(b.held))
+		b.report()
+	}
+	return b, nil
+}
+
+// counts reports whether an entry takes something away without an admin or user having intended it.
+func counts(e store.Entry) bool {
+	return e.Tombstone && !e.Intended && e.Removal != store.RemoveOrphan
+}
+
+// Holds reports whether a tombstone must wait.
+func (b *Guard) Holds(e store.Entry) bool {
+	if !counts(e) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return (b.is.On || b.is.Gathering) && e.Revision > b.is.Free
+}
+
+// Confirmed reports whether an admin has confirmed this tombstone, or it was intended. If the
+// target is a center, its own targets then need not ask again.
+func (b *Guard) Confirmed(e store.Entry) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	revision, ok := b.confirmed[e.Key]
+	return e.Intended || ok && revision == e.Revision
+}
+
+// Commit implements store.Sink. It makes durable that deletions are withheld before it stores them.
+func (b *Guard) Commit(ctx context.Context, batch store.Batch) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	next, released, err := b.weigh(batch)
+	if err != nil {
+		return err
+	}
+	if err := b.become(next); err != nil {
+		return err
+	}
+	if err := b.Copy.Commit(ctx, batch); err != nil {
+		return err
+	}
+	return b.countHeld(batch, released)
+}
+
+// Confirm releases the deletions up to a revision: an admin has confirmed them.
+func (b *Guard) Confirm(upTo int64) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	if !b.is.On {
+		return nil
+	}
+	next := b.is
+	next.Free = max(next.Free, upTo)
+	if err := b.become(next); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	for k, revision := range b.held {
+		if revision <= upTo {
+			b.confirmed[k] = revision
+		}
+	}
+	b.mu.Unlock()
+	b.release(func(revision int64) bool { return revision <= upTo })
+	return b.done()
+}
+
+// Allow lets the next comparison delete up to n objects: an admin has accepted a center that lacks
+// them.
+func (b *Guard) Allow(n int) error {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	next := b.is
+	next.Allowed = n
+	return b.become(next)
+}

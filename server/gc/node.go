@@ -1,0 +1,78 @@
+package gc
+
+import (
+	"slices"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// Finalizers that the API server sets when an object is deleted with this policy, and that the collector takes off.
+const (
+	finalizerOrphan     = "orphan"
+	finalizerForeground = "foregroundDeletion"
+)
+
+// id names an object for ever.
+type id struct{ space, uid string }
+
+// owner is one entry of metadata.ownerReferences.
+type owner struct {
+	apiVersion, kind, name, uid string
+	blocks                      bool // the owner's foreground deletion waits for the dependent
+}
+
+// node is an object that owns or is owned. Its fields are guarded by the graph's lock.
+type node struct {
+	id         id
+	key        store.Key // zero while the object is known from references only
+	apiVersion string
+	seen       bool // a write of it was seen, or the API was asked
+	gone       bool // it does not exist, by the writes that were seen
+	confirmed  bool // nor does it by the API: a UID never comes back
+	deleting   bool // it has a deletion timestamp
+	finalizers []string
+	owners     []owner
+	dependents map[*node]struct{}
+}
+
+func (n *node) has(finalizer string) bool {
+	return n.deleting && slices.Contains(n.finalizers, finalizer)
+}
+
+// meta is what the collector reads of an object.
+type meta struct {
+	uid, version string
+	deleting     bool
+	mirror       bool
+	finalizers   []string
+	owners       []owner
+}
+
+func metaOf(obj map[string]any) meta {
+	m, _ := obj["metadata"].(map[string]any)
+	out := meta{uid: text(m, "uid"), version: text(m, "resourceVersion"), deleting: text(m, "deletionTimestamp") != ""}
+	annotations, _ := m["annotations"].(map[string]any)
+	out.mirror = text(annotations, v1alpha1.AnnotationReportedFrom) != ""
+	finalizers, _ := m["finalizers"].([]any)
+	for _, f := range finalizers {
+		if s, ok := f.(string); ok {
+			out.finalizers = append(out.finalizers, s)
+		}
+	}
+	references, _ := m["ownerReferences"].([]any)
+	for _, r := range references {
+		ref, ok := r.(map[string]any)
+		if !ok {
+			continue
+		}
+		blocks, _ := ref["blockOwnerDeletion"].(bool)
+		out.owners = append(out.owners, owner{text(ref, "apiVersion"), text(ref, "kind"), text(ref, "name"), text(ref, "uid"), blocks})
+	}
+	return out
+}
+
+func text(m map[string]any, field string) string {
+	s, _ := m[field].(string)
+	return s
+}

@@ -1,0 +1,194 @@
+package namespacedefaults
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/store"
+)
+
+const (
+	// Account is the ServiceAccount of every namespace.
+	Account = "default"
+	// RootCA is the ConfigMap of every namespace.
+	RootCA = "kube-root-ca.crt"
+
+	caKey   = "ca.crt"
+	workers = 2
+)
+
+// API is how objects are read and written. Errors are those of Kubernetes' API.
+type API interface {
+	// Create makes an object.
+	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
+	// Patch sends a JSON merge patch.
+	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
+}
+
+// Config is what a Controller needs.
+type Config struct {
+	API API
+	// Namespaces lists the namespaces of a space as they are stored now.
+	Namespaces func(ctx context.Context, space string) ([]string, error)
+	// Has reports whether a space exists and is not being deleted.
+	Has func(space string) bool
+	// Bundle is what kube-root-ca.crt says, as PEM.
+	Bundle func() []byte
+	Log    *slog.Logger
+}
+
+// Controller follows the writes of all spaces. It is a change handler of the kube API.
+type Controller struct {
+	cfg   Config
+	queue queue.Queue[namespace]
+
+	mu     sync.Mutex
+	spaces map[string]chan struct{} // the spaces in use; closed once all their namespaces are furnished
+}
+
+// namespace is one namespace of one space.
+type namespace struct{ space, name string }
+
+// New returns a Controller. Use works at once, Run does the rest.
+func New(c Config) *Controller {
+	return &Controller{cfg: c, queue: queue.New[namespace](20*time.Millisecond, 30*time.Second), spaces: map[string]chan struct{}{}}
+}
+
+// Use says that somebody asks a space for such kinds, and returns when all of its namespaces have them.
+func (f *Controller) Use(ctx context.Context, space string) error {
+	f.mu.Lock()
+	done, known := f.spaces[space]
+	if !known {
+		// From here on new namespaces are noticed by Apply, so that none is missed between the list and the end.
+		done = make(chan struct{})
+		f.spaces[space] = done
+	}
+	f.mu.Unlock()
+	if known {
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer close(done)
+	err := f.all(ctx, space)
+	if err != nil {
+		f.forget(space)
+	}
+	return err
+}
+
+func (f *Controller) all(ctx context.Context, space string) error {
+	names, err := f.cfg.Namespaces(ctx, space)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := f.reconcile(ctx, namespace{space, name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Renew writes the ConfigMap of all namespaces anew: other authorities are trusted.
+func (f *Controller) Renew(ctx context.Context) {
+	f.mu.Lock()
+	all := make([]string, 0, len(f.spaces))
+	for space := range f.spaces {
+		all = append(all, space)
+	}
+	f.mu.Unlock()
+	for _, space := range all {
+		names, err := f.cfg.Namespaces(ctx, space)
+		if err != nil {
+			f.cfg.Log.Warn("namespaces keep the authorities of before", "space", space, "err", err)
+			continue
+		}
+		for _, name := range names {
+			f.queue.Add(namespace{space, name})
+		}
+	}
+}
+
+// Reset takes everything that exists. A space is in use when one of its namespaces has the ServiceAccount.
+func (f *Controller) Reset(_ int64, all store.Listing) {
+	used, have := map[string]bool{}, map[namespace]int{}
+	for w := range all.Objects(func(k store.Key) bool { return isAccount(k) || isRootCA(k) }) {
+		n := namespace{w.Key.Space, w.Key.Namespace}
+		switch {
+		case isAccount(w.Key):
+			used[w.Key.Space] = true
+			have[n]++
+		case isRootCA(w.Key) && f.current(w.Object):
+			have[n]++
+		}
+	}
+	f.mu.Lock()
+	for space := range used {
+		if f.spaces[space] == nil {
+			done := make(chan struct{})
+			close(done)
+			f.spaces[space] = done
+		}
+	}
+	f.mu.Unlock()
+	for w := range all.Objects(isNamespace) {
+		if n := (namespace{w.Key.Space, w.Key.Name}); have[n] < 2 {
+			f.enqueue(n)
+		}
+	}
+}
+
+// Apply takes one write.
+func (f *Controller) Apply(w store.Write) {
+	switch {
+	case isNamespace(w.Key) && w.Object == nil:
+		if w.Key.Name == "default" { // it goes with its space alone
+			f.forget(w.Key.Space)
+		}
+	case isNamespace(w.Key):
+		f.enqueue(namespace{w.Key.Space, w.Key.Name})
+	case isAccount(w.Key) && w.Object == nil, isRootCA(w.Key) && !f.current(w.Object):
+		f.enqueue(namespace{w.Key.Space, w.Key.Namespace})
+	}
+}
+
+// Progress means nothing to it.
+func (f *Controller) Progress(int64) {}
+
+func (f *Controller) enqueue(n namespace) {
+	f.mu.Lock()
+	_, used := f.spaces[n.space]
+	f.mu.Unlock()
+	if used {
+		f.queue.Add(n)
+	}
+}
+
+func (f *Controller) forget(space string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.spaces, space)
+}
+
+// Run furnishes what is new or was deleted until ctx ends.
+func (f *Controller) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer f.queue.ShutDown()
+	for range workers {
+		all.Go(func() {
+			queue.Drain(ctx, f.queue, f.reconcile, func(n namespace, err error) {
+				f.cfg.Log.Debug("namespace not furnished yet", "space", n.space, "namespace", n.name, "err", err)
+			})
+		})
+	}
+	<-ctx.Done()
+	return nil
+}

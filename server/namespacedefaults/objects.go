@@ -1,0 +1,65 @@
+package namespacedefaults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/store"
+)
+
+func isNamespace(k store.Key) bool { return k.Group == "" && k.Resource == "namespaces" }
+
+func isAccount(k store.Key) bool {
+	return k.Name == Account && k.Resource == "serviceaccounts" && k.Group == ""
+}
+
+func isRootCA(k store.Key) bool {
+	return k.Name == RootCA && k.Resource == "configmaps" && k.Group == ""
+}
+
+// current reports whether a ConfigMap, nil when it is gone, says what it should.
+func (f *Controller) current(obj map[string]any) bool {
+	data, _ := obj["data"].(map[string]any)
+	return data[caKey] == string(f.cfg.Bundle())
+}
+
+// reconcile makes what a namespace lacks. A namespace that is gone, or going, lacks nothing.
+func (f *Controller) reconcile(ctx context.Context, n namespace) error {
+	if !f.cfg.Has(n.space) {
+		return nil
+	}
+	account := store.Key{Space: n.space, Resource: "serviceaccounts", Namespace: n.name, Name: Account}
+	if err := f.ensure(ctx, account, "ServiceAccount", nil); err != nil {
+		return err
+	}
+	root := store.Key{Space: n.space, Resource: "configmaps", Namespace: n.name, Name: RootCA}
+	return f.ensure(ctx, root, "ConfigMap", map[string]any{caKey: string(f.cfg.Bundle())})
+}
+
+// ensure makes an object, or gives it its data again. It does not look first: a cache may still show what has just been deleted, and a patch
+// that changes nothing writes nothing.
+func (f *Controller) ensure(ctx context.Context, k store.Key, kind string, data map[string]any) error {
+	obj := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": k.Name, "namespace": k.Namespace}}
+	if data != nil {
+		obj["data"] = data
+	}
+	_, err := f.cfg.API.Create(ctx, k, "v1", obj)
+	if apierrors.IsAlreadyExists(err) && data != nil {
+		var patch []byte
+		if patch, err = json.Marshal(map[string]any{"data": data}); err != nil {
+			return err
+		}
+		_, err = f.cfg.API.Patch(ctx, k, "v1", "", patch)
+	}
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil // the namespace, or the object: its deletion is noticed
+	}
+	return fmt.Errorf("make %s: %w", k, err)
+}

@@ -1,0 +1,92 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// detach is what a SyncTarget says of its own removal.
+type detach struct {
+	clean    bool // everything is removed from the target first
+	deleting bool
+	held     bool // it has our finalizer
+}
+
+func detachOf(st *v1alpha1.SyncTarget) detach {
+	return detach{st.Spec.DetachPolicy == v1alpha1.DetachClean, st.DeletionTimestamp != nil, slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach)}
+}
+
+// waits reports whether a SyncTarget waits for its target to be empty.
+func (is detach) waits() bool { return is.deleting && is.held }
+
+// remains is how much a target that is being emptied still has, by its own reports; known is false while it has not taken over the order.
+func (d *Server) remains(s *session) (n int, known bool) {
+	if s == nil || d.cfg.Reports == nil || !s.state(d.cfg.Objects(s.target)).done {
+		return 0, false
+	}
+	return d.cfg.Reports(s.target), true
+}
+
+// reconcileFinalizer puts our finalizer on a SyncTarget whose policy is Clean, and takes it off when the target is empty or the policy is another.
+func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
+	known, ok := d.targets.get(name)
+	if !ok {
+		return nil
+	}
+	is := known.detach
+	want := is.clean
+	if is.deleting {
+		n, acked := d.remains(d.session(name))
+		want = is.held && is.clean && (!acked || n > 0)
+	}
+	if want == is.held {
+		return nil
+	}
+	st := known.object
+	finalizers := slices.DeleteFunc(slices.Clone(st.Finalizers), func(f string) bool { return f == v1alpha1.FinalizerDetach })
+	if want {
+		finalizers = append(finalizers, v1alpha1.FinalizerDetach)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion, "finalizers": finalizers}})
+	if err != nil {
+		return err
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	_, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+	if apierrors.IsNotFound(err) {
+		return nil
+	} else if err == nil && is.deleting {
+		d.cfg.Log.Info("the target is detached", "target", name, "clean", is.clean)
+	}
+	return err
+}
+
+// setDetachingCondition says how far the removal of a SyncTarget is.
+func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
+	if st.DeletionTimestamp == nil || !slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach) {
+		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionDetaching)
+		return
+	}
+	n, acked := d.remains(s)
+	reason, message := "Cleaning", fmt.Sprintf("%d objects and pods are still on the target", n)
+	switch {
+	case s == nil:
+		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let the site go as it is: "+
+			"skerry target remove "+st.Name+" --force"
+	case !acked:
+		message = "the target is told to remove everything"
+	}
+	set(st, v1alpha1.ConditionDetaching, metav1.ConditionTrue, reason, message)
+}

@@ -1,0 +1,209 @@
+package sessions
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/enroll"
+)
+
+// attempts bounds how often a join is tried again because somebody else wrote the token or the SyncTarget meanwhile.
+const attempts = 5
+
+// redeem uses a token up and signs the certificate of the site that came with it. The token is marked before anything is handed out, by a
+// write that only one can win; a site that lost the answer comes again with the same key and gets it once more.
+func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
+	client, err := d.client()
+	if err != nil {
+		return nil, err
+	}
+	for range attempts {
+		chain, err = d.tryRedeem(ctx, client, r)
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			break
+		}
+	}
+	return chain, err
+}
+
+// tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was read.
+func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
+	token, err := d.token(ctx, client, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Name == v1alpha1.RootSpace { // the API refuses it, too, but only after the token is used up
+		return nil, fmt.Errorf("%w: %s is the space of the center's admin", enroll.ErrName, r.Name)
+	}
+	key, err := keyOf(r.CSR)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
+	}
+	if token.UsedBy != "" && (token.UsedBy != r.Name || token.usedKey != key) {
+		return nil, enroll.ErrTokenUsed
+	}
+	labels := siteLabels(r.Labels)
+	if err := checkLabels(labels); err != nil {
+		return nil, fmt.Errorf("%w: %w", enroll.ErrLabels, err)
+	}
+	target, err := client.Resource(syncTargets).Get(ctx, r.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		target, err = nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the SyncTarget: %w", err)
+	}
+	if token.target != "" && (target == nil || string(target.GetUID()) != token.target) {
+		return nil, enroll.ErrTokenUsed // what it joined was removed: it is no way back
+	}
+	if target != nil && isRevoked(target, key) {
+		return nil, enroll.ErrRevoked
+	}
+	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" && target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
+		return nil, enroll.ErrNameInUse
+	}
+	chain, err := d.cfg.Sign(r.CSR, r.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
+	}
+	if token.UsedBy == "" {
+		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name), dataUsedKey: []byte(key)}); err != nil {
+			return nil, err
+		}
+	}
+	if target, err = ensureTarget(ctx, client, r.Name, target, key, labels, token.Labels); err != nil {
+		return nil, err
+	}
+	if token.target == "" {
+		err := token.write(ctx, client, map[string][]byte{dataTarget: []byte(target.GetUID())})
+		if err != nil && !errors.Is(err, enroll.ErrTokenUnknown) { // revoked at this moment: the site stays joined
+			return nil, err
+		}
+	}
+	d.targets.await(ctx, r.Name, key)
+	d.cfg.Log.Info("a site joined", "target", r.Name, "token", token.ID)
+	return chain, nil
+}
+
+// token finds the token of a request and checks secret and time.
+func (d *Server) token(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (*storedToken, error) {
+	u, err := client.Resource(secrets).Namespace(tokenNamespace).Get(ctx, tokenPrefix+r.TokenID, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, enroll.ErrTokenUnknown
+	} else if err != nil {
+		return nil, fmt.Errorf("read the join token: %w", err)
+	}
+	t, err := readToken(u)
+	if err != nil {
+		return nil, err
+	}
+	if t.secret.Type != tokenType || !enroll.SameHash(t.hash, r.SecretHash) {
+		return nil, enroll.ErrTokenUnknown
+	}
+	if time.Now().After(t.Expires) {
+		return nil, enroll.ErrTokenExpired
+	}
+	return t, nil
+}
+
+// write changes the data of the token's Secret if it is still as it was read: of several, only one can win.
+func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data map[string][]byte) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID}, "data": data,
+	})
+	if err != nil {
+		return err
+	}
+	u, err := client.Resource(secrets).Namespace(tokenNamespace).Patch(ctx, t.secret.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return enroll.ErrTokenUnknown
+	} else if err != nil {
+		return fmt.Errorf("mark the join token as used: %w", err)
+	}
+	t.secret.ResourceVersion = u.GetResourceVersion()
+	return nil
+}
+
+// ensureTarget makes the SyncTarget, or gives the existing one, which was read before, the key. A site that joins again keeps its place and
+// the labels that it has there; the token's labels count in any case.
+func ensureTarget(ctx context.Context, client dynamic.Interface, name string, existing *unstructured.Unstructured, key string,
+	fromSite, fromToken map[string]string) (*unstructured.Unstructured, error) {
+	labels := maps.Clone(fromSite)
+	if existing != nil {
+		maps.Copy(labels, existing.GetLabels())
+	}
+	maps.Copy(labels, fromToken)
+	var made *unstructured.Unstructured
+	var err error
+	if existing == nil {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+		obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("SyncTarget"))
+		obj.SetName(name)
+		obj.SetLabels(labels)
+		obj.SetAnnotations(map[string]string{v1alpha1.AnnotationKey: key})
+		made, err = client.Resource(syncTargets).Create(ctx, obj, metav1.CreateOptions{FieldManager: "skerry"})
+	} else {
+		meta := map[string]any{"labels": labels, "annotations": map[string]string{v1alpha1.AnnotationKey: key},
+			"resourceVersion": existing.GetResourceVersion(), "uid": existing.GetUID()}
+		var patch []byte
+		if patch, err = json.Marshal(map[string]any{"metadata": meta}); err == nil {
+			made, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+		}
+	}
+	if apierrors.IsInvalid(err) {
+		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("make the SyncTarget: %w", err)
+	}
+	return made, nil
+}
+
+// siteLabels are those of a site's own labels that it may set: none of ours.
+func siteLabels(labels map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range labels {
+		prefix, _, _ := strings.Cut(k, "/")
+		if own := v1alpha1.GroupVersion.Group; prefix != own && !strings.HasSuffix(prefix, "."+own) {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// checkLabels tells which label is none that an object can have.
+func checkLabels(labels map[string]string) error {
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		if errs := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])); len(errs) > 0 {
+			return fmt.Errorf("label %s=%s: %s", k, labels[k], strings.Join(errs, "; "))
+		}
+	}
+	return nil
+}
+
+func keyOf(csr []byte) (string, error) {
+	block, _ := pem.Decode(csr)
+	if block == nil {
+		return "", errors.New("not a PEM certificate request")
+	}
+	req, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return "", err
+	}
+	return enroll.Fingerprint(req.RawSubjectPublicKeyInfo), nil
+}

@@ -1,0 +1,196 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+// rotationPause is how often a rotation is looked at when nothing wakes it: times pass, and orders get lost with their sessions.
+const rotationPause = 5 * time.Second
+
+// maxWaitingFor is how many names of targets a status holds.
+const maxWaitingFor = 20
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+func isRequest(k store.Key) bool {
+	return k.Space == v1alpha1.RootSpace && k.Group == "" && k.Resource == "configmaps" &&
+		k.Namespace == v1alpha1.AuthoritiesNamespace && k.Name == v1alpha1.AuthoritiesName
+}
+
+// asked takes over the admin's request, nil when there is none.
+func (d *Server) asked(obj map[string]any) {
+	var request *v1alpha1.AuthoritiesRequest
+	if text, _, _ := unstructured.NestedString(obj, "data", v1alpha1.AuthoritiesRequestKey); text != "" {
+		request = &v1alpha1.AuthoritiesRequest{}
+		if err := json.Unmarshal([]byte(text), request); err != nil {
+			d.cfg.Log.Error("the request to rotate the authorities cannot be read; make it with: skerry ca rotate", "err", err)
+			request = nil
+		}
+	}
+	d.mu.Lock()
+	d.request = request
+	d.mu.Unlock()
+	d.wakeRotation()
+}
+
+// wakeRotation wakes rotate.
+func (d *Server) wakeRotation() {
+	select {
+	case d.rotation <- struct{}{}:
+	default:
+	}
+}
+
+// rotate leads the authorities from phase to phase, as the admin asked and the targets are ready, until ctx ends. All that it must remember is
+// in the authorities' own state, the request and the status of the SyncTargets.
+func (d *Server) rotate(ctx context.Context) {
+	tick := time.NewTicker(rotationPause)
+	defer tick.Stop()
+	for {
+		problem := d.step()
+		if err := d.writeRotationStatus(ctx, problem); err != nil && ctx.Err() == nil {
+			d.cfg.Log.Warn("the status of the authorities could not be written", "err", err)
+		}
+		select {
+		case <-d.rotation:
+		case <-tick.C:
+			d.offerAll()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// step makes the steps that are due. It returns why one failed.
+func (d *Server) step() error {
+	for {
+		is, waiting, request := d.rotationNow()
+		due, _ := nextPhase(is, request, len(waiting), time.Now())
+		do := map[v1alpha1.AuthoritiesPhase]func() error{v1alpha1.AuthoritiesAnnounced: d.cfg.Authorities.Announce,
+			v1alpha1.AuthoritiesSwitched: d.cfg.Authorities.Switch, v1alpha1.AuthoritiesStable: d.cfg.Authorities.Retire}[due]
+		if do == nil {
+			return nil
+		}
+		if err := do(); err != nil {
+			d.cfg.Log.Error("a step of the authorities' rotation failed; it is tried again", "phase", is.Phase, "next", due, "err", err)
+			return fmt.Errorf("the step to %s failed: %w", due, err)
+		}
+		d.cfg.Log.Info("the authorities are rotated", "phase", due, "generation", d.cfg.Authorities.Authorities().Generation, "waited for", waiting)
+		if d.cfg.Rotated != nil {
+			d.cfg.Rotated()
+		}
+		d.offerAll()
+	}
+}
+
+// rotationNow is how the rotation is, and which targets the next phase waits for.
+func (d *Server) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string, request *v1alpha1.AuthoritiesRequest) {
+	is = d.cfg.Authorities.Authorities()
+	d.mu.Lock()
+	request = d.request
+	d.mu.Unlock()
+	if is.Phase == v1alpha1.AuthoritiesStable {
+		return is, nil, request
+	}
+	for _, name := range d.targets.names() {
+		known, ok := d.targets.get(name)
+		if !ok || known.key == "" || isRevoked(known.object, known.key) {
+			continue // nobody holds the name
+		}
+		is.Targets++
+		if !ready(known.object.Status.Identity, is) {
+			waiting = append(waiting, name)
+		}
+	}
+	slices.Sort(waiting)
+	is.Waiting, is.WaitingFor = len(waiting), waiting[:min(len(waiting), maxWaitingFor)]
+	return is, waiting, request
+}
+
+// ready reports whether a target may be in the next phase. It has no identity before its first session.
+func ready(identity *v1alpha1.SyncTargetIdentity, is v1alpha1.AuthoritiesStatus) bool {
+	switch {
+	case identity == nil:
+		return false
+	case is.Phase == v1alpha1.AuthoritiesAnnounced:
+		return identity.Bundle == is.Bundle
+	default:
+		return identity.Authority == is.Authority
+	}
+}
+
+// nextPhase is the phase that is due, empty while the present one lasts; notBefore is when it may begin if nothing but time is awaited.
+func nextPhase(is v1alpha1.AuthoritiesStatus, request *v1alpha1.AuthoritiesRequest, waiting int, now time.Time) (due v1alpha1.AuthoritiesPhase, notBefore time.Time) {
+	if request == nil {
+		request = &v1alpha1.AuthoritiesRequest{}
+	}
+	forced := request.Force == is.Phase
+	switch is.Phase {
+	case v1alpha1.AuthoritiesStable:
+		if request.Generation == is.Generation+1 {
+			return v1alpha1.AuthoritiesAnnounced, time.Time{}
+		}
+	case v1alpha1.AuthoritiesAnnounced:
+		mine := request.Generation == is.Generation+1
+		if waiting == 0 || mine && (forced || request.SwitchAt != nil && !now.Before(request.SwitchAt.Time)) {
+			return v1alpha1.AuthoritiesSwitched, time.Time{}
+		}
+	case v1alpha1.AuthoritiesSwitched:
+		mine, retire := request.Generation == is.Generation, v1alpha1.DefaultRetireAfter
+		if mine && request.RetireAfter != nil {
+			retire = request.RetireAfter.Duration
+		}
+		notBefore = is.Since.Add(retire)
+		if mine && forced || waiting == 0 && !now.Before(notBefore) {
+			return v1alpha1.AuthoritiesStable, time.Time{}
+		}
+	}
+	return "", notBefore
+}
+
+// writeRotationStatus writes the status where the admin reads it, if it says something new.
+func (d *Server) writeRotationStatus(ctx context.Context, problem error) error {
+	is, waiting, request := d.rotationNow()
+	if _, at := nextPhase(is, request, len(waiting), time.Now()); !at.IsZero() {
+		is.NextAt = &metav1.Time{Time: at}
+	}
+	if problem != nil {
+		is.Problem = problem.Error()
+	}
+	text, err := json.Marshal(is)
+	if err != nil || string(text) == d.told {
+		return err
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	api := client.Resource(configMaps).Namespace(v1alpha1.AuthoritiesNamespace)
+	data := map[string]any{v1alpha1.AuthoritiesStatusKey: string(text)}
+	patch, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	_, err = api.Patch(ctx, v1alpha1.AuthoritiesName, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+	if apierrors.IsNotFound(err) {
+		_, err = api.Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": v1alpha1.AuthoritiesName}, "data": data}}, metav1.CreateOptions{FieldManager: "skerry"})
+	}
+	if err == nil {
+		d.told = string(text)
+	}
+	return err
+}

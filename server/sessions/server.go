@@ -1,0 +1,224 @@
+package sessions
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/data"
+	"skerry.dev/skerry/tunnel/delta"
+	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/mux"
+	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tcp"
+	"skerry.dev/skerry/tunnel/traffic"
+)
+
+// Config is what the sessions need of the center.
+type Config struct {
+	// API returns a configuration for the root space with the center's own rights. It is called when the API serves.
+	API         func() *rest.Config
+	Incarnation store.Incarnation
+	Version     string
+	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done with what TLSConfig says; see tcp.Listen.
+	Packet net.PacketConn
+	Stream net.Listener
+	// Certificate proves the center.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Authorities Authorities
+	// Rotated is called when other authorities sign or are trusted. It may be nil.
+	Rotated func()
+	// ResetKey outlives a restart, so that agents notice one at once.
+	ResetKey [32]byte
+	// ConnectedFile is the file that says who was connected before a crash.
+	ConnectedFile string
+	// Sign issues a certificate for a request and a name.
+	Sign func(csr []byte, name string) (chainPEM []byte, err error)
+	// Feed is the desired feed of a target, nil while the center does not know the target yet.
+	Feed func(target string) *store.Feed
+	// Inbox keeps what a target reports.
+	Inbox func(target string) (store.Sink, error)
+	// Objects counts what is placed on a target.
+	Objects func(target string) int
+	// Reports counts what the inbox of a target holds, Unkept those reports that it has no room for, Forget removes the inbox of a target that is gone. They
+	// may be nil.
+	Reports func(target string) int
+	Unkept  func(target string) int
+	Forget  func(target string)
+	// BarrierReached is called when a target has confirmed, see RequestBarrier. It must not wait, and may be nil where nobody asks.
+	BarrierReached func(target string, revision int64)
+	// Tally counts what the reports of a target say of all that is placed on it, and names the first refusals. Moves lists the moves from or to it. Both may
+	// be nil, else Recount is to be called when they say something else.
+	Tally func(target string, first int) placement.Tally
+	Moves func(target string) []placement.Moving
+	// Outage is called when reports of a target begin to be old, and when they are current again; Server.Outage tells which. It must not wait, and may be nil.
+	Outage func(target string)
+	// Held is called when a target says that it holds deletions of a namespace, and when it is another number. It must not wait, and may be nil.
+	Held func(target string, in tunnel.WithheldIn)
+	// Above tells the centers above this one, its parent first. It may be nil.
+	Above func() []store.Incarnation
+	// OnConnection is called for each connection that a session is to begin on. It may be nil.
+	OnConnection func()
+	// Streams returns who serves the streams that a target opens over its data connection. A nil Streams,
+	// and a nil handler, cancel them.
+	Streams func(who tunnel.Identity) tunnel.StreamHandler
+	// Metrics is where what is counted is registered; nil counts for nobody.
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
+}
+
+// Authorities are the center's certificate authorities, which a rotation replaces step by step.
+type Authorities interface {
+	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each durable when it returns.
+	Authorities() v1alpha1.AuthoritiesStatus
+	Announce() error
+	Switch() error
+	Retire() error
+	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their certificates.
+	Bundle() []byte
+	AgentCAs() *x509.CertPool
+}
+
+// Server lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from the writes it is handed.
+type Server struct {
+	cfg        Config
+	client     func() (dynamic.Interface, error)
+	statuses   func() (rest.Interface, error) // to write those of SyncTargets
+	targets    *targets
+	subtree    *subtreeStatus
+	meter      *traffic.Meter
+	usage      *usage
+	shared     *delta.Shared
+	connected  *connectedSites
+	links      *data.Links
+	budget     *mux.Budget // of the windows of links
+	admissions *admissionLimit
+	outages    *outages
+	progress   *progresses
+	waited     atomic.Bool // this center has waited for the targets that were connected before it started
+
+	mu            sync.Mutex
+	sessions      map[string]*session
+	unknownAgents *unknownAgents
+	unwanted      map[string]*tunnel.Refused // targets that were refused for good when they came last
+	left          map[string]time.Time       // when targets were last heard of whose session ended since the start
+	barriers      map[string]int64           // what targets are to confirm, see RequestBarrier
+	request       *v1alpha1.AuthoritiesRequest
+
+	heartbeats heartbeats
+	rotation   chan struct{} // wakes rotate
+	told       string        // the status of the authorities that was written; rotate's own
+}
+
+// New returns a Server that accepts nobody before Run.
+func New(cfg Config) *Server {
+	meter, strangers := traffic.New(), &unknownAgents{names: map[string]v1alpha1.UnknownAgent{}}
+	d := &Server{cfg: cfg, targets: newTargets(), subtree: newSubtreeStatus(), meter: meter, usage: newUsage(), shared: delta.NewShared(), connected: newConnectedSites(cfg.ConnectedFile, cfg.Log),
+		admissions: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unknownAgents: strangers, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, barriers: map[string]int64{}, rotation: make(chan struct{}, 1),
+		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
+		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
+	connections := data.NewMetrics()
+	d.budget = mux.NewBudget(dataBudget)
+	d.links = d.newLinks(connections)
+	if cfg.Metrics != nil {
+		cfg.Metrics.MustRegister(connections, meter, strangers.count(), healthMetrics{d})
+	}
+	return d
+}
+
+// Rest gives back memory that was of use for a moment only.
+func (d *Server) Rest() { d.shared.Rest() }
+
+// Handler serves enrolment, at enroll.Path and before authentication.
+func (d *Server) Handler() http.Handler {
+	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle,
+		Knocked: func(name, from string) { d.unknownAgent(name, from, "WrongAuthority") }, Log: d.cfg.Log})
+}
+
+// Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
+func (d *Server) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dataOverQUIC, dataOverTCP := d.takes(ctx)
+	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
+		Metrics: d.cfg.Metrics, Log: d.cfg.Log})
+	if err != nil {
+		return fmt.Errorf("listen for agents: %w", err)
+	}
+	defer listener.Close()
+	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Log: d.cfg.Log})
+	defer streams.Close()
+	before := d.connected.before()
+	var running sync.WaitGroup
+	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
+		running.Go(func() { cancel(d.accept(ctx, accept)) })
+	}
+	running.Go(func() {
+		<-ctx.Done()
+		d.links.Close()
+	})
+	running.Go(func() { d.runStatusWriter(ctx) })
+	running.Go(func() { d.count(ctx) })
+	running.Go(func() { d.rotate(ctx) })
+	running.Go(func() { d.publishUnknownAgents(ctx) })
+	running.Go(func() {
+		d.connected.wakeMissing(ctx, before, func(target string) bool { return d.session(target) != nil },
+			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(d.cfg.ResetKey, target)) })
+	})
+	running.Go(func() { d.connected.run(ctx) })
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// accept serves the agents that come one way.
+func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.Conn, error)) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		conn, err := next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close(tunnel.ErrDraining)
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("accept an agent: %w", err)
+		}
+		if d.cfg.OnConnection != nil {
+			d.cfg.OnConnection()
+		}
+		running.Add(1)
+		d.serve(ctx, conn, running.Done)
+	}
+}
+
+// TLSConfig asks for an agent's certificate, which one of this center's authorities must have signed; whether its holder still belongs here is asked
+// when the session begins, so that it can be told. One that has expired is let in too: its session can do nothing but renew it, so that a site
+// that was cut off for long comes back by itself.
+func (d *Server) TLSConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN, tunnel.DataALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
+		SessionTicketsDisabled: true, // agents resume no session
+		VerifyConnection:       d.verify,
+	}
+}

@@ -1,0 +1,71 @@
+package summary
+
+import (
+	"context"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/placement"
+)
+
+// foreignStatus reports whether the status of an object is not the targets' to say: it is that of a custom resource, and somebody in the space has written
+// it, such as an operator that works there. What it has found out is more than the copy on a target knows of, and a fight about it would never end.
+func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool, error) {
+	if placement.BuiltIn(at.Key.Group) || at.Class != placement.Placed {
+		return false, nil
+	}
+	s.mu.Lock()
+	n := s.shown[at.Key]
+	s.mu.Unlock()
+	if n.theirs || n.now == n.got || n.now == emptyStatus() {
+		return n.theirs, nil
+	}
+	defer s.begin(at.Key)()
+	obj, err := s.cfg.API.Get(ctx, at.Key, at.APIVersion)
+	if apierrors.IsNotFound(err) {
+		return false, nil // whoever writes to it is told why
+	}
+	if err != nil {
+		return false, err
+	}
+	theirs := writtenByOthers(obj)
+	s.update(at.Key, func(n *shown) {
+		if n.theirs = theirs; !theirs && statusOf(obj) == n.now {
+			n.asked, n.got = n.now, n.now
+		}
+	})
+	return theirs, nil
+}
+
+// unchanged returns the revision that a custom resource must still have when its status is written, so that what somebody in the space writes for the first
+// time is not lost; or that it is theirs already.
+func (s *Summary) unchanged(ctx context.Context, at placement.Located, revision int64) (now int64, theirs bool, err error) {
+	if revision != 0 {
+		return revision, false, nil
+	}
+	obj, err := s.cfg.API.Get(ctx, at.Key, at.APIVersion)
+	if err != nil {
+		return 0, false, err
+	}
+	if writtenByOthers(obj) {
+		s.update(at.Key, func(n *shown) { n.theirs = true })
+		return 0, true, nil
+	}
+	return revisionOf(obj), false, nil
+}
+
+// writtenByOthers reports whether anybody but the center and its tools is a manager of the status.
+func writtenByOthers(obj map[string]any) bool {
+	meta, _ := obj["metadata"].(map[string]any)
+	managers, _ := meta["managedFields"].([]any)
+	for _, m := range managers {
+		entry, _ := m.(map[string]any)
+		name, _ := entry["manager"].(string)
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		if _, ok := fields["f:status"]; ok && !strings.HasPrefix(name, "skerry") {
+			return true
+		}
+	}
+	return false
+}

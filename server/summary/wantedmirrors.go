@@ -1,0 +1,126 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/replicasetdiff"
+)
+
+// wanted is a Pod that should be in the space.
+type wanted struct {
+	name, target, hash string
+	order              int
+	object             map[string]any
+	of                 string // names the replicasetdiff.Source that object is still to be completed from; empty when it is whole
+	status             json.RawMessage
+	owner              store.Key
+	ownerUID           string
+}
+
+// wantedMirrors reads what the targets report of one name, and gives each Pod its name in the space: the longest placed target keeps the
+// plain one, others get their target's name behind it. Targets that report nothing any more are gone.
+func (s *Summary) wantedMirrors(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
+	var list []wanted
+	for _, t := range targets {
+		r, ok, err := s.report(t, k)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok || r.Object == nil {
+			gone = append(gone, t)
+			continue
+		}
+		if w, ok := s.wantedMirror(k, t, r); ok {
+			list = append(list, w)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].order != list[j].order {
+			return list[i].order < list[j].order
+		}
+		return list[i].target < list[j].target
+	})
+	want = map[string]wanted{}
+	for i, w := range list {
+		w.name = k.Name
+		if i > 0 || taken {
+			w.name = k.Name + "." + w.target
+		}
+		want[w.name] = w
+	}
+	return want, gone, nil
+}
+
+// wantedMirror reports whether a reported Pod belongs into the space: its owner is placed on that target, and not on too many.
+func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (wanted, bool) {
+	var object map[string]any
+	if json.Unmarshal(r.Object, &object) != nil {
+		return wanted{}, false
+	}
+	for _, ref := range ownersOf(k, r, object) {
+		owner, ok := s.cfg.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
+		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {
+			continue
+		}
+		for i, t := range owner.Targets {
+			if t == target {
+				return wanted{target: target, hash: mirrorHash(r.Of, object), order: i, object: object, of: r.Of, status: r.Status,
+					owner: owner.Key, ownerUID: owner.UID}, true
+			}
+		}
+	}
+	return wanted{}, false
+}
+
+// reference is what names an owner.
+type reference struct{ APIVersion, Kind, Name string }
+
+// ownersOf are the objects that a report's object says it belongs to. What is to be completed has its owner in its name.
+func ownersOf(k store.Key, r store.Report, object map[string]any) (out []reference) {
+	if r.Of != "" {
+		if owner, ok := replicasetdiff.Owner(k); ok {
+			out = append(out, reference{"apps/v1", "Deployment", owner.Name})
+		}
+		return out
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	refs, _ := meta["ownerReferences"].([]any)
+	for _, e := range refs {
+		ref, _ := e.(map[string]any)
+		apiVersion, _ := ref["apiVersion"].(string)
+		kind, _ := ref["kind"].(string)
+		name, _ := ref["name"].(string)
+		out = append(out, reference{apiVersion, kind, name})
+	}
+	return out
+}
+
+// errOtherVersion is returned while a report is to be completed from a version of its owner that is not the present one: the site has not got
+// that yet, and will report anew when it has.
+var errOtherVersion = errors.New("it was reported against another version of its owner")
+
+// complete fills in what a report left out because it is in the desired body of the owner.
+func (s *Summary) complete(ctx context.Context, k store.Key, w *wanted) error {
+	if w.of == "" {
+		return nil
+	}
+	body, err := s.cfg.Desired(ctx, w.owner)
+	if err != nil {
+		return fmt.Errorf("read the owner of %s: %w", k, err)
+	}
+	source, ok := replicasetdiff.Of(body, w.ownerUID, k)
+	if !ok || source.Name != w.of {
+		return fmt.Errorf("complete %s of %s: %w", k, w.target, errOtherVersion)
+	}
+	whole, err := source.Whole(encode(w.object))
+	if err != nil {
+		return fmt.Errorf("complete %s of %s: %w", k, w.target, err)
+	}
+	w.of, w.object = "", nil
+	return json.Unmarshal(whole, &w.object)
+}
