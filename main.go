@@ -1,6 +1,7 @@
-// Command skerry is the one binary of Skerry: a center that serves a kube API with many spaces, an agent beside a workload cluster, a
-// relay (a center with a parent), and the admin's command line. main.go only turns flags into configurations, bridges logs, handles
-// signals and picks the exit code.
+// Command skerry is the one binary of Skerry: a center that serves a kube API with many spaces, an
+// agent beside a workload cluster, a relay (a center with a parent), and the admin's command line.
+// main.go only turns flags into configurations, bridges logs, handles signals and picks the exit
+// code.
 package main
 
 import (
@@ -195,14 +196,16 @@ func centerCommand() *cli.Command {
 	}
 }
 
-// shortestCertificate is the shortest life of an agent's certificate: it has to outlast the way to the agent and its next session.
+// shortestCertificate is the shortest life of an agent's certificate: it has to outlast the way to
+// the agent and its next session.
 const shortestCertificate = 10 * time.Second
 
-// centerGC is the garbage collector's target of a center: its live heap is watch caches that seldom change, so collecting a little
-// more often costs little and keeps the process small.
+// centerGC is the garbage collector's target of a center: its live heap is watch caches that seldom
+// change, so collecting a little more often costs little and keeps the process small.
 const centerGC = 50
 
-// runCenter runs a center and, when it is a relay, the agent that joins it to its parent. The first that ends ends the other.
+// runCenter runs a center and, when it is a relay, the agent that joins it to its parent. The first
+// that ends ends the other.
 func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *agent.Config) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(centerGC)
@@ -295,8 +298,8 @@ func joinToken(c *cli.Context) (string, error) {
 	return enroll.ReadToken(file, os.Stdin)
 }
 
-// logger makes the process's logger and hands the libraries' own loggers over to it: klog (Kubernetes) and logrus (kine) tell only what
-// is worth a warning.
+// logger makes the process's logger and hands the libraries' own loggers over to it: klog
+// (Kubernetes) and logrus (kine) tell only what is worth a warning.
 func logger(c *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
@@ -331,8 +334,9 @@ type atLeast struct {
 // Enabled implements slog.Handler.
 func (h atLeast) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-// Handle implements slog.Handler. That a client has gone away while it was answered is an error to the library, and to nobody else; so is what
-// it says of requests that are broken off because the process stops.
+// Handle implements slog.Handler. That a client has gone away while it was answered is an error to
+// the library, and to nobody else; so is what it says of requests that are broken off because the
+// process stops.
 func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
 	gone := h.run.Err() != nil
 	r.Attrs(func(a slog.Attr) bool {

@@ -106,7 +106,8 @@ func TestObjectMadeAtTheSameMomentIsNotTouched(t *testing.T) {
 	}
 }
 
-// Two spaces that place an object of the same name on one cluster: the first has it, the second is told whose it is.
+// Two spaces that place an object of the same name on one cluster: the first has it, the second is
+// told whose it is.
 func TestAnotherSpaceIsNamed(t *testing.T) {
 	s := newSite(t)
 	ours := configMap("default", "c", "ours")
@@ -128,7 +129,8 @@ func TestAnotherSpaceIsNamed(t *testing.T) {
 	}
 }
 
-// A lost record of an object whose source was made anew meanwhile: the label of the site tells that it is ours.
+// A lost record of an object whose source was made anew meanwhile: the label of the site tells that
+// it is ours.
 func TestObjectOfAnEarlierSourceIsOurs(t *testing.T) {
 	s := newSite(t)
 	s.clients.SetSite("this-site")

@@ -57,8 +57,8 @@ type Config struct {
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
 	Subtree func() (*tunnel.SubtreeStatus, <-chan struct{})
-	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it. Nil
-	// for a site.
+	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it.
+	// Nil for a site.
 	Children tunnel.StreamOpener
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
 	// none: its own sites decide.
@@ -66,8 +66,8 @@ type Config struct {
 	// Impersonate writes for each space as its own ServiceAccount at the cluster, so that the
 	// cluster's RBAC has the last word.
 	Impersonate bool
-	// SpacesNamespace is the namespace of the cluster that holds those ServiceAccounts; empty means target.DefaultSpaces. Centers that share a cluster
-	// need one each.
+	// SpacesNamespace is the namespace of the cluster that holds those ServiceAccounts; empty means
+	// target.DefaultSpaces. Centers that share a cluster need one each.
 	SpacesNamespace string
 	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
 	Force bool

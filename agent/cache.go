@@ -91,8 +91,8 @@ func (a *agent) claim() error {
 	return nil
 }
 
-// markCleanShutdown records at an ordinary end that the file is complete, so that the next start need not
-// search the target.
+// markCleanShutdown records at an ordinary end that the file is complete, so that the next start
+// need not search the target.
 func (a *agent) markCleanShutdown() {
 	if !a.cache.complete.Load() || len(a.cache.wanted) > 0 {
 		return

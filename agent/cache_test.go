@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// full is a center with a site that has n ConfigMaps, a Secret, a Deployment and a Namespace, and is stopped.
+// full is a center with a site that has n ConfigMaps, a Secret, a Deployment and a Namespace, and
+// is stopped.
 func full(t *testing.T, n int) (*center, *targettest.Server, string, []store.Entry) {
 	t.Helper()
 	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
@@ -102,7 +103,8 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 	}
 }
 
-// Whatever happens to the file: nothing is deleted or rewritten but what the parent has deleted or changed meanwhile.
+// Whatever happens to the file: nothing is deleted or rewritten but what the parent has deleted or
+// changed meanwhile.
 func TestLostCache(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +166,8 @@ func TestLostCache(t *testing.T) {
 	}
 }
 
-// Offline with a lost file nothing is touched; what could be saved of a damaged one is still enforced.
+// Offline with a lost file nothing is touched; what could be saved of a damaged one is still
+// enforced.
 func TestLostCacheOffline(t *testing.T) {
 	for name, saved := range map[string]bool{"deleted": false, "inventory": true} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +270,8 @@ func TestDamageWhileRunning(t *testing.T) {
 	w.stop()
 }
 
-// An object that was applied before its entry was durable, and a crash: the sweep finds it and the parent decides.
+// An object that was applied before its entry was durable, and a crash: the sweep finds it and the
+// parent decides.
 func TestAppliedButNotKnown(t *testing.T) {
 	c, api, dir, _ := full(t, 3)
 	s := &site{t: t, api: api, access: target.Cluster(api.Config())}

@@ -19,7 +19,8 @@ type cacheHealth struct {
 	refill string
 }
 
-// diskTakes tells the parent and the log that the disk takes no writes, or with nil that it does again.
+// diskTakes tells the parent and the log that the disk takes no writes, or with nil that it does
+// again.
 func (a *agent) diskTakes(err error) {
 	if err != nil {
 		a.Log.Error("the disk takes no writes; what is known goes on being enforced, nothing new is acknowledged", "err", err)

@@ -243,7 +243,8 @@ func (c *center) reset(incarnation store.Incarnation, revision int64) {
 	})
 }
 
-// forgetDeletions is a restart of the center, as far as agents can tell: its feed knows what is wanted and nothing that was deleted before.
+// forgetDeletions is a restart of the center, as far as agents can tell: its feed knows what is
+// wanted and nothing that was deleted before.
 func (c *center) forgetDeletions() {
 	c.mu.Lock()
 	bodies, revision, incarnation := maps.Clone(c.bodies), c.revision, c.feed.Head().Incarnation

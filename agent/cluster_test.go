@@ -137,7 +137,8 @@ func TestClusterKinds(t *testing.T) {
 	eventually(t, "all is gone", func() bool { return s.applier.Pending() == 0 && s.observer.Feed().Len() == 0 })
 }
 
-// TestClusterFigures measures against the same API server: from commit to the object's existence, seen by a watch, beside a bare apply.
+// TestClusterFigures measures against the same API server: from commit to the object's existence,
+// seen by a watch, beside a bare apply.
 func TestClusterFigures(t *testing.T) {
 	s := cluster(t)
 	ns := fmt.Sprintf("agent-figures-%d", time.Now().UnixNano())
@@ -217,7 +218,8 @@ func TestClusterFigures(t *testing.T) {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// What somebody else has made is never changed, whatever its kind and however close in time it was made.
+// What somebody else has made is never changed, whatever its kind and however close in time it was
+// made.
 func TestClusterForeignObjects(t *testing.T) {
 	s := cluster(t)
 	ns := fmt.Sprintf("agent-foreign-%d", time.Now().UnixNano())

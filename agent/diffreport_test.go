@@ -77,7 +77,8 @@ func TestAReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 		t.Errorf("short is %s", r.Object)
 	}
 
-	// Another version: what belongs to the old one is told whole from then on, and what is made of the new one is short.
+	// Another version: what belongs to the old one is told whole from then on, and what is made of
+	// the new one is short.
 	second := templated(2, "web", "v2")
 	s.desire(second)
 	eventually(t, "the older ReplicaSet is told whole", func() bool { return s.report(k).Of == "" })

@@ -18,10 +18,13 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// TestFleet measures a center under many agents: SKERRY_FLEET is how many, SKERRY_BIN the binary whose center it starts. Each agent is real
-// but for its target: it joins with a token, has a certificate and a file of its own and a QUIC connection over loopback; what it is sent it
-// calls applied. SKERRY_FLEET_DISK is where the agents' files are: on one disk they wait for each other, as sites never do, and in memory (/dev/shm)
-// they wait for no disk. SKERRY_FLEET_PROFILES is a directory for profiles of the idle center. One JSON line a figure goes to standard output (make bench FIGURE=fleet).
+// TestFleet measures a center under many agents: SKERRY_FLEET is how many, SKERRY_BIN the binary
+// whose center it starts. Each agent is real but for its target: it joins with a token, has a
+// certificate and a file of its own and a QUIC connection over loopback; what it is sent it calls
+// applied. SKERRY_FLEET_DISK is where the agents' files are: on one disk they wait for each other,
+// as sites never do, and in memory (/dev/shm) they wait for no disk. SKERRY_FLEET_PROFILES is a
+// directory for profiles of the idle center. One JSON line a figure goes to standard output (make
+// bench FIGURE=fleet).
 func TestFleet(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("SKERRY_FLEET"))
 	if n <= 0 {
@@ -31,7 +34,8 @@ func TestFleet(t *testing.T) {
 	empty := c.parts()
 	base := c.idle(30 * time.Second)
 	f := newFleet(t, n, c)
-	// A tenth comes first, so that what the first agents cost once is not taken for the cost of one more.
+	// A tenth comes first, so that what the first agents cost once is not taken for the cost of one
+	// more.
 	first, rest := f.agents[:n/10], f.agents[n/10:]
 	f.join(first)
 	c.kill()
@@ -60,7 +64,8 @@ func TestFleet(t *testing.T) {
 	f.restart("fleet-back-after-outage", 40*time.Second)
 }
 
-// patience is how long so many agents may take to come: far longer than they should, since it is measured.
+// patience is how long so many agents may take to come: far longer than they should, since it is
+// measured.
 func patience(agents int) time.Duration {
 	return 2*time.Minute + time.Duration(agents)*100*time.Millisecond
 }
@@ -223,7 +228,8 @@ func (f *fleet) start(agents []*fleetAgent) {
 	}
 }
 
-// allBack waits until each of these agents has had a hello since forget, and returns how long that took.
+// allBack waits until each of these agents has had a hello since forget, and returns how long that
+// took.
 func (f *fleet) allBack(agents []*fleetAgent, since time.Time, limit time.Duration) time.Duration {
 	f.t.Helper()
 	f.most = 0

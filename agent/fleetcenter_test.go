@@ -26,7 +26,8 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// centerProcess is a center in a process of its own, so that its memory and time can be told from those of the agents.
+// centerProcess is a center in a process of its own, so that its memory and time can be told from
+// those of the agents.
 type centerProcess struct {
 	t                 *testing.T
 	dir, address, url string
@@ -86,7 +87,8 @@ func (c *centerProcess) kill() {
 	ignore(c.cmd.Wait())
 }
 
-// parts are what a center's memory is made of, in KiB: all of it, what the last collection of garbage has found in use, and stacks.
+// parts are what a center's memory is made of, in KiB: all of it, what the last collection of
+// garbage has found in use, and stacks.
 type parts struct{ rss, live, stacks, goroutines float64 }
 
 // settled returns the parts when all statuses are written.
@@ -96,7 +98,8 @@ func (c *centerProcess) settled() parts {
 	return c.parts()
 }
 
-// parts returns them once the RSS has been steady for some seconds: memory is given back only with time.
+// parts returns them once the RSS has been steady for some seconds: memory is given back only with
+// time.
 func (c *centerProcess) parts() parts {
 	c.t.Helper()
 	p := parts{rss: settledRSS(c.t, c.cmd.Process.Pid)}
@@ -166,7 +169,8 @@ func (c *centerProcess) idle(window time.Duration) float64 {
 	return 100 * (c.cpu() - before).Seconds() / time.Since(began).Seconds()
 }
 
-// bareConnections returns what a QUIC connection without streams costs a process that accepts n of them, in KiB.
+// bareConnections returns what a QUIC connection without streams costs a process that accepts n of
+// them, in KiB.
 func bareConnections(t *testing.T, n int) float64 {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestBareListener$")

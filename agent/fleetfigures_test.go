@@ -48,7 +48,8 @@ func (f *fleet) client(space string) dynamic.Interface {
 	return client
 }
 
-// join gives agents their credentials, each with a token of its own. The tokens are copies of one that the command line made, but for their secret.
+// join gives agents their credentials, each with a token of its own. The tokens are copies of one
+// that the command line made, but for their secret.
 func (f *fleet) join(agents []*fleetAgent) {
 	f.t.Helper()
 	out, err := exec.Command(os.Getenv("SKERRY_BIN"), "token", "create", "-o", "token", "--kubeconfig", f.center.kubeconfig).Output()
@@ -112,8 +113,9 @@ func (f *fleet) redeem(a *fleetAgent, token enroll.Token) error {
 	}
 }
 
-// memory says what an agent costs the center: all in, the parts of that, and of that the session alone, beside a QUIC connection with nothing on it; and
-// what one more costs when there are some. some is with the first agents and their sessions, joined with the SyncTargets of all.
+// memory says what an agent costs the center: all in, the parts of that, and of that the session
+// alone, beside a QUIC connection with nothing on it; and what one more costs when there are some.
+// some is with the first agents and their sessions, joined with the SyncTargets of all.
 func (f *fleet) memory(empty, some, joined parts, first int) {
 	n, more := float64(len(f.agents)), float64(len(f.agents)-first)
 	with := f.center.settled()
@@ -128,7 +130,8 @@ func (f *fleet) memory(empty, some, joined parts, first int) {
 		(with.rss-joined.rss)/more, bare, live, stacks, (with.rss-some.rss)/more-live-stacks))
 }
 
-// idleCPU measures the center while nothing happens, over more than one heartbeat of every target. base is what it needs without agents.
+// idleCPU measures the center while nothing happens, over more than one heartbeat of every target.
+// base is what it needs without agents.
 func (f *fleet) idleCPU(base float64) {
 	n, window := float64(len(f.agents)), 90*time.Second
 	before := f.center.written()
@@ -140,14 +143,16 @@ func (f *fleet) idleCPU(base float64) {
 	f.center.profile("idle")
 }
 
-// statuses says how often the center has written the status of a site since it started, when it is done with that.
+// statuses says how often the center has written the status of a site since it started, when it is
+// done with that.
 func (f *fleet) statuses(figure string, since time.Time) {
 	f.t.Helper()
 	f.center.quiet()
 	say(figure, f.center.written()/float64(len(f.agents)), "writes", 2, len(f.agents), fmt.Sprintf("of the status of each site; the center is calm after %.0f s", time.Since(since).Seconds()))
 }
 
-// oneChange changes one ConfigMap that is placed on every agent, and measures until the last has it on disk.
+// oneChange changes one ConfigMap that is placed on every agent, and measures until the last has it
+// on disk.
 func (f *fleet) oneChange() {
 	ctx := context.Background()
 	if out, err := exec.Command(os.Getenv("SKERRY_BIN"), "space", "create", "fleet", "--kubeconfig", f.center.kubeconfig).CombinedOutput(); err != nil {
@@ -187,7 +192,8 @@ func (f *fleet) oneChange() {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// everyoneHas waits until every agent's copy has a ConfigMap "one" with this text, and returns when the last was committed.
+// everyoneHas waits until every agent's copy has a ConfigMap "one" with this text, and returns when
+// the last was committed.
 func (f *fleet) everyoneHas(text string) time.Time {
 	f.t.Helper()
 	missing := slices.Clone(f.agents)
@@ -235,8 +241,8 @@ func (f *fleet) floor() time.Duration {
 	return time.Since(began)
 }
 
-// restart kills the center, starts it after a while and measures until every agent has a session again: everybody comes at once, and nobody is
-// sent anything that it has.
+// restart kills the center, starts it after a while and measures until every agent has a session
+// again: everybody comes at once, and nobody is sent anything that it has.
 func (f *fleet) restart(figure string, away time.Duration) {
 	f.t.Helper()
 	f.center.quiet()

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// statusWrites is the metric of how many statuses of SyncTargets the center has written since it started.
+// statusWrites is the metric of how many statuses of SyncTargets the center has written since it
+// started.
 const statusWrites = `apiserver_request_total{code="200",component="skerry",dry_run="",group="skerry.dev",resource="synctargets",scope="resource",subresource="status",verb="PUT",version="v1alpha1"}`
 
 // get asks the center, as its admin, for a page, and gives it to read.
@@ -41,7 +42,8 @@ func (c *centerProcess) get(path string, read func(io.Reader) error) {
 	}
 }
 
-// metrics are the values of some of the center's. What it has not counted yet it does not tell: that is left out.
+// metrics are the values of some of the center's. What it has not counted yet it does not tell:
+// that is left out.
 func (c *centerProcess) metrics(names ...string) map[string]float64 {
 	c.t.Helper()
 	out := map[string]float64{}
@@ -72,7 +74,8 @@ func (c *centerProcess) written() float64 {
 }
 
 const (
-	// calmWrites is how many statuses a second a calm center writes at most: heartbeats, and how far its targets have got.
+	// calmWrites is how many statuses a second a calm center writes at most: heartbeats, and how
+	// far its targets have got.
 	calmWrites = 5
 	// calmCPU is what it uses of a core at most, in percent.
 	calmCPU = 25
@@ -97,7 +100,8 @@ func (c *centerProcess) quiet() {
 	}
 }
 
-// profile writes what the center does with its time to a file of SKERRY_FLEET_PROFILES, if there is such a directory.
+// profile writes what the center does with its time to a file of SKERRY_FLEET_PROFILES, if there is
+// such a directory.
 func (c *centerProcess) profile(name string) {
 	c.t.Helper()
 	dir := os.Getenv("SKERRY_FLEET_PROFILES")

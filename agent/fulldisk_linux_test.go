@@ -16,8 +16,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// A full disk: what is known is enforced, what is new is made from memory and not acknowledged, the parent is told; and a crash then leaves
-// nothing on the target that nobody wants.
+// A full disk: what is known is enforced, what is new is made from memory and not acknowledged, the
+// parent is told; and a crash then leaves nothing on the target that nobody wants.
 func TestFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "1m")
 	c, api := newCenter(t), targettest.New(t)

@@ -18,7 +18,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// killedEnv holds, as JSON, what an agent is to do that runs in a process of its own, so that it can be killed.
+// killedEnv holds, as JSON, what an agent is to do that runs in a process of its own, so that it
+// can be killed.
 const killedEnv = "SKERRY_TEST_KILLED_AGENT"
 
 type killed struct {
@@ -41,7 +42,8 @@ func beKilled() {
 	panic(err)
 }
 
-// deadly kills the process now and then while the target makes an object: its entry may not be durable yet.
+// deadly kills the process now and then while the target makes an object: its entry may not be
+// durable yet.
 type deadly struct{ next http.RoundTripper }
 
 func (d deadly) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -70,9 +72,10 @@ func (k killed) start(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// An agent is killed at any moment, also between the write of an object and the commit of its entry, while the center makes, changes and
-// deletes objects, and forgets the deletions that it has told once. In the end the target has what is wanted and nothing else, and no
-// version of an object was written twice.
+// An agent is killed at any moment, also between the write of an object and the commit of its
+// entry, while the center makes, changes and deletes objects, and forgets the deletions that it has
+// told once. In the end the target has what is wanted and nothing else, and no version of an object
+// was written twice.
 func TestKilledWhileApplying(t *testing.T) {
 	kills := 25
 	if testing.Short() {
@@ -122,7 +125,8 @@ func TestKilledWhileApplying(t *testing.T) {
 				_ = agent.Process.Kill() // or it has just done so itself
 			}
 		}
-		// What was on its way is not wanted any more, and the center does not remember that it ever was.
+		// What was on its way is not wanted any more, and the center does not remember that it ever
+		// was.
 		for n, e := range want {
 			if int(e.Generation) > version-20 {
 				c.place(gone(e))

@@ -255,8 +255,8 @@ func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
 	}
 }
 
-// What is read again is looked for where it is: what was written while its kind was being listed, and
-// the Pods of an object that was made anew in the space.
+// What is read again is looked for where it is: what was written while its kind was being listed,
+// and the Pods of an object that was made anew in the space.
 func TestMappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.desire(bank(spaceNamespace("bank", "u2", "app")))

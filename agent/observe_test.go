@@ -208,7 +208,8 @@ func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
 	eventually(t, "it is gone", func() bool { return s.report(key) == nil })
 }
 
-// The three watches are independent: a pod may be seen before its ReplicaSet, and both before the record of the Deployment.
+// The three watches are independent: a pod may be seen before its ReplicaSet, and both before the
+// record of the Deployment.
 func TestChainSeenFromBelow(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "first", 1)) // so that pods are watched
@@ -254,7 +255,8 @@ func TestPodsGoWithTheirObject(t *testing.T) {
 	}
 }
 
-// A watch that was cut goes on where it was; when the history is lost, what is not listed any more is gone.
+// A watch that was cut goes on where it was; when the history is lost, what is not listed any more
+// is gone.
 func TestWatchResumesAndSweeps(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
@@ -318,8 +320,9 @@ func TestReadyMeansComplete(t *testing.T) {
 	}
 }
 
-// A report that waits for more is sent as what the feed tells by then, never as what it does not tell yet: the parent would hold a value that
-// equals none of the feed's, and be sent it again at each comparison.
+// A report that waits for more is sent as what the feed tells by then, never as what it does not
+// tell yet: the parent would hold a value that equals none of the feed's, and be sent it again at
+// each comparison.
 func TestWhatIsSentIsWhatTheFeedTells(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "web", 1))

@@ -94,7 +94,8 @@ func TestJobRemovedByItsTimeToLiveWhileNobodyLooked(t *testing.T) {
 	}
 }
 
-// Deleted and made anew in the space while the tombstone was overtaken: it runs anew, though its spec is the same.
+// Deleted and made anew in the space while the tombstone was overtaken: it runs anew, though its
+// spec is the same.
 func TestJobMadeAnewRunsAnew(t *testing.T) {
 	s := newSite(t)
 	j, c := job("j", map[string]any{"parallelism": 1}), configMap("default", "c", "1")
@@ -137,7 +138,8 @@ func withMark(e store.Entry) store.Entry {
 	return e
 }
 
-// A site that has lost its file gets its Jobs from the parent, which knows which of them have ended.
+// A site that has lost its file gets its Jobs from the parent, which knows which of them have
+// ended.
 func TestAJobThatEndedBeforeTheFileWasLost(t *testing.T) {
 	s := newSite(t)
 	spec := map[string]any{"parallelism": 1}

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/agent/target"
 )
 
-// TestManifestHasTheRolesOfSpaces compares the shipped role with what an agent makes where it is missing.
+// TestManifestHasTheRolesOfSpaces compares the shipped role with what an agent makes where it is
+// missing.
 func TestManifestHasTheRolesOfSpaces(t *testing.T) {
 	for _, document := range strings.Split(rbacManifest, "\n---\n") {
 		var role struct {

@@ -50,7 +50,8 @@ func TestTargetThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// What answers and does not serve the agent is not reachable, and the words say what is wrong with it.
+// What answers and does not serve the agent is not reachable, and the words say what is wrong with
+// it.
 func TestTargetThatAnswersAndDoesNotServe(t *testing.T) {
 	for want, answer := range map[string]targettest.Refusal{
 		"Unauthorized":  {Code: 401, Reason: "Unauthorized", Message: "who are you?"},

@@ -67,8 +67,8 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 	}
 }
 
-// An object that leaves and comes back before the target is rid of it was taken away by nobody: it is made anew at once, however often, and also
-// where what others delete stays away.
+// An object that leaves and comes back before the target is rid of it was taken away by nobody: it
+// is made anew at once, however often, and also where what others delete stays away.
 func TestComesBackWhileItIsGoing(t *testing.T) {
 	for _, policy := range []string{"Restore", "Report"} {
 		t.Run(policy, func(t *testing.T) {
@@ -105,7 +105,8 @@ func TestComesBackWhileItIsGoing(t *testing.T) {
 // contestedRounds is how often it takes to be called contested, and once more.
 const contestedRounds = 4
 
-// What nobody has changed since it was written is deleted in one request. What somebody has changed is read first, and stays when it is another's now.
+// What nobody has changed since it was written is deleted in one request. What somebody has changed
+// is read first, and stays when it is another's now.
 func TestRemovalInOneRequest(t *testing.T) {
 	s := newSite(t)
 	same, changed, taken, web := configMap("default", "same", "1"), configMap("default", "changed", "1"), configMap("default", "taken", "1"), deployment(1, "default", "web", 1)
@@ -155,8 +156,9 @@ func TestDependentsAreKeptOrGo(t *testing.T) {
 	}
 }
 
-// Where the parent does not know any more why a key is gone, the object's own policy says what becomes of it, and doubt deletes nothing. When
-// the agent has lost its copy, too, the object on the target tells its policy.
+// Where the parent does not know any more why a key is gone, the object's own policy says what
+// becomes of it, and doubt deletes nothing. When the agent has lost its copy, too, the object on
+// the target tells its policy.
 func TestRemovalByPolicy(t *testing.T) {
 	t.Run("known", func(t *testing.T) { removalByPolicy(t, func(*site, []store.Entry) {}) })
 	t.Run("lost", func(t *testing.T) {
@@ -205,7 +207,8 @@ func removalByPolicy(t *testing.T, between func(*site, []store.Entry)) {
 	}
 }
 
-// A crash between the write and its record, and then a tombstone while the record is missing: what is ours goes, and only that.
+// A crash between the write and its record, and then a tombstone while the record is missing: what
+// is ours goes, and only that.
 func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
 	s := newSite(t)
 	ours, theirs, other := configMap("default", "ours", "1"), configMap("default", "theirs", "1"), configMap("default", "other", "1")
@@ -223,7 +226,8 @@ func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
 	}
 }
 
-// A Namespace that is being deleted waits for what is in it: the object that holds it, and the finalizer, are named.
+// A Namespace that is being deleted waits for what is in it: the object that holds it, and the
+// finalizer, are named.
 func TestWhatHoldsANamespaceIsNamed(t *testing.T) {
 	s := newSite(t)
 	ns := namespace("app")

@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// A cluster that was built anew under a known site is a new, empty target: what is placed there is made there, while the agent runs or was stopped, with the parent
-// or without, and it is said.
+// A cluster that was built anew under a known site is a new, empty target: what is placed there is
+// made there, while the agent runs or was stopped, with the parent or without, and it is said.
 func TestReplacedClusterIsFilledAnew(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		c, api, dir := newCenter(t), targettest.New(t), t.TempDir()

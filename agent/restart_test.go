@@ -41,7 +41,8 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-// A crash between a write to the target and the record of it: the object is recognized by its origin.
+// A crash between a write to the target and the record of it: the object is recognized by its
+// origin.
 func TestCrashBeforeTheRecord(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"))
@@ -82,7 +83,8 @@ func TestWhatWasDesiredWhileDownIsAppliedAtTheStart(t *testing.T) {
 	}
 }
 
-// contest has the ConfigMap "c" desired and deleted on the target again and again, with something else done each time, and tells when it is written in a loop.
+// contest has the ConfigMap "c" desired and deleted on the target again and again, with something
+// else done each time, and tells when it is written in a loop.
 func (s *site) contest(c store.Entry, each func()) {
 	s.t.Helper()
 	s.desire(c)

@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// A restored cluster has again what was deleted, and what was moved away runs there a second time. All of it goes, whether something else is watched
-// there or nothing is left, and whether the agent runs or was stopped meanwhile.
+// A restored cluster has again what was deleted, and what was moved away runs there a second time.
+// All of it goes, whether something else is watched there or nothing is left, and whether the agent
+// runs or was stopped meanwhile.
 func TestRestoredClusterLosesWhatWasDeleted(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/agent/targettest"
 )
 
-// From the moment that an object is to be deleted it is not said to be as desired: not while a finalizer keeps it, not when it is desired again meanwhile,
-// and not after a restart. It is said again of the one that comes after it.
+// From the moment that an object is to be deleted it is not said to be as desired: not while a
+// finalizer keeps it, not when it is desired again meanwhile, and not after a restart. It is said
+// again of the one that comes after it.
 func TestWhatIsGoingIsNotSaidToBeThere(t *testing.T) {
 	for name, crash := range map[string]bool{"runs on": false, "restarted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +80,8 @@ func TestARefusedDeletionIsTakenBack(t *testing.T) {
 	}
 }
 
-// A Job that has run to its end is done, also while it is being deleted on the target, and after that.
+// A Job that has run to its end is done, also while it is being deleted on the target, and after
+// that.
 func TestADoneJobStaysDoneWhileItGoes(t *testing.T) {
 	s := newSite(t)
 	j := job("j", nil)

@@ -121,7 +121,8 @@ func (s *site) start(dir string) {
 
 func ignore(error) {}
 
-// restart stops and starts again from the file. After a crash the file is as it was at that moment, without what stopping writes.
+// restart stops and starts again from the file. After a crash the file is as it was at that moment,
+// without what stopping writes.
 func (s *site) restart(crash bool) {
 	s.t.Helper()
 	dir := s.DataDir

@@ -23,8 +23,8 @@ const siteFile = "site.json"
 // formerSites is how many earlier UIDs of a site are stored.
 const formerSites = 4
 
-// siteIdentity is what this agent is to its parent, and which incarnation and era of the parent's data it
-// follows.
+// siteIdentity is what this agent is to its parent, and which incarnation and era of the parent's
+// data it follows.
 type siteIdentity struct {
 	path string
 	log  *slog.Logger
@@ -37,10 +37,12 @@ type siteRecord struct {
 	// Sites are the UIDs that the parent has given this site, the present one first. They are the
 	// label values of this site's objects on the target.
 	Sites []string `json:"sites"`
-	// Centers are the incarnations of the center's data that this site has followed, the present one first: they mark the namespace of the
-	// spaces' accounts. The center's may change, when an admin has accepted it with other data.
+	// Centers are the incarnations of the center's data that this site has followed, the present
+	// one first: they mark the namespace of the spaces' accounts. The center's may change, when an
+	// admin has accepted it with other data.
 	Centers []store.Incarnation `json:"centers,omitempty"`
-	// Follows is where the copy of the parent's data was when its incarnation or its era changed last.
+	// Follows is where the copy of the parent's data was when its incarnation or its era changed
+	// last.
 	Follows store.Position `json:"follows"`
 	// Removed is when the parent said that it has removed this site, Unix time; 0 as long as it is
 	// wanted.
@@ -56,7 +58,8 @@ type siteRecord struct {
 	Replaced string `json:"replaced,omitempty"`
 }
 
-// openSiteIdentity reads the file. An unreadable file counts as none: the parent says its part again.
+// openSiteIdentity reads the file. An unreadable file counts as none: the parent says its part
+// again.
 func openSiteIdentity(dir string, log *slog.Logger) (*siteIdentity, error) {
 	s := &siteIdentity{path: filepath.Join(dir, siteFile), log: log}
 	data, err := os.ReadFile(s.path)
@@ -202,12 +205,14 @@ func (s *siteIdentity) centers() []store.Incarnation {
 	return slices.Clone(s.said.Centers)
 }
 
-// meets takes over which center this is when there is no other one that this site follows: nothing of it was stored yet.
+// meets takes over which center this is when there is no other one that this site follows: nothing
+// of it was stored yet.
 func (s *siteIdentity) meets(center store.Incarnation) {
 	s.change(func(now *siteRecord) bool { return now.Follows.Incarnation.IsZero() && now.of(center) })
 }
 
-// change writes the file when something is new in it, which is when the site joins, and when the parent was restarted.
+// change writes the file when something is new in it, which is when the site joins, and when the
+// parent was restarted.
 func (s *siteIdentity) change(do func(*siteRecord) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,8 @@ func neighbours(t *testing.T) (first, second *site) {
 	return first, begin("rome")
 }
 
-// The accounts of spaces are one center's. A second center's agent is told whose they are and how it
-// gets its own, and until then writes nothing.
+// The accounts of spaces are one center's. A second center's agent is told whose they are and how
+// it gets its own, and until then writes nothing.
 func TestTwoCentersAtOneCluster(t *testing.T) {
 	first, second := neighbours(t)
 	ns, c := spaceNamespace("shop", "u2", "other"), configMap("other", "d", "1")
@@ -121,8 +121,8 @@ func accountsOf(s *site) string {
 	return center
 }
 
-// When the site's admin gives the accounts another namespace, what was bound to the old ones goes on
-// with the new ones.
+// When the site's admin gives the accounts another namespace, what was bound to the old ones goes
+// on with the new ones.
 func TestAccountsMove(t *testing.T) {
 	first, _ := neighbours(t)
 	first.spaces = "skerry-paris"

@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// A relay's first word about what is below it goes at once, and so does a change after a while of rest; of many changes the last is told.
+// A relay's first word about what is below it goes at once, and so does a change after a while of
+// rest; of many changes the last is told.
 func TestOverlook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

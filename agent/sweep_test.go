@@ -37,7 +37,8 @@ func applied(t *testing.T, cfg recovery.Config, r target.Resource, kind, name st
 	}
 }
 
-// TestSweepsListsWaitTogether: a server may let each list wait for its cache, so a sweep that asked for one kind after another would wait for the sum.
+// TestSweepsListsWaitTogether: a server may let each list wait for its cache, so a sweep that asked
+// for one kind after another would wait for the sum.
 func TestSweepsListsWaitTogether(t *testing.T) {
 	api := targettest.New(t)
 	found := map[store.Key]bool{}

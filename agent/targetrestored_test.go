@@ -2,7 +2,8 @@ package agent
 
 import "testing"
 
-// The cluster of a site is restored from a backup: it becomes as desired again, though nobody owns a field otherwise, and is watched on.
+// The cluster of a site is restored from a backup: it becomes as desired again, though nobody owns
+// a field otherwise, and is watched on.
 func TestTargetRestoredFromABackup(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		s := newSite(t)

@@ -113,8 +113,9 @@ func (w *walker) changes() (applied, deleted map[string]int) {
 	return applied, deleted
 }
 
-// Whatever happens in whatever order: the target ends as desired, each version of an object is written at most once and once more for each time
-// that somebody interferes, each tombstone deletes at most once, and a restart after that writes nothing.
+// Whatever happens in whatever order: the target ends as desired, each version of an object is
+// written at most once and once more for each time that somebody interferes, each tombstone deletes
+// at most once, and a restart after that writes nothing.
 func TestWalk(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

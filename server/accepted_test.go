@@ -2,8 +2,8 @@ package server_test
 
 import "testing"
 
-// TestWhatIsAccepted drives one center through what users write and what becomes of it: it is delivered,
-// or somebody says that it is not.
+// TestWhatIsAccepted drives one center through what users write and what becomes of it: it is
+// delivered, or somebody says that it is not.
 func TestWhatIsAccepted(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), place)
 	c.createSpace("team", "Delete")

@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/server/namespacedefaults"
 )
 
-// TestAdmission drives what a space's own rules do to requests: one center serves all parts, each in a space of its own.
+// TestAdmission drives what a space's own rules do to requests: one center serves all parts, each
+// in a space of its own.
 func TestAdmission(t *testing.T) {
 	var c *center
 	f := namespacedefaults.New(namespacedefaults.Config{Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte("authorities") },

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// allocated: what a target has chosen is shown, is no wish when it is sent back, and what a user has chosen stays his.
+// allocated: what a target has chosen is shown, is no wish when it is sent back, and what a user
+// has chosen stays his.
 func allocated(t *testing.T, c *center) {
 	allocatedService(t, c)
 	replacedService(t, c)
@@ -83,8 +84,8 @@ func allocatedService(t *testing.T, c *center) {
 	}
 }
 
-// replacedService: who builds a Service anew and takes over some of what is there, as operators do, is
-// answered as by Kubernetes, which fills in what was allocated and is left out.
+// replacedService: who builds a Service anew and takes over some of what is there, as operators do,
+// is answered as by Kubernetes, which fills in what was allocated and is left out.
 func replacedService(t *testing.T, c *center) {
 	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
 	built := func() *corev1.Service {

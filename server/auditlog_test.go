@@ -14,8 +14,8 @@ import (
 	"skerry.dev/skerry/server"
 )
 
-// TestAuditLogByDefault: who wrote what and who read a Secret is logged, without bodies; other reads and
-// the center's own work are not; none turns it off.
+// TestAuditLogByDefault: who wrote what and who read a Secret is logged, without bodies; other
+// reads and the center's own work are not; none turns it off.
 func TestAuditLogByDefault(t *testing.T) {
 	a := &atRest{t: t, dir: t.TempDir()}
 	work := func(s *server.Server, _ *kubernetes.Clientset) {

@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// BackupCommands are `skerry center backup` and `skerry center restore`. Usage makes the error of a command line that cannot be meant so.
+// BackupCommands are `skerry center backup` and `skerry center restore`. Usage makes the error of a
+// command line that cannot be meant so.
 func BackupCommands(version string, usage func(format string, args ...any) error) []*cli.Command {
 	database := backup.Database{File: kine.FileName, Snapshot: kine.Snapshot,
 		Inspect: func(ctx context.Context, path string) (string, int64, error) {

@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// customBookmarks: a watch of custom resources is told where it has come to, and a list may be sent as events, of custom resources as of built-in kinds.
+// customBookmarks: a watch of custom resources is told where it has come to, and a list may be sent
+// as events, of custom resources as of built-in kinds.
 func customBookmarks(t *testing.T, c *center) {
 	ctx := t.Context()
 	def, gvr := gadgets("marks.example.com")
@@ -101,7 +102,8 @@ func customBookmarks(t *testing.T, c *center) {
 	must(t, d.Resource(crdsGVR).Delete(ctx, def.GetName(), metav1.DeleteOptions{}))
 }
 
-// informerWithoutLists runs client-go's informer, which has its list sent as events where it can, and must not have to list.
+// informerWithoutLists runs client-go's informer, which has its list sent as events where it can,
+// and must not have to list.
 func informerWithoutLists(t *testing.T, config *rest.Config, kind schema.GroupVersionResource) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -28,7 +28,8 @@ func sharedDefinition(plural, kind string, fields ...string) *unstructured.Unstr
 	return def
 }
 
-// borrowedAPIs: a space is served with the definitions of another one, with objects of its own, and nothing is taken away that these are made of.
+// borrowedAPIs: a space is served with the definitions of another one, with objects of its own, and
+// nothing is taken away that these are made of.
 func borrowedAPIs(t *testing.T, c *center) {
 	ctx := t.Context()
 	for _, space := range []string{"platform", "borrower"} {
@@ -138,7 +139,8 @@ func borrowedAPIs(t *testing.T, c *center) {
 	_, err = lender.Resource(boats).Namespace("default").Get(ctx, "one", metav1.GetOptions{})
 	check(t, err)
 
-	// A lender whose deletion was asked for when nobody borrowed of it yet stays as long as somebody does.
+	// A lender whose deletion was asked for when nobody borrowed of it yet stays as long as
+	// somebody does.
 	must(t, patch("borrower", borrow))
 	must(t, dyn(t, c.api.Loopback("root")).Resource(spacesGVR).Delete(ctx, "platform", metav1.DeleteOptions{}))
 	within(t, 60*time.Second, "the lender says why it does not go", func() bool { return says(root, "platform", "its definitions serve space borrower") })
@@ -163,7 +165,8 @@ func says(of dynamic.ResourceInterface, name, message string) bool {
 	})
 }
 
-// definitionInUse: a definition whose deletion was asked for when the borrower had no object of it yet stays as long as there is one, with what the lender has.
+// definitionInUse: a definition whose deletion was asked for when the borrower had no object of it
+// yet stays as long as there is one, with what the lender has.
 func definitionInUse(t *testing.T, c *center) {
 	ctx := t.Context()
 	ships := boatsV1
@@ -193,7 +196,8 @@ func definitionInUse(t *testing.T, c *center) {
 	})
 }
 
-// borrowedDocuments: discovery and OpenAPI of the borrower have what is borrowed, and nothing else of the lender.
+// borrowedDocuments: discovery and OpenAPI of the borrower have what is borrowed, and nothing else
+// of the lender.
 func borrowedDocuments(t *testing.T, c *center) {
 	api := clients(t, c.admin("borrower")).Discovery()
 	_, resources, err := api.ServerGroupsAndResources()

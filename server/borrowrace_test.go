@@ -18,15 +18,17 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// sharedRace is one round: a lender that defines boats, and a borrower. What is done at one moment is done through different replicas.
+// sharedRace is one round: a lender that defines boats, and a borrower. What is done at one moment
+// is done through different replicas.
 type sharedRace struct {
 	*testing.T
 	replicas         [2]*center
 	lender, borrower string
 }
 
-// TestBorrowRaces: two replicas of a center on one PostgreSQL are asked at the same moment for what does not go together. Whatever is refused, no object is left without
-// its definition, and no space is served with what nobody lends.
+// TestBorrowRaces: two replicas of a center on one PostgreSQL are asked at the same moment for what
+// does not go together. Whatever is refused, no object is left without its definition, and no space
+// is served with what nobody lends.
 func TestBorrowRaces(t *testing.T) {
 	p, ca := storetest.StartPostgres(t), newAuthority(t)
 	var replicas [2]*center

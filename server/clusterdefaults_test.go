@@ -17,8 +17,8 @@ import (
 	"skerry.dev/skerry/server/customize"
 )
 
-// clusterDefaults: a space fills in what a cluster's admission does as far as it knows it, and sends none of
-// it that is the site's to choose.
+// clusterDefaults: a space fills in what a cluster's admission does as far as it knows it, and
+// sends none of it that is the site's to choose.
 func clusterDefaults(t *testing.T, c *center) {
 	ctx, user := t.Context(), clients(t, c.admin("team"))
 	pod := func(name, class string, priority *int32) (*corev1.Pod, error) {

@@ -12,8 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestListAsOfNow checks that a list without a resourceVersion shows every write that was acknowledged before, while other resources and other spaces
-// are written to, and what it costs: no statement of the database.
+// TestListAsOfNow checks that a list without a resourceVersion shows every write that was
+// acknowledged before, while other resources and other spaces are written to, and what it costs: no
+// statement of the database.
 func TestListAsOfNow(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.createSpace("team", "Retain")

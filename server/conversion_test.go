@@ -28,7 +28,8 @@ func loopbackAllowed() *outbound.Rules {
 	return outbound.New([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, nil)
 }
 
-// converter is a conversion webhook: what v1 calls text is called words in v2, and gets a signature.
+// converter is a conversion webhook: what v1 calls text is called words in v2, and gets a
+// signature.
 func converter(t *testing.T, signature string, calls *atomic.Int64) *httptest.Server {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -79,7 +80,8 @@ func letters(client map[string]any) *unstructured.Unstructured {
 	return def
 }
 
-// TestConversionWebhook has two spaces with one definition of two versions, each converted by a webhook of its own.
+// TestConversionWebhook has two spaces with one definition of two versions, each converted by a
+// webhook of its own.
 func TestConversionWebhook(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Outbound = loopbackAllowed() })
 	ctx := t.Context()

@@ -35,8 +35,9 @@ func established(t *testing.T, d dynamic.Interface, name string) bool {
 	return false
 }
 
-// TestCustomResourceAtOnce: what a definition defines is served when it says so, and who does not wait for that is waited for. The first
-// definition of a space starts its server, the last to go stops it.
+// TestCustomResourceAtOnce: what a definition defines is served when it says so, and who does not
+// wait for that is waited for. The first definition of a space starts its server, the last to go
+// stops it.
 func TestCustomResourceAtOnce(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.createSpace("one", "Retain")
@@ -114,7 +115,8 @@ func notWaitedFor(t *testing.T, d dynamic.Interface) {
 	}
 }
 
-// TestReservedGroups: definitions in groups of Kubernetes are refused with words, but for approved ones.
+// TestReservedGroups: definitions in groups of Kubernetes are refused with words, but for approved
+// ones.
 func TestReservedGroups(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.createSpace("one", "Retain")

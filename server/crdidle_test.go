@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/server/apiserver"
 )
 
-// TestUnusedCustomResources: what serves a space's custom resources stops when nobody has used it for a while, not while somebody watches,
-// and is there again for the next who asks.
+// TestUnusedCustomResources: what serves a space's custom resources stops when nobody has used it
+// for a while, not while somebody watches, and is there again for the next who asks.
 func TestUnusedCustomResources(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(cfg *apiserver.Config) { cfg.CustomIdle = time.Second })
 	c.createSpace("one", "Retain")

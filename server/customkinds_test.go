@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// gauges is a definition with everything that one can have beside a schema: two versions, rules, defaults, status, scale, columns and fields to select by.
+// gauges is a definition with everything that one can have beside a schema: two versions, rules,
+// defaults, status, scale, columns and fields to select by.
 const gauges = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gauges.example.com"},"spec":{"group":"example.com",
 	"scope":"Namespaced","names":{"kind":"Gauge","listKind":"GaugeList","plural":"gauges","singular":"gauge","shortNames":["gg"],"categories":["meters"]},"versions":[
 	{"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},

@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// What a user deletes by its name is recorded before it goes: an object that is placed, and a Namespace. What goes with a collection, what nobody placed and
-// what is only tried is not.
+// What a user deletes by its name is recorded before it goes: an object that is placed, and a
+// Namespace. What goes with a collection, what nobody placed and what is only tried is not.
 func TestDeletionsByNameAreRecorded(t *testing.T) {
 	ctx := t.Context()
 	c := start(t, t.TempDir(), newAuthority(t), func(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// documents asks a space for OpenAPI documents of built-in kinds: they are built when the first is asked for, and answered in the space's name.
+// documents asks a space for OpenAPI documents of built-in kinds: they are built when the first is
+// asked for, and answered in the space's name.
 func documents(t *testing.T, c *center) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{
 		c.ca.issue(t, "admin", "system:masters")}}, DisableKeepAlives: true}}

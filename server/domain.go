@@ -24,8 +24,9 @@ func NewSpacesDomainFlag(usage func(format string, args ...any) error) cli.Flag 
 		}}
 }
 
-// certificateHosts are the names in the center's certificate: those that it is reached by, and all below the domain of spaces. A name of the center's own
-// that would be taken for a space's is an error.
+// certificateHosts are the names in the center's certificate: those that it is reached by, and all
+// below the domain of spaces. A name of the center's own that would be taken for a space's is an
+// error.
 func certificateHosts(reachedBy []string, domain string) ([]string, error) {
 	if domain == "" {
 		return reachedBy, nil

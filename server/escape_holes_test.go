@@ -12,7 +12,8 @@ import (
 // easyHole is found at once.
 const easyHole = "paths are cleaned before the space is taken off"
 
-// holes are what a careless API would do. Each must be found, or the test that looks for escapes shows nothing.
+// holes are what a careless API would do. Each must be found, or the test that looks for escapes
+// shows nothing.
 var holes = map[string]func(*world, http.Handler) http.Handler{
 	easyHole: func(_ *world, h http.Handler) http.Handler {
 		return rewriting(h, func(r *http.Request) { r.URL.Path = path.Clean(r.URL.Path) })

@@ -22,7 +22,8 @@ type request struct {
 	watches bool
 }
 
-// answer records what the API says to one request. Where the connection is taken over it keeps what is sent there.
+// answer records what the API says to one request. Where the connection is taken over it keeps what
+// is sent there.
 type answer struct {
 	request  string
 	mu       sync.Mutex
@@ -70,10 +71,12 @@ func (a *answer) bytes() []byte {
 	return slices.Clone(a.body.Bytes())
 }
 
-// watchTime is how long the answer to a request that watches is listened to: what exists comes at once.
+// watchTime is how long the answer to a request that watches is listened to: what exists comes at
+// once.
 const watchTime = 15 * time.Millisecond
 
-// put sends a request in the name of somebody, as a server would that has parsed it. A request that no server parses is answered with 400.
+// put sends a request in the name of somebody, as a server would that has parsed it. A request that
+// no server parses is answered with 400.
 func (w *world) put(h http.Handler, who identity, q request) *answer {
 	a := &answer{request: q.text, header: http.Header{}}
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(q.text)))
@@ -114,7 +117,8 @@ func (w *world) put(h http.Handler, who identity, q request) *answer {
 	return a
 }
 
-// serve does what a server does when the API breaks off: nothing but closing the connection. That a request makes the API panic is a fault, too.
+// serve does what a server does when the API breaks off: nothing but closing the connection. That a
+// request makes the API panic is a fault, too.
 func (w *world) serve(h http.Handler, a *answer, r *http.Request) (aborted bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -186,8 +190,9 @@ func (w *world) watch(ctx context.Context, all *sync.WaitGroup, h http.Handler, 
 	}
 }
 
-// named is the space that a request's target names, decided without the product's code: the segment behind /clusters/ of the decoded path, root
-// where there is none, "" where the target cannot be decoded.
+// named is the space that a request's target names, decided without the product's code: the segment
+// behind /clusters/ of the decoded path, root where there is none, "" where the target cannot be
+// decoded.
 func named(target string) string {
 	if _, rest, ok := strings.Cut(target, "://"); ok && !strings.HasPrefix(target, "/") {
 		_, target, _ = strings.Cut(rest, "/")

@@ -57,8 +57,9 @@ func (g *generator) request() request {
 	return request{text.String(), watches || strings.Contains(target, "/watch/")}
 }
 
-// host is a host that a request may be sent to without meaning another space by it: one that is nothing to the center, the host of another space where the
-// path names the phase's own, or the host of that, by which the path is shorter.
+// host is a host that a request may be sent to without meaning another space by it: one that is
+// nothing to the center, the host of another space where the path names the phase's own, or the
+// host of that, by which the path is shorter.
 func (g *generator) host(target string) (shorter, host string) {
 	own := g.phase.space.name
 	if rest, ok := strings.CutPrefix(target, "/clusters/"+own+"/"); ok && g.chance(20) {
@@ -80,7 +81,8 @@ func (g *generator) exists(space string) bool {
 	return false
 }
 
-// meant is false for what somebody with rights may do and what would leave the test without anything to find: removing spaces, definitions, rights.
+// meant is false for what somebody with rights may do and what would leave the test without
+// anything to find: removing spaces, definitions, rights.
 func (g *generator) meant(method, target string) bool {
 	reads := method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 	decoded, _ := url.PathUnescape(target)

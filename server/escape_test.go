@@ -17,12 +17,15 @@ import (
 	"skerry.dev/skerry/server/gc"
 )
 
-// thorough is set where the tests of isolation have a minute each, as in CI; elsewhere they are samples of a few seconds.
+// thorough is set where the tests of isolation have a minute each, as in CI; elsewhere they are
+// samples of a few seconds.
 var thorough = os.Getenv("SKERRY_ISOLATION") == "thorough"
 
-// TestNoSpaceEscape puts generated requests to the API, each meant to get out of the space that its URL names, and holds three things against what
-// happens: an answer carries nothing of another space, no write lands in another space, and no watch shows anything of another space. Whoever
-// has no rights in the space gets nothing and writes nothing at all. It runs in memory, with the requests as bytes, as a client would send them.
+// TestNoSpaceEscape puts generated requests to the API, each meant to get out of the space that its
+// URL names, and holds three things against what happens: an answer carries nothing of another
+// space, no write lands in another space, and no watch shows anything of another space. Whoever has
+// no rights in the space gets nothing and writes nothing at all. It runs in memory, with the
+// requests as bytes, as a client would send them.
 func TestNoSpaceEscape(t *testing.T) {
 	requests := 5_000
 	if thorough {
@@ -53,7 +56,8 @@ func TestNoSpaceEscape(t *testing.T) {
 	}
 }
 
-// phase is a time in which all requests name one space and come from one identity, so that every write in the store can be judged.
+// phase is a time in which all requests name one space and come from one identity, so that every
+// write in the store can be judged.
 type phase struct {
 	space *prey
 	who   identity
@@ -72,7 +76,8 @@ func (w *world) phases() []phase {
 // escapeWorkers put requests side by side: those that watch mostly wait.
 const escapeWorkers = 16
 
-// attack spreads n requests over the phases and returns how many it made. It ends early when it has found enough.
+// attack spreads n requests over the phases and returns how many it made. It ends early when it has
+// found enough.
 func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint64) int {
 	tried := 0
 	for i, p := range phases {

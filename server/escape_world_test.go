@@ -27,7 +27,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// world is a center whose spaces hold objects of equal names, each with a canary of its space in it.
+// world is a center whose spaces hold objects of equal names, each with a canary of its space in
+// it.
 type world struct {
 	t          *testing.T
 	c          *center
@@ -67,7 +68,8 @@ type identity struct {
 
 func (i identity) may(space string) bool { return i.in == "*" || i.in == space }
 
-// raiders are the spaces: one that is the beginning of another one, and one in which nobody but the admin has any rights.
+// raiders are the spaces: one that is the beginning of another one, and one in which nobody but the
+// admin has any rights.
 var raiders = []string{"team", "team-b", "tea", "vault"}
 
 func (w *world) populate() {
@@ -90,7 +92,8 @@ func (w *world) populate() {
 	}
 }
 
-// lend has one space served with the definitions of another one: two spaces whose objects one server answers for.
+// lend has one space served with the definitions of another one: two spaces whose objects one
+// server answers for.
 func (w *world) lend() {
 	def := sharedDefinition("boats", "Boat", "name")
 	def.SetAnnotations(map[string]string{"skerry.dev/shared": "true"})
@@ -117,7 +120,8 @@ func canary(i int) string { return fmt.Sprintf("cnry-%016x", uint64(i+1)*0x9e377
 
 var canaries = regexp.MustCompile(`cnry-[0-9a-f]{16}|Y25yeS[A-Za-z0-9+/]{22}`)
 
-// whose finds the spaces that something shows canaries of, except those that the request had itself.
+// whose finds the spaces that something shows canaries of, except those that the request had
+// itself.
 func (w *world) whose(shown []byte, request string) map[*prey]string {
 	out := map[*prey]string{}
 	for _, found := range canaries.FindAll(shown, -1) {
@@ -136,7 +140,8 @@ var boatsV1 = schema.GroupVersionResource{Group: "stable.example.com", Version: 
 
 var widgetsV1 = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
-// restore makes what requests with rights have removed, and takes the tokens and versions of the moment.
+// restore makes what requests with rights have removed, and takes the tokens and versions of the
+// moment.
 func (w *world) restore() {
 	for _, s := range w.spaces {
 		w.restoreSpace(s)
@@ -203,7 +208,8 @@ func (w *world) restoreSpace(s *prey) {
 	w.remember(s)
 }
 
-// remember keeps what requests in other spaces will bring: tokens for several audiences, a continue token, a UID, a version.
+// remember keeps what requests in other spaces will bring: tokens for several audiences, a continue
+// token, a UID, a version.
 func (w *world) remember(s *prey) {
 	ctx, api := w.t.Context(), clients(w.t, w.c.api.Loopback(s.name)).CoreV1()
 	s.more = nil
@@ -222,7 +228,8 @@ func (w *world) remember(s *prey) {
 	s.uid = string(web.UID)
 }
 
-// followStore judges every write in the store: it must be in the space of the phase, by somebody who may write there.
+// followStore judges every write in the store: it must be in the space of the phase, by somebody
+// who may write there.
 func (w *world) followStore(ctx context.Context) {
 	for resp := range w.c.store.Client().Watch(ctx, "/registry/", clientv3.WithPrefix()) {
 		p := w.phase.Load()
@@ -247,8 +254,8 @@ func (w *world) followStore(ctx context.Context) {
 	}
 }
 
-// spaceIn returns the space of a storage key: it stands behind the resource, which is one segment for most built-in kinds and two for Services
-// and all others.
+// spaceIn returns the space of a storage key: it stands behind the resource, which is one segment
+// for most built-in kinds and two for Services and all others.
 func spaceIn(key string) string {
 	parts := strings.Split(strings.TrimPrefix(key, "/registry/"), "/")
 	behind := 1

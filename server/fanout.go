@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// fanOut hands every write to several handlers, one after another, so that all of them have the same view of the order.
+// fanOut hands every write to several handlers, one after another, so that all of them have the
+// same view of the order.
 type fanOut struct {
 	to    []storage.ChangeHandler
 	first chan struct{} // closed after the first snapshot

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// contentTypes: native kinds are served in protobuf, and in CBOR as little as upstream does by default.
+// contentTypes: native kinds are served in protobuf, and in CBOR as little as upstream does by
+// default.
 func contentTypes(t *testing.T, c *center) {
 	const protobuf = "application/vnd.kubernetes.protobuf"
 	ctx, config := t.Context(), c.admin("team")
@@ -79,8 +80,8 @@ func versions(t *testing.T, c *center) {
 	must(t, api.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "test=versions"}))
 }
 
-// bookmarks: a watch ends when its time is up, tells before where it has come to, which is as far as writes in other spaces, and another goes on from there
-// without telling anything again.
+// bookmarks: a watch ends when its time is up, tells before where it has come to, which is as far
+// as writes in other spaces, and another goes on from there without telling anything again.
 func bookmarks(t *testing.T, c *center) {
 	ctx, api := t.Context(), clients(t, c.admin("team")).CoreV1().ConfigMaps("default")
 	_, err := api.Create(ctx, configMap("first", nil), metav1.CreateOptions{})

@@ -18,7 +18,8 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// A center whose disk is full answers writes with 507 and what to do, is not ready, and goes on when there is space again.
+// A center whose disk is full answers writes with 507 and what to do, is not ready, and goes on
+// when there is space again.
 func TestACenterWithAFullDisk(t *testing.T) {
 	dir := storetest.SmallDisk(t, "24m")
 	c := start(t, dir, newAuthority(t), nil)

@@ -12,8 +12,9 @@ import (
 	"skerry.dev/skerry/tunnel/metrics"
 )
 
-// gcPacing gives the heap that a burst of work needed back to the kernel once the burst is over, whatever the work was: it looks at how much is
-// allocated. Collecting costs some tens of milliseconds, so it is done after a burst and never while there is much to do.
+// gcPacing gives the heap that a burst of work needed back to the kernel once the burst is over,
+// whatever the work was: it looks at how much is allocated. Collecting costs some tens of
+// milliseconds, so it is done after a burst and never while there is much to do.
 type gcPacing struct {
 	rest func() // gives back what is no heap
 	gc   pacing
@@ -22,12 +23,14 @@ type gcPacing struct {
 const (
 	// quietTime is how long little must have been allocated.
 	quietTime = 5 * time.Second
-	// burst in a quietTime has to be given back as soon as no more than little is allocated. What lies between, such as what the heartbeats of
-	// many targets leave, never ends, and can wait for calmTime.
+	// burst in a quietTime has to be given back as soon as no more than little is allocated. What
+	// lies between, such as what the heartbeats of many targets leave, never ends, and can wait for
+	// calmTime.
 	burst, little = 32 << 20, 8 << 20
 	calmTime      = 5 * time.Minute
-	// collections follow a burst, a quietTime after each other: what pools keep they let go at the second, and each halves the stacks of goroutines
-	// that have used little of theirs since the one before, of which a session has five.
+	// collections follow a burst, a quietTime after each other: what pools keep they let go at the
+	// second, and each halves the stacks of goroutines that have used little of theirs since the
+	// one before, of which a session has five.
 	collections = 4
 )
 
@@ -65,8 +68,9 @@ func (f *gcPacing) run(ctx context.Context) error {
 
 const second = time.Second // between two looks
 
-// pacing lets the heap grow less between two collections while little is allocated: what a center with thousands of sites allocates when nothing happens
-// fills any room that there is, and only how long that takes differs.
+// pacing lets the heap grow less between two collections while little is allocated: what a center
+// with thousands of sites allocates when nothing happens fills any room that there is, and only how
+// long that takes differs.
 type pacing struct {
 	mu        sync.Mutex
 	most, now int           // in percent of the live heap; most is 0 while the percentage is not to be changed
@@ -79,15 +83,18 @@ type pacing struct {
 	wide      uint64  // bytes that changes on many targets have needed at most, since the heap was last found to have room for another
 }
 
-// A calm heap may grow by calmPercent, and by as much as is allocated in collectTime, but never by more than the percentage that the process was started with.
+// A calm heap may grow by calmPercent, and by as much as is allocated in collectTime, but never by
+// more than the percentage that the process was started with.
 const (
 	calmPercent = 10
 	collectTime = 15 // seconds
 )
 
-// What a session holds is taken amid the garbage of its handshake and of others', and stays where it is: the room that garbage had between two collections is
-// left as holes, which nothing that comes later fills. So when a crowd of sessions comes within a second the heap may grow by crowdPercent only, until crowdTime after
-// the last of them, because the statuses that are written then stay, too. That keeps some 25 KiB for each of 1,000 sites.
+// What a session holds is taken amid the garbage of its handshake and of others', and stays where
+// it is: the room that garbage had between two collections is left as holes, which nothing that
+// comes later fills. So when a crowd of sessions comes within a second the heap may grow by
+// crowdPercent only, until crowdTime after the last of them, because the statuses that are written
+// then stay, too. That keeps some 25 KiB for each of 1,000 sites.
 const (
 	crowd        = 20
 	crowdPercent = 20
@@ -106,7 +113,8 @@ func (p *pacing) arrives() {
 	}
 }
 
-// begin takes the percentage that is in force for the most. Where the variable GOGC says one, it stays.
+// begin takes the percentage that is in force for the most. Where the variable GOGC says one, it
+// stays.
 func (p *pacing) begin(put func(int) int, room func() uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +126,8 @@ func (p *pacing) begin(put func(int) int, room func() uint64) {
 	}
 }
 
-// tick takes note of what was allocated within a second, and tells whether the heap is to be collected now.
+// tick takes note of what was allocated within a second, and tells whether the heap is to be
+// collected now.
 func (p *pacing) tick(allocated uint64) (collect bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,9 +149,11 @@ func (p *pacing) tick(allocated uint64) (collect bool) {
 	return collect
 }
 
-// A change on many targets allocates deliveryBytes for each, at once: a heap that may grow by what is calm only would be collected in the middle of it, more
-// than once, and the targets would wait for that. One change uses up most of the room that there may be, so when it is over, and nobody waits, the heap is collected for
-// the next one, unless there is room for it. Fewer than manyTargets do not matter.
+// A change on many targets allocates deliveryBytes for each, at once: a heap that may grow by what
+// is calm only would be collected in the middle of it, more than once, and the targets would wait
+// for that. One change uses up most of the room that there may be, so when it is over, and nobody
+// waits, the heap is collected for the next one, unless there is room for it. Fewer than
+// manyTargets do not matter.
 const (
 	deliveryBytes = 24 << 10
 	manyTargets   = 50
@@ -172,7 +183,8 @@ func (p *pacing) set(percent int) {
 	}
 }
 
-// percentage is by how much a live heap may grow until it is collected while so many bytes are allocated in a second.
+// percentage is by how much a live heap may grow until it is collected while so many bytes are
+// allocated in a second.
 func percentage(rate float64, live uint64, most int) int {
 	room := 100 * rate * collectTime / float64(max(live, 1))
 	return min(most, max(calmPercent, int(min(room, 1000))))

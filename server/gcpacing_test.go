@@ -34,7 +34,8 @@ func (p *percent) put(n int) int {
 	return int(before)
 }
 
-// A calm heap gets its room right before a change goes to many targets, not a second later; a few targets need none, and what GOGC says stays.
+// A calm heap gets its room right before a change goes to many targets, not a second later; a few
+// targets need none, and what GOGC says stays.
 func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	t.Setenv("GOGC", "")
 	inForce := percent(50)
@@ -80,7 +81,8 @@ func TestManyTargetsMakeRoomAtOnce(t *testing.T) {
 	}
 }
 
-// While sessions come in a crowd the heap is collected early, from the moment on when they are one, and for a while after the last; a few change nothing.
+// While sessions come in a crowd the heap is collected early, from the moment on when they are one,
+// and for a while after the last; a few change nothing.
 func TestCrowdKeepsTheHeapDense(t *testing.T) {
 	t.Setenv("GOGC", "")
 	inForce := percent(50)

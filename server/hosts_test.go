@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// byHost: a space at its own host is what it is by path, with the same rights, and no host leads out of it.
+// byHost: a space at its own host is what it is by path, with the same rights, and no host leads
+// out of it.
 func byHost(t *testing.T, c *center) {
 	admin, alice, nobody := c.connection("admin", "system:masters"), c.connection("alice"), &tls.ConnectionState{HandshakeComplete: true}
 	for _, x := range []struct {

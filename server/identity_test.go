@@ -148,7 +148,8 @@ func impersonation(t *testing.T, c *center) {
 	check(t, err)
 }
 
-// reviews: whoever is shown a token may ask the space of its ServiceAccount, and no other one, whose it is.
+// reviews: whoever is shown a token may ask the space of its ServiceAccount, and no other one,
+// whose it is.
 func reviews(t *testing.T, c *center) {
 	ctx := t.Context()
 	token := func(audiences ...string) string {
@@ -179,7 +180,8 @@ func reviews(t *testing.T, c *center) {
 	}
 }
 
-// issuers: a space says who issues its ServiceAccounts' tokens and with which keys they are checked, to those alone who may ask.
+// issuers: a space says who issues its ServiceAccounts' tokens and with which keys they are
+// checked, to those alone who may ask.
 func issuers(t *testing.T, c *center) {
 	ctx, admin := t.Context(), clients(t, c.admin("team"))
 	out, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

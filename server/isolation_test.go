@@ -21,8 +21,9 @@ import (
 
 const isolatedRounds = 8 // of writes to every object
 
-// TestFiftySpacesOfEqualNames has fifty spaces written to at the same time, all with objects of the same names, each followed by a watch and by an
-// informer, while the center restarts twice. Nobody may ever see what belongs to another space, and in the end every space holds exactly what its
+// TestFiftySpacesOfEqualNames has fifty spaces written to at the same time, all with objects of the
+// same names, each followed by a watch and by an informer, while the center restarts twice. Nobody
+// may ever see what belongs to another space, and in the end every space holds exactly what its
 // writer has put there.
 func TestFiftySpacesOfEqualNames(t *testing.T) {
 	isolatedSpaces := 10
@@ -88,7 +89,8 @@ func newTenant(t *testing.T, c *center, name string) *tenant {
 	return &tenant{t: t, name: name, api: clients(t, c.admin(name)), want: map[string]string{}}
 }
 
-// write puts every object anew in each round, and deletes one of them. A write whose answer was lost in a restart is repeated.
+// write puts every object anew in each round, and deletes one of them. A write whose answer was
+// lost in a restart is repeated.
 func (s *tenant) write(ctx context.Context) {
 	api := s.api.CoreV1().ConfigMaps("default")
 	for round := range isolatedRounds {

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// jobTTL: a Job goes when it has ended for as long as it says, one that runs or says nothing stays, and so does one whose time is not up.
+// jobTTL: a Job goes when it has ended for as long as it says, one that runs or says nothing stays,
+// and so does one whose time is not up.
 func jobTTL(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space)).BatchV1().Jobs("default")

@@ -18,8 +18,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// keyRotation rotates the keys that encrypt Secrets when an admin asks for it, and ends at a start the
-// rotation that was cut off. The request and its outcome are a ConfigMap of root.
+// keyRotation rotates the keys that encrypt Secrets when an admin asks for it, and ends at a start
+// the rotation that was cut off. The request and its outcome are a ConfigMap of root.
 type keyRotation struct {
 	keys   *encryption.Encryption
 	api    func() (corev1client.ConfigMapInterface, error)

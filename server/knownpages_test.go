@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// knownPages: a list in pages has what a list has, those objects too that no space stores, whatever the size of a page; and what is made
-// between two pages is in none of them.
+// knownPages: a list in pages has what a list has, those objects too that no space stores, whatever
+// the size of a page; and what is made between two pages is in none of them.
 func knownPages(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space)).RbacV1().ClusterRoles()

@@ -18,8 +18,9 @@ import (
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
 func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, "admin.kubeconfig") }
 
-// writeAdminKubeconfig writes the file anew: the address may have changed, the authorities, and the certificate in it lives for a year.
-// Contexts that somebody added (skerry space use) are kept, with the authorities of the moment.
+// writeAdminKubeconfig writes the file anew: the address may have changed, the authorities, and the
+// certificate in it lives for a year. Contexts that somebody added (skerry space use) are kept,
+// with the authorities of the moment.
 func (s *Server) writeAdminKubeconfig() error {
 	const name = v1alpha1.RootSpace
 	cert, key, err := s.keys.ClientCertificate("skerry-admin", user.SystemPrivilegedGroup)
@@ -47,7 +48,8 @@ func (s *Server) writeAdminKubeconfig() error {
 	return keyfile.Replace(path, data)
 }
 
-// rotated writes the admin's kubeconfig and the ConfigMaps kube-root-ca.crt anew: other authorities sign, or are trusted.
+// rotated writes the admin's kubeconfig and the ConfigMaps kube-root-ca.crt anew: other authorities
+// sign, or are trusted.
 func (s *Server) rotated() {
 	s.defaults.Renew(context.Background())
 	if err := s.writeAdminKubeconfig(); err != nil {
@@ -55,7 +57,8 @@ func (s *Server) rotated() {
 	}
 }
 
-// kubeconfigDays is how often the admin's kubeconfig is written anew, long before the certificate in it ends.
+// kubeconfigDays is how often the admin's kubeconfig is written anew, long before the certificate
+// in it ends.
 const kubeconfigDays = 30 * 24 * time.Hour
 
 // renewKubeconfig writes the admin's kubeconfig anew from time to time until ctx ends.

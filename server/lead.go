@@ -16,11 +16,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrDeposed is returned by Run of a replica that led and does not any more: it starts again as one that stands by.
+// ErrDeposed is returned by Run of a replica that led and does not any more: it starts again as one
+// that stands by.
 var ErrDeposed = errors.New("another replica of the center leads now, or the datastore cannot be reached in time; start this one again and it stands by")
 
-// The times of an election. A leader that cannot renew stops writing leaseDuration-renewDeadline before anybody else may begin, and a leader
-// that is killed is followed after leaseDuration and a retry.
+// The times of an election. A leader that cannot renew stops writing leaseDuration-renewDeadline
+// before anybody else may begin, and a leader that is killed is followed after leaseDuration and a
+// retry.
 const (
 	leaseDuration = 10 * time.Second
 	renewDeadline = 6 * time.Second
@@ -28,8 +30,9 @@ const (
 	leaseName     = "skerry-center"
 )
 
-// leadership is the election among the replicas of a center: a Lease in root, namespace kube-system, names the one that decides, collects
-// garbage and lets agents in. It is won once in the life of a process, and losing it ends the process.
+// leadership is the election among the replicas of a center: a Lease in root, namespace
+// kube-system, names the one that decides, collects garbage and lets agents in. It is won once in
+// the life of a process, and losing it ends the process.
 type leadership struct {
 	identity string
 	loopback func() *rest.Config
@@ -76,7 +79,8 @@ func (l *leadership) Run(ctx context.Context) error {
 	return ErrDeposed
 }
 
-// endWithTerm ends what was won as soon as it is over: the election itself finds out later after the process was asleep.
+// endWithTerm ends what was won as soon as it is over: the election itself finds out later after
+// the process was asleep.
 func (l *leadership) endWithTerm(ctx context.Context, end func()) {
 	select {
 	case <-l.won:

@@ -29,7 +29,8 @@ type answers struct{ n int }
 
 func (a *answers) RoundTrip(*http.Request) (*http.Response, error) { a.n++; return nil, nil }
 
-// A leader writes for as long as its last renewal is good, counted from when that was asked for, and reads always.
+// A leader writes for as long as its last renewal is good, counted from when that was asked for,
+// and reads always.
 func TestDeposedLeaderDoesNotWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeadership("me", nil, slog.New(slog.DiscardHandler))
@@ -79,7 +80,8 @@ func TestDeposedLeaderDoesNotWrite(t *testing.T) {
 	})
 }
 
-// Agents that come over TCP are served while the sessions is open, and by the leader alone; else their handshake is refused at once.
+// Agents that come over TCP are served while the sessions is open, and by the leader alone; else
+// their handshake is refused at once.
 func TestAgentsAreRefusedWhileTheDoorIsClosed(t *testing.T) {
 	served := &tls.Config{}
 	for name, c := range map[string]struct {

@@ -41,7 +41,8 @@ func nothingLeft(t *testing.T, c *center, space string) {
 	}
 }
 
-// creator checks that who makes a Space is its admin, that nobody can say it was somebody else, and that the right can be taken away.
+// creator checks that who makes a Space is its admin, that nobody can say it was somebody else, and
+// that the right can be taken away.
 func creator(t *testing.T, c *center) {
 	ctx := t.Context()
 	root := clients(t, c.admin("root"))
@@ -99,7 +100,8 @@ func creator(t *testing.T, c *center) {
 	nothingLeft(t, c, "carols")
 }
 
-// importedObjects checks who may say who an object was, for built-in kinds and custom resources alike.
+// importedObjects checks who may say who an object was, for built-in kinds and custom resources
+// alike.
 func importedObjects(t *testing.T, c *center) {
 	ctx := t.Context()
 	note := func(uid string) map[string]string {

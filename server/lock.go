@@ -20,7 +20,8 @@ func isNew(dir string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// lock takes the data directory for this process. The kernel lets it go when the process ends, however it ends.
+// lock takes the data directory for this process. The kernel lets it go when the process ends,
+// however it ends.
 func lock(dir string) (unlock func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -38,7 +38,8 @@ func marks(t *testing.T, c *center) {
 			t.Errorf("server-side apply with %s: %v %v", copied, cm.Annotations, err)
 		}
 	}
-	// What copies annotations, as operators do, does not move anything by that, and is not kept from its work.
+	// What copies annotations, as operators do, does not move anything by that, and is not kept
+	// from its work.
 	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
 	copied, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}}, metav1.CreateOptions{})
 	must(t, err)

@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// strangers: by a certificate of the center alone somebody is nobody in a space, also where the space gives rights to all who are authenticated.
+// strangers: by a certificate of the center alone somebody is nobody in a space, also where the
+// space gives rights to all who are authenticated.
 func strangers(t *testing.T, c *center) {
 	ctx := t.Context()
 	code := func(config *rest.Config, path string) int {
@@ -83,7 +84,8 @@ func strangers(t *testing.T, c *center) {
 	within(t, 60*time.Second, "who is named no more is nobody again", func() bool { return code(c.as("team-b", "alice", "people"), "/api") == http.StatusForbidden })
 }
 
-// climbingNames: names that mean a place in a path are refused as wrong, and no answer shows where things are stored.
+// climbingNames: names that mean a place in a path are refused as wrong, and no answer shows where
+// things are stored.
 func climbingNames(t *testing.T, c *center) {
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost} {
 		for _, path := range []string{"/api/v1/namespaces/default/configmaps/..", "/api/v1/namespaces/../configmaps", "/api/v1/namespaces/./configmaps", "/api/v1/namespaces/../configmaps/web",

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// nobodies ask for a space that exists and for one that does not: who is nobody in the first cannot tell them apart.
+// nobodies ask for a space that exists and for one that does not: who is nobody in the first cannot
+// tell them apart.
 func nobodies(t *testing.T, c *center) {
 	client := func(certs ...tls.Certificate) *http.Client {
 		return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: certs}, DisableKeepAlives: true}}

@@ -33,7 +33,8 @@ func (w *warnings) take() string {
 	return text
 }
 
-// podSecurity: the labels of a namespace refuse Pods and warn of workloads, in their space alone, and not what the center shows.
+// podSecurity: the labels of a namespace refuse Pods and warn of workloads, in their space alone,
+// and not what the center shows.
 func podSecurity(t *testing.T, c *center, space string) {
 	ctx, told := t.Context(), &warnings{}
 	config := c.admin(space)

@@ -202,7 +202,8 @@ func spaceQuota(t *testing.T, c *center, space string) {
 	resp.Body.Close()
 }
 
-// fairness: a space whose requests hang holds half of the seats at most, its line is bounded, and another space is answered meanwhile.
+// fairness: a space whose requests hang holds half of the seats at most, its line is bounded, and
+// another space is answered meanwhile.
 func fairness(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	release := make(chan struct{})

@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/server"
 )
 
-// TestReadyMeansReady asks a center that starts as often as it can: the first time that /readyz says ok, root can be worked in.
+// TestReadyMeansReady asks a center that starts as often as it can: the first time that /readyz
+// says ok, root can be worked in.
 func TestReadyMeansReady(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

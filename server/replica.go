@@ -14,8 +14,8 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// openData opens the datastore and the keys: both in the data directory, or both in what the replicas share, of which the directory then has a
-// copy of the keys.
+// openData opens the datastore and the keys: both in the data directory, or both in what the
+// replicas share, of which the directory then has a copy of the keys.
 func (s *Server) openData() (err error) {
 	keys := pki.Options{Dir: filepath.Join(s.cfg.DataDir, "pki"), New: isNew(s.cfg.DataDir), AgentLife: s.cfg.CertificateLife, Log: s.cfg.Log}
 	if s.cfg.Datastore == "" {
@@ -63,8 +63,10 @@ func (s *Server) onlyLeader(h http.Handler) http.Handler {
 	})
 }
 
-// agentsWhileOpen refuses the handshakes of agents over TCP while the sessions is closed: at a replica that stands by, so that they try the next address, and
-// while a center starts. A connection that nobody serves would win the agents' race against UDP, where what they send waits for the sessions.
+// agentsWhileOpen refuses the handshakes of agents over TCP while the sessions is closed: at a
+// replica that stands by, so that they try the next address, and while a center starts. A
+// connection that nobody serves would win the agents' race against UDP, where what they send waits
+// for the sessions.
 func (s *Server) agentsWhileOpen(agents func() *tls.Config) func() *tls.Config {
 	refuse := &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errClosed }}
 	return func() *tls.Config {
@@ -86,8 +88,9 @@ func (l *leadership) Won() <-chan struct{} {
 	return l.won
 }
 
-// standBy serves the API without deciding anything until this replica leads. What the last leader has written is in the datastore when it
-// returns, and what that one may still try is refused by its fence.
+// standBy serves the API without deciding anything until this replica leads. What the last leader
+// has written is in the datastore when it returns, and what that one may still try is refused by
+// its fence.
 func (s *Server) standBy(ctx context.Context, start func(name string, run func(context.Context) error)) error {
 	s.beReady()
 	s.cfg.Log.Info("this replica stands by: it serves the API, and decides nothing before it leads")

@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusAnew: when another target takes a workload over, its status begins anew. The center may write
-// what Kubernetes forbids to change within one cluster, but nothing that is not valid; users may not.
+// statusAnew: when another target takes a workload over, its status begins anew. The center may
+// write what Kubernetes forbids to change within one cluster, but nothing that is not valid; users
+// may not.
 func statusAnew(t *testing.T, c *center) {
 	ctx := t.Context()
 	user, own := clients(t, c.admin("team")), clients(t, c.api.Loopback("team"))

@@ -11,19 +11,22 @@ import (
 	"skerry.dev/skerry/store/bolt"
 )
 
-// What a target may have reported at a time. An honest one stays far below: of each object that is placed on it there are its Pods, what owns them, and a few
-// Events. One that does not must not fill the disk and the memory of all others.
+// What a target may have reported at a time. An honest one stays far below: of each object that is
+// placed on it there are its Pods, what owns them, and a few Events. One that does not must not
+// fill the disk and the memory of all others.
 const (
 	mostReports          = 20_000
 	mostReportsPerObject = 200
 	// mostLeftOut is how many reports that were not taken are counted.
 	mostLeftOut = 100_000
-	// What their values may take, compressed as they are stored. What does not fit is not kept, and all else goes on.
+	// What their values may take, compressed as they are stored. What does not fit is not kept, and
+	// all else goes on.
 	mostReportBytes          = 64 << 20
 	mostReportBytesPerObject = 128 << 10
 )
 
-// errRoomAgain ends the session of a target whose reports were not all kept: in the next one the copy is compared, and what is missing comes.
+// errRoomAgain ends the session of a target whose reports were not all kept: in the next one the
+// copy is compared, and what is missing comes.
 var errRoomAgain = errors.New("there is room again for reports that were not kept; the session begins anew to get them")
 
 // targetReports holds the reports of one target.
@@ -41,10 +44,12 @@ type targetReports struct {
 	seed   maphash.Seed
 }
 
-// Unkept is how many reports are not kept: of some the inbox knows no more than that the target has them, others it did not take.
+// Unkept is how many reports are not kept: of some the inbox knows no more than that the target has
+// them, others it did not take.
 func (b *targetReports) Unkept() int { return b.Sink.UnknownBodies() + int(b.leftOut.Load()) }
 
-// valueless is an inbox that does not have the value of each report: nothing can be sent as a change of what is there.
+// valueless is an inbox that does not have the value of each report: nothing can be sent as a
+// change of what is there.
 type valueless struct{ store.Sink }
 
 // sink is what a session stores reports in.
@@ -81,8 +86,9 @@ func (b *targetReports) Commit(ctx context.Context, batch store.Batch) error {
 	return b.makeRoom(room, unkept)
 }
 
-// limit leaves out of a batch the reports of further objects for which there is no room. Of those that there are all that is told goes on. The copy differs
-// from what the target has then, so each session begins with what was left out, and ends that with this.
+// limit leaves out of a batch the reports of further objects for which there is no room. Of those
+// that there are all that is told goes on. The copy differs from what the target has then, so each
+// session begins with what was left out, and ends that with this.
 func (b *targetReports) limit(batch *store.Batch, most int) error {
 	if b.Len()+len(batch.Entries) <= most && len(b.left) == 0 {
 		return nil
@@ -125,8 +131,8 @@ func (b *targetReports) limit(batch *store.Batch, most int) error {
 	return nil
 }
 
-// makeRoom asks for what was not kept, when a quarter of the room is free: so much that what comes does not fill it at once. before is how much was not
-// kept before the last commit.
+// makeRoom asks for what was not kept, when a quarter of the room is free: so much that what comes
+// does not fill it at once. before is how much was not kept before the last commit.
 func (b *targetReports) makeRoom(room int64, before int) error {
 	switch unkept := b.Sink.UnknownBodies(); {
 	case unkept == 0, unkept > before:

@@ -15,14 +15,16 @@ import (
 	"skerry.dev/skerry/store/bolt"
 )
 
-// reportStore holds the last reports of all targets in one file, so that what many of them say at a time shares the syncs of one write, and one that says
-// nothing costs nothing but the state of its copy. What is in it is soft: what is lost is sent again by the sites.
+// reportStore holds the last reports of all targets in one file, so that what many of them say at a
+// time shares the syncs of one write, and one that says nothing costs nothing but the state of its
+// copy. What is in it is soft: what is lost is sent again by the sites.
 type reportStore struct {
 	path     string
 	reported func(target string, keys []store.Key)
 	placed   func(target string) int // how many objects are
 	log      *slog.Logger
-	// crowded is called when there is no room any more for all that a target reports, and when there is again; nil for nobody.
+	// crowded is called when there is no room any more for all that a target reports, and when
+	// there is again; nil for nobody.
 	onCrowded func(target string)
 
 	mu   sync.Mutex
@@ -36,7 +38,8 @@ func newReportStore(path string, reported func(string, []store.Key), placed func
 	return &reportStore{path: path, reported: reported, placed: placed, log: log, open: map[string]*targetReports{}, used: make(chan struct{})}
 }
 
-// use opens the file. A corrupt one is built anew, and one that another version wrote begins anew; the sites send what is lost again. The caller holds mu.
+// use opens the file. A corrupt one is built anew, and one that another version wrote begins anew;
+// the sites send what is lost again. The caller holds mu.
 func (i *reportStore) use() error {
 	if i.file != nil {
 		return nil
@@ -154,7 +157,8 @@ func reports(box *targetReports) (keys []store.Key, err error) {
 	return keys, err
 }
 
-// Report returns the last report of a key from a target; it is false for what was never reported, and for tombstones.
+// Report returns the last report of a key from a target; it is false for what was never reported,
+// and for tombstones.
 func (i *reportStore) Report(target string, key store.Key) (store.Entry, bool, error) {
 	box, err := i.known(target)
 	if box == nil || err != nil {
@@ -164,8 +168,8 @@ func (i *reportStore) Report(target string, key store.Key) (store.Entry, bool, e
 	return entry, ok && !entry.Tombstone && !entry.UnknownBody, err
 }
 
-// Replay tells of all reports that there are: a status that was stored but not yet written before a crash is written now. Inboxes of targets that are
-// gone are removed.
+// Replay tells of all reports that there are: a status that was stored but not yet written before a
+// crash is written now. Inboxes of targets that are gone are removed.
 func (i *reportStore) Replay(member func(target string) bool) {
 	if _, err := os.Stat(i.path); errors.Is(err, os.ErrNotExist) {
 		return // nothing was ever reported
@@ -222,7 +226,8 @@ func (i *reportStore) Rest() {
 	}
 }
 
-// Clear removes all of them, before any is used: this replica did not lead, so what they hold is old. Sites send again what they report.
+// Clear removes all of them, before any is used: this replica did not lead, so what they hold is
+// old. Sites send again what they report.
 func (i *reportStore) Clear() error {
 	if err := os.Remove(i.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old reports: %w", err)

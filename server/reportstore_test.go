@@ -16,8 +16,8 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// Of a target that reports without end no more than so many objects are taken, and what it says of those goes on; others do not notice. What it takes back
-// leaves nothing behind, and makes room.
+// Of a target that reports without end no more than so many objects are taken, and what it says of
+// those goes on; others do not notice. What it takes back leaves nothing behind, and makes room.
 func TestInboxesAreBounded(t *testing.T) {
 	placed, crowded := map[string]int{"busy": 1}, 0
 	boxes := newReportStore(filepath.Join(t.TempDir(), "reports.db"), func(string, []store.Key) {}, func(target string) int { return placed[target] }, slog.New(slog.DiscardHandler))
@@ -124,8 +124,9 @@ func (r *reporter) set(i int, body []byte) {
 func (r *reporter) all(box *targetReports) bool  { return r.come(box) && box.Root() == r.feed.Root() }
 func (r *reporter) come(box *targetReports) bool { return box.Position() == r.feed.Head() }
 
-// session runs one until the inbox has what there is to be, or, when that is to be, until it does not go on, and returns what crossed. during is done when the inbox
-// has that for the first time. It is the inbox that opens the stream here, because it speaks first.
+// session runs one until the inbox has what there is to be, or, when that is to be, until it does
+// not go on, and returns what crossed. during is done when the inbox has that for the first time.
+// It is the inbox that opens the stream here, because it speaks first.
 func (r *reporter) session(there func(*targetReports) bool, ends bool, during func()) (bytes uint64, ended error) {
 	r.t.Helper()
 	opened, err := r.boxes.Open("rogue")
@@ -174,7 +175,8 @@ func (r *reporter) session(there func(*targetReports) bool, ends bool, during fu
 	return st.SentBytes + st.ReceivedBytes, ended
 }
 
-// A target that reports on more objects than it may keeps its session; what did not fit comes when there is room.
+// A target that reports on more objects than it may keeps its session; what did not fit comes when
+// there is room.
 func TestTooManyReportsEndNoSession(t *testing.T) {
 	const more = 50
 	r := newReporter(t)
@@ -212,7 +214,8 @@ func TestTooManyReportsEndNoSession(t *testing.T) {
 	for _, i := range has(mostReports / 4) {
 		r.set(i, nil)
 	}
-	// What was left out comes right away where the copy is compared after the room was made, and else in the next session.
+	// What was left out comes right away where the copy is compared after the room was made, and
+	// else in the next session.
 	_, err := r.session(r.all, false, nil)
 	if errors.Is(err, errRoomAgain) {
 		_, err = r.session(r.all, false, nil)
@@ -223,8 +226,8 @@ func TestTooManyReportsEndNoSession(t *testing.T) {
 	unkept("there was room again", 0)
 }
 
-// A target whose reports take more bytes than it may goes on, without those that do not fit: they are not sent again, other targets do not notice, and when
-// there is room they come.
+// A target whose reports take more bytes than it may goes on, without those that do not fit: they
+// are not sent again, other targets do not notice, and when there is room they come.
 func TestBytesOfReportsAreBounded(t *testing.T) {
 	r := newReporter(t)
 	const n, size = 72, 1<<20 - 100

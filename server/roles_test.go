@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// roles: the well-known ClusterRoles are seen, extended and given away, and nobody gives away more than he has.
+// roles: the well-known ClusterRoles are seen, extended and given away, and nobody gives away more
+// than he has.
 func roles(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	admin := clients(t, c.admin(space)).RbacV1()
@@ -100,7 +101,8 @@ func roles(t *testing.T, c *center, space string) {
 		t.Errorf("a ClusterRole by the admin of a namespace: %v", err)
 	}
 
-	// A well-known object that is changed is the space's own from then on, and comes back when that is deleted.
+	// A well-known object that is changed is the space's own from then on, and comes back when that
+	// is deleted.
 	_, err = admin.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "system:discovery"}}, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		t.Errorf("a second system:discovery: %v", err)

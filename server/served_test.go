@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md has the reasons.
+// leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md
+// has the reasons.
 const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nodes/status v1/services/proxy
 	v1/pods/binding v1/pods/proxy v1/pods/resize
 	apiregistration.k8s.io/v1/apiservices apiregistration.k8s.io/v1/apiservices/status
@@ -27,7 +28,8 @@ const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nod
 	storage.k8s.io/v1/csidrivers storage.k8s.io/v1/csinodes storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status
 	storage.k8s.io/v1/volumeattributesclasses`
 
-// stable: each resource that a cluster serves at a stable version is served, or is left out with a reason.
+// stable: each resource that a cluster serves at a stable version is served, or is left out with a
+// reason.
 func stable(t *testing.T, c *center) {
 	have := served(t, c)
 	missing := map[string]bool{}
@@ -74,7 +76,8 @@ func served(t *testing.T, c *center) map[string]bool {
 	return have
 }
 
-// pruned: `kubectl apply --prune` fails unless each kind is served that it may remove, see k8s.io/kubectl/pkg/util/prune.
+// pruned: `kubectl apply --prune` fails unless each kind is served that it may remove, see
+// k8s.io/kubectl/pkg/util/prune.
 func pruned(t *testing.T, c *center) {
 	have := served(t, c)
 	for _, kind := range strings.Fields(`v1/configmaps v1/endpoints v1/namespaces v1/persistentvolumeclaims v1/persistentvolumes v1/pods

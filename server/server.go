@@ -46,30 +46,39 @@ import (
 type Config struct {
 	// DataDir holds everything that must survive a restart; it is made with mode 0700.
 	DataDir string
-	// Datastore is a PostgreSQL that several replicas of the center share, postgres://USER:PASSWORD@HOST:PORT/DATABASE; empty is a file in DataDir. With it
-	// goes SecretFile, which holds a secret that all replicas have, and under which they share their keys there.
+	// Datastore is a PostgreSQL that several replicas of the center share,
+	// postgres://USER:PASSWORD@HOST:PORT/DATABASE; empty is a file in DataDir. With it goes
+	// SecretFile, which holds a secret that all replicas have, and under which they share their
+	// keys there.
 	Datastore, SecretFile string
-	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all other agents.
+	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all
+	// other agents.
 	Listen string
-	// Advertise are further host names and addresses that the center is reached by; they go into its certificate.
+	// Advertise are further host names and addresses that the center is reached by; they go into
+	// its certificate.
 	Advertise []string
 	// CertificateLife is how long agents' certificates live; 0 means DefaultCertificateLife.
 	CertificateLife time.Duration
-	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its admins. Empty means none.
+	// MetricsListen is HOST:PORT for metrics over plain HTTP, besides /metrics of root for its
+	// admins. Empty means none.
 	MetricsListen string
 	// AuthenticationConfig is a file of the form that kube-apiserver's option of this name has.
 	AuthenticationConfig string
-	// Audit says which audit log is written. An empty LogPath means audit/audit.log in DataDir, NoAuditLog
-	// means none.
+	// Audit says which audit log is written. An empty LogPath means audit/audit.log in DataDir,
+	// NoAuditLog means none.
 	Audit audit.Config
-	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the systemd
-	// credential skerry-encryption-key, or else a file that the center makes beside its other keys.
+	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the
+	// systemd credential skerry-encryption-key, or else a file that the center makes beside its
+	// other keys.
 	EncryptionKeyFile string
-	// EncryptionProviderConfig is a file with an upstream EncryptionConfiguration; empty means none.
+	// EncryptionProviderConfig is a file with an upstream EncryptionConfiguration; empty means
+	// none.
 	EncryptionProviderConfig string
-	// SpacesDomain is the domain below which each space is served at a host of its own, NAME.DOMAIN; empty means by path alone.
+	// SpacesDomain is the domain below which each space is served at a host of its own,
+	// NAME.DOMAIN; empty means by path alone.
 	SpacesDomain string
-	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may not, beyond what package outbound says.
+	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may
+	// not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
 	Version                   string
 	Log                       *slog.Logger
@@ -107,7 +116,8 @@ type Server struct {
 	closers   []func() error
 }
 
-// New opens the center's data and its sockets. Everything that can be refused for a wrong configuration is refused here.
+// New opens the center's data and its sockets. Everything that can be refused for a wrong
+// configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
 	s := &Server{cfg: cfg, metrics: metrics.New(), ready: make(chan struct{}), starting: newStarting(cfg.Log)}
 	defer func() {
@@ -237,8 +247,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	return nil
 }
 
-// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers, sessions, and all stop together; the data is
-// closed last.
+// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers,
+// sessions, and all stop together; the data is closed last.
 func (s *Server) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer func() { err = errors.Join(err, s.close()) }()
@@ -329,60 +339,22 @@ func (s *Server) refuse(k store.Key, why *store.ReportError) {
 	}
 }
 
-// stale says to who reads an object why what is shown of it is old; it is empty where it is not. At a replica that stands by nobody knows.
-func (s *Server) stale(k store.Key) string {
-	targets := []string(nil)
-	if at, ok := s.delivery.Located(k); ok {
-		targets = at.Targets
-	} else if target, ok := s.summary.MirrorOf(k); ok {
-		targets = []string{target}
-	}
-	if of := placement.OutagesOf(targets, s.sessions.Outage); !of.None() {
-		return of.Message()
-	}
-	return ""
-}
-
-// unreachable returns since when the first of some targets has not been heard of, the zero time when
-// all are.
-func (s *Server) unreachable(targets []string) time.Time {
-	return placement.OutagesOf(targets, s.sessions.Outage).Since()
-}
-
-// Ready is closed when the center serves its API, has placed what its data says and lets agents in; of a replica that stands by, when it serves
-// its API.
-func (s *Server) Ready() <-chan struct{} { return s.ready }
-
-// readyChecks are further lines of /readyz.
-func (s *Server) readyChecks() map[string]func() error {
-	checks := s.encrypted.Health()
-	checks["center"] = s.checkReady
-	return checks
-}
-
-// checkReady is a line of /readyz: the API answers before the rest of the center is there.
-func (s *Server) checkReady() error {
-	select {
-	case <-s.ready:
-		return nil
-	default:
-		return errors.New("the center is starting: root, placement or the sessions are not there yet")
-	}
-}
-
 // URL is the address of the center's root.
 func (s *Server) URL() string { return s.url }
 
 // Metrics are the figures of this process. A relay's agent adds its own.
 func (s *Server) Metrics() *metrics.Registry { return s.metrics }
 
-// Intend announces that an object of a space is about to be deleted and not lost: this center's parent has it go on elsewhere.
+// Intend announces that an object of a space is about to be deleted and not lost: this center's
+// parent has it go on elsewhere.
 func (s *Server) Intend(k store.Key) { s.delivery.Intend(k) }
 
-// Subtree is what a relay tells its parent of the sites below it, with a channel that is closed when it is something else.
+// Subtree is what a relay tells its parent of the sites below it, with a channel that is closed
+// when it is something else.
 func (s *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) { return s.sessions.Subtree() }
 
-// Loopback is a client configuration for a space that needs no socket: a relay's agent writes through it.
+// Loopback is a client configuration for a space that needs no socket: a relay's agent writes
+// through it.
 func (s *Server) Loopback(space string) *rest.Config { return s.api.Loopback(space) }
 
 func (s *Server) close() error {

@@ -22,8 +22,9 @@ import (
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// sharedKeys is how the replicas of a center have the same keys: the directory pki as one value in the datastore, sealed with a secret that every
-// replica is given and the datastore is not. The leader writes each step of a rotation before anybody hears of it, the others follow.
+// sharedKeys is how the replicas of a center have the same keys: the directory pki as one value in
+// the datastore, sealed with a secret that every replica is given and the datastore is not. The
+// leader writes each step of a rotation before anybody hears of it, the others follow.
 type sharedKeys struct {
 	store keeper
 	dir   string
@@ -37,7 +38,8 @@ type sharedKeys struct {
 	packed []byte // what is in them
 }
 
-// keeper is the part of the datastore that replicas share. Replace is refused when old is not what is there any more.
+// keeper is the part of the datastore that replicas share. Replace is refused when old is not what
+// is there any more.
 type keeper interface {
 	Keep(ctx context.Context, name string, value []byte) ([]byte, error)
 	Replace(ctx context.Context, name string, old, value []byte) error
@@ -78,7 +80,8 @@ func newSharedKeys(store keeper, dir, secretFile string, log *slog.Logger) (*sha
 	return &sharedKeys{store: store, dir: dir, seal: seal, log: log}, err
 }
 
-// load makes the directory hold what the datastore has. The first replica of a new center makes the keys.
+// load makes the directory hold what the datastore has. The first replica of a new center makes the
+// keys.
 func (k *sharedKeys) load(ctx context.Context, o pki.Options) (*pki.PKI, error) {
 	there, err := k.store.Kept(ctx, sharedKeysName)
 	if err != nil {
@@ -174,7 +177,8 @@ func (k *sharedKeys) unpack(packed []byte) error {
 	return nil
 }
 
-// follow takes over what the leader changes, until ctx ends or this replica leads. changed is called when other keys count here.
+// follow takes over what the leader changes, until ctx ends or this replica leads. changed is
+// called when other keys count here.
 func (k *sharedKeys) follow(ctx context.Context, won <-chan struct{}, keys *pki.PKI, changed func()) error {
 	tick := time.NewTicker(sharedKeysPause)
 	defer tick.Stop()

@@ -39,7 +39,8 @@ func phase(keys *pki.PKI) string {
 	return fmt.Sprint(is.Phase, is.Generation, is.Bundle, is.Authority)
 }
 
-// Replicas have the same keys through a rotation; nothing of them is readable in the datastore, nor without the secret.
+// Replicas have the same keys through a rotation; nothing of them is readable in the datastore, nor
+// without the secret.
 func TestReplicasShareTheirKeys(t *testing.T) {
 	log, there := slog.New(slog.DiscardHandler), values{}
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -14,8 +14,9 @@ import (
 // stepTime bounds how long a step of a rotation waits for the datastore.
 const stepTime = 5 * time.Second
 
-// sharedAuthorities are the authorities of a center of several replicas. A step of a rotation is in the datastore when it returns, or has not
-// happened: a leader that dies right after it has told agents of no keys that its successor lacks.
+// sharedAuthorities are the authorities of a center of several replicas. A step of a rotation is in
+// the datastore when it returns, or has not happened: a leader that dies right after it has told
+// agents of no keys that its successor lacks.
 type sharedAuthorities struct {
 	*pki.PKI
 	shared  *sharedKeys
@@ -40,7 +41,8 @@ func (a sharedAuthorities) Switch() error { return a.step(a.PKI.Switch) }
 // Retire implements sessions.Authorities.
 func (a sharedAuthorities) Retire() error { return a.step(a.PKI.Retire) }
 
-// step makes a step here and in the datastore, or in neither. What is signed meanwhile is signed with keys that are trusted in either case.
+// step makes a step here and in the datastore, or in neither. What is signed meanwhile is signed
+// with keys that are trusted in either case.
 func (a sharedAuthorities) step(do func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stepTime)
 	defer cancel()
@@ -50,7 +52,8 @@ func (a sharedAuthorities) step(do func() error) error {
 	if !a.leads() {
 		return errNotLeading
 	}
-	// A step whose answer was lost may have been made: then it is known now, and this one does not follow.
+	// A step whose answer was lost may have been made: then it is known now, and this one does not
+	// follow.
 	if err := k.catchUp(ctx, a.PKI, a.changed); err != nil {
 		return fmt.Errorf("read the replicas' keys: %w", err)
 	}
@@ -67,7 +70,8 @@ func (a sharedAuthorities) step(do func() error) error {
 	return err
 }
 
-// publish writes to the datastore what a step has changed, unless another replica has written there meanwhile.
+// publish writes to the datastore what a step has changed, unless another replica has written there
+// meanwhile.
 func (k *sharedKeys) publish(ctx context.Context) error {
 	packed, err := k.pack()
 	if err != nil || bytes.Equal(packed, k.packed) {

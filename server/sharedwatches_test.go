@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// storeWatches counts the goroutines of upstream's watches of the store, which are one watch's each,
-// and of those that watches share.
+// storeWatches counts the goroutines of upstream's watches of the store, which are one watch's
+// each, and of those that watches share.
 func storeWatches() (own, shared int) {
 	stacks := make([]byte, 64<<20)
 	all := string(stacks[:runtime.Stack(stacks, true)])

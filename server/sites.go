@@ -15,7 +15,8 @@ func (s *Server) newSites() *streams.Streams {
 	return streams.New(streams.Config{Targets: s.sessions, Leads: s.leads, Metered: s.sessions.Metered})
 }
 
-// OpenStream implements tunnel.StreamOpener: a relay passes on what its parent asks of Pods below it.
+// OpenStream implements tunnel.StreamOpener: a relay passes on what its parent asks of Pods below
+// it.
 func (s *Server) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
 	return s.sessions.OpenStream(ctx, target)
 }

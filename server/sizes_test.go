@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// sizes: what could not be sent to a site is refused when it is written, in words. What can be stays.
+// sizes: what could not be sent to a site is refused when it is written, in words. What can be
+// stays.
 func sizes(t *testing.T, c *center) {
 	ctx, core := t.Context(), clients(t, c.admin("team")).CoreV1().ConfigMaps("default")
 	tooLarge := func(what string, err error) {
@@ -22,7 +23,8 @@ func sizes(t *testing.T, c *center) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// A quote takes two bytes of JSON, so that a ConfigMap within Kubernetes' limit is more than can be sent.
+	// A quote takes two bytes of JSON, so that a ConfigMap within Kubernetes' limit is more than
+	// can be sent.
 	_, err := core.Create(ctx, configMap("quotes", map[string]string{"a": strings.Repeat(`"`, 800<<10)}), metav1.CreateOptions{})
 	tooLarge("a ConfigMap of quotes", err)
 	fits := configMap("fits", map[string]string{"a": strings.Repeat("x", 1000<<10)})

@@ -34,7 +34,8 @@ func bind(address string) (net.Listener, net.PacketConn, error) {
 	return nil, nil, errors.New("listen: no port is free for both TCP and UDP")
 }
 
-// reachedBy lists HOST:PORT addresses that the center is reached by, the best one for its own kubeconfig first.
+// reachedBy lists HOST:PORT addresses that the center is reached by, the best one for its own
+// kubeconfig first.
 func reachedBy(bound net.Addr, cfg Config) []string {
 	host, port, _ := net.SplitHostPort(bound.String())
 	var hosts []string

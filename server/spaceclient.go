@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// spaceClient is how the center's controllers read and write objects of any space: through the loopback, as its own identity.
+// spaceClient is how the center's controllers read and write objects of any space: through the
+// loopback, as its own identity.
 type spaceClient struct {
 	config  func(space string) *rest.Config
 	mu      sync.RWMutex
@@ -79,7 +80,8 @@ func (w *spaceClient) Create(ctx context.Context, key store.Key, apiVersion stri
 	return content(r.Create(ctx, &unstructured.Unstructured{Object: obj}, metav1.CreateOptions{FieldManager: "skerry"}))
 }
 
-// Patch changes an object, or a subresource of it: a patch that begins with '[' is a JSON patch, any other a JSON merge patch.
+// Patch changes an object, or a subresource of it: a patch that begins with '[' is a JSON patch,
+// any other a JSON merge patch.
 func (w *spaceClient) Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -120,7 +122,8 @@ func (w *spaceClient) Live(ctx context.Context, key store.Key, apiVersion string
 	return content(r.Get(ctx, key.Name, metav1.GetOptions{}))
 }
 
-// Remove deletes the object of this UID and version, with what it owns as the policy says: Orphan, Foreground or Background.
+// Remove deletes the object of this UID and version, with what it owns as the policy says: Orphan,
+// Foreground or Background.
 func (w *spaceClient) Remove(ctx context.Context, key store.Key, apiVersion, uid, version, policy string) error {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {

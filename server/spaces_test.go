@@ -37,8 +37,8 @@ func place(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, b
 	return "paris", k.Resource == "configmaps"
 }
 
-// TestCenter drives one center through what users do in spaces, and ends with a restart. One center serves all parts: each is
-// isolated by its space.
+// TestCenter drives one center through what users do in spaces, and ends with a restart. One center
+// serves all parts: each is isolated by its space.
 func TestCenter(t *testing.T) {
 	dir, ca := t.TempDir(), newAuthority(t)
 	c := start(t, dir, ca, place, func(config *apiserver.Config) { config.SpacesDomain, config.Sites = spacesDomain, &askedSites{} })

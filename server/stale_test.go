@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Who reads by name an object whose site is silent is warned, in the space of that object alone; who lists or writes is not.
+// Who reads by name an object whose site is silent is warned, in the space of that object alone;
+// who lists or writes is not.
 func TestStaleObjectsWarn(t *testing.T) {
 	const words = "site paris has not been heard of"
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(c *apiserver.Config) {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// quietStart is how long a start may take before it says what it waits for, and startPause how long it waits before it says that again.
+	// quietStart is how long a start may take before it says what it waits for, and startPause how
+	// long it waits before it says that again.
 	quietStart = 2 * time.Second
 	startPause = 5 * time.Second
 )

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A start that takes longer than 2 s says what it waits for, again and again; one that is quick says nothing.
+// A start that takes longer than 2 s says what it waits for, again and again; one that is quick
+// says nothing.
 func TestASlowStartSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -52,7 +52,8 @@ func aStatus(i int) string {
 		fmt.Sprintf(condition, "Connected", "SessionOpen"), fmt.Sprintf(condition, "Synced", "UpToDate"))
 }
 
-// A status that the center writes is a write as any other: refused when it is not of what is there or not valid, audited, seen by watches; and nothing else of the object is touched.
+// A status that the center writes is a write as any other: refused when it is not of what is there
+// or not valid, audited, seen by watches; and nothing else of the object is touched.
 func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
@@ -126,7 +127,8 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 	})
 }
 
-// What the center has to say of thousands of sites that come back at once costs it a small part of what any other write of a custom resource does.
+// What the center has to say of thousands of sites that come back at once costs it a small part of
+// what any other write of a custom resource does.
 func TestStatusesOfTargetsAreCheap(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	api := dyn(t, c.api.Loopback("root")).Resource(syncTargetsGVR)

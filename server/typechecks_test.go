@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// typeChecks: the status of a policy says what is wrong with its expressions, for the kinds of its space, and again when it has changed.
+// typeChecks: the status of a policy says what is wrong with its expressions, for the kinds of its
+// space, and again when it has changed.
 func typeChecks(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	reg := clients(t, c.admin(space)).AdmissionregistrationV1().ValidatingAdmissionPolicies()

@@ -69,7 +69,8 @@ func (h *handedOut) client(path, space string) *kubernetes.Clientset {
 	return clients(h.t, h.in(path, space))
 }
 
-// TestUsers: a kubeconfig of a space is good for that space alone, gives what was granted, and ends.
+// TestUsers: a kubeconfig of a space is good for that space alone, gives what was granted, and
+// ends.
 func TestUsers(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	for _, s := range []string{"team", "team-b"} {
@@ -133,8 +134,8 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// handedEscalation: the role edit, which may act as every account of a space, does not make alice the
-// user boss, who is its admin.
+// handedEscalation: the role edit, which may act as every account of a space, does not make alice
+// the user boss, who is its admin.
 func handedEscalation(t *testing.T, h *handedOut, alice string) {
 	ctx, ns := t.Context(), v1alpha1.UsersNamespace
 	accounts := h.client(alice, "team").CoreV1().ServiceAccounts(ns)
@@ -156,7 +157,8 @@ func handedEscalation(t *testing.T, h *handedOut, alice string) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// Of other accounts she may have tokens, as everywhere in Kubernetes, and not for longer than a day.
+	// Of other accounts she may have tokens, as everywhere in Kubernetes, and not for longer than a
+	// day.
 	year := int64(300 * 24 * 3600)
 	token, err := h.client(alice, "team").CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &year}}, metav1.CreateOptions{})
@@ -206,7 +208,8 @@ func handedExpired(t *testing.T, h *handedOut, alice string) {
 	}
 }
 
-// grants: a user has one role in a place, which kubectl sees as a binding, and a dry run changes nothing.
+// grants: a user has one role in a place, which kubectl sees as a binding, and a dry run changes
+// nothing.
 func grants(t *testing.T, h *handedOut, root string) {
 	ctx := t.Context()
 	bindings := clients(t, h.admin("team")).RbacV1()
@@ -252,8 +255,8 @@ func grants(t *testing.T, h *handedOut, root string) {
 	}
 }
 
-// handedRevoked: what was handed out ends within seconds, also when the user comes back; and who has
-// rights by other means is named.
+// handedRevoked: what was handed out ends within seconds, also when the user comes back; and who
+// has rights by other means is named.
 func handedRevoked(t *testing.T, h *handedOut, root, alice string) {
 	old := h.in(alice, "team")
 	bind(t, h.center, "team", "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "alice"})

@@ -23,7 +23,8 @@ import (
 	apirequest "skerry.dev/skerry/server/apiserver/request"
 )
 
-// unread opens a watch and reads nothing of it but the status, which it returns with the connection.
+// unread opens a watch and reads nothing of it but the status, which it returns with the
+// connection.
 func unread(t *testing.T, c *center, cert tls.Certificate, path string) (net.Conn, int) {
 	t.Helper()
 	raw, err := net.Dial("tcp", strings.TrimPrefix(c.url, "https://"))
@@ -46,8 +47,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestUnreadWatches has many watches on a large object that changes, of which one is read: the memory
-// is that of some versions of the object.
+// TestUnreadWatches has many watches on a large object that changes, of which one is read: the
+// memory is that of some versions of the object.
 func TestUnreadWatches(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.busy = true

@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// reportWithheld tells a space, as an Event of the Namespace, that a site has not deleted what is deleted here. A site has no word in a space of which nothing
-// is, or was lately, placed there.
+// reportWithheld tells a space, as an Event of the Namespace, that a site has not deleted what is
+// deleted here. A site has no word in a space of which nothing is, or was lately, placed there.
 func (s *Server) reportWithheld(target string, in tunnel.WithheldIn) {
 	feed := s.delivery.Feed(target)
 	if feed == nil || !slices.ContainsFunc(feed.Since(0, 0), func(e store.Entry) bool { return e.Key.Space == in.Space }) {

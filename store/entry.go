@@ -96,8 +96,8 @@ type Entry struct {
 	// Removal says what a tombstone does with the object on the target. It is RemoveDelete in a
 	// live entry.
 	Removal Removal
-	// UnknownBody is true for a key whose object is on the target while its body is unknown: it was lost.
-	// Hash then equals no other, so that a comparison asks the sender, and Body is nil.
+	// UnknownBody is true for a key whose object is on the target while its body is unknown: it was
+	// lost. Hash then equals no other, so that a comparison asks the sender, and Body is nil.
 	UnknownBody bool
 	// Intended is true for a tombstone that is no mistake: the object moves to another target, a
 	// user deleted it by name, or an admin empties its site. Intended tombstones do not count

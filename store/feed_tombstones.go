@@ -10,8 +10,8 @@ import (
 // remove may still change.
 const retainedTombstones = 64
 
-// Acknowledge forgets the tombstones up to a cursor, except the last few: the receiver has stored them
-// durably. A receiver that comes back with an older copy is below the Floor, or finds another
+// Acknowledge forgets the tombstones up to a cursor, except the last few: the receiver has stored
+// them durably. A receiver that comes back with an older copy is below the Floor, or finds another
 // digest at the head, and compares.
 func (f *Feed) Acknowledge(c Cursor) {
 	f.mu.Lock()

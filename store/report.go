@@ -19,8 +19,8 @@ type Report struct {
 	// Filled is what the target's controllers wrote into the placed object beside its status. Nil
 	// where there is nothing of the kind.
 	Filled *Filled `json:"filled,omitempty"`
-	// Of, when not empty, names the replicasetdiff.Source that Object has to be completed from: the desired
-	// version of the placed object, of which Object leaves out what it has from there.
+	// Of, when not empty, names the replicasetdiff.Source that Object has to be completed from: the
+	// desired version of the placed object, of which Object leaves out what it has from there.
 	Of string `json:"of,omitempty"`
 	// Object is an associated object without its status: metadata (with an owner reference to the
 	// placed object, by its name and OriginUID) and spec.

@@ -34,8 +34,8 @@ type Allow struct {
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Nil is true. Exec
-	// is attach and debugging, too.
+	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Nil is true.
+	// Exec is attach and debugging, too.
 	Logs        *bool `json:"logs,omitempty"`
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`

@@ -41,10 +41,11 @@ type ChildConfig struct {
 	// OnNarrow receives what the parent takes away from what the site allows; nil for nothing. It
 	// is called with the welcome and at each change. It may be nil.
 	OnNarrow func(*Narrow)
-	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed where
-	// it cannot. Nil refuses.
+	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed
+	// where it cannot. Nil refuses.
 	OnConnect func(n Number, failed func(why error))
-	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the session's own.
+	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the
+	// session's own.
 	Conditions *Conditions
 	// Probe asks the parent for a heartbeat each time that it receives. Nil never does.
 	Probe <-chan struct{}
@@ -264,9 +265,9 @@ func (c *child) read(ctx context.Context) error {
 // tellPause is how long a change of the conditions waits for further changes.
 const tellPause = 50 * time.Millisecond
 
-// sendConditions sends the child's conditions when it is welcomed, and whenever they change. Several change
-// together at the beginning of a session, when the parent is found to be followed and the clock to
-// be right.
+// sendConditions sends the child's conditions when it is welcomed, and whenever they change.
+// Several change together at the beginning of a session, when the parent is found to be followed
+// and the clock to be right.
 func (c *child) sendConditions(ctx context.Context) error {
 	select {
 	case <-c.linked:

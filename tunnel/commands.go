@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// Command is a frame that a parent sends to one child besides data. The child carries it out durably
-// before it answers.
+// Command is a frame that a parent sends to one child besides data. The child carries it out
+// durably before it answers.
 type Command interface{ frame() wire.Type }
 
 // Bundle is the order to trust exactly these authorities from now on. The child answers with
@@ -56,8 +56,8 @@ func (c *child) accept(payload []byte) error {
 	return nil
 }
 
-// CredentialStatus is what a child has durably stored of its credentials. It is information, like all of
-// Hello.
+// CredentialStatus is what a child has durably stored of its credentials. It is information, like
+// all of Hello.
 type CredentialStatus struct {
 	// Bundle names the authorities that the child trusts, see enroll.BundleName.
 	Bundle string `json:"bundle,omitempty"`

@@ -26,7 +26,8 @@ var (
 	// ErrStalled is the reason when the link carries heartbeats and no data. The child dials again,
 	// and finds a route that works.
 	ErrStalled = errors.New("full packets do not cross the link, though small ones do (an MTU below 1,228 bytes?)")
-	// ErrUnused is the reason when a data connection has had no stream for a while. It is no failure.
+	// ErrUnused is the reason when a data connection has had no stream for a while. It is no
+	// failure.
 	ErrUnused = errors.New("nothing has used the data connection for a while")
 	// ErrUnasked is the reason when a data connection comes that the parent did not ask for.
 	ErrUnasked = errors.New("the parent did not ask for this data connection")

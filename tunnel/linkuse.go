@@ -29,8 +29,8 @@ func (l Link) up() delta.FlowPolicy {
 	return t
 }
 
-// LinkUse is how one session uses its link, as its parent decides, and how many bytes wait to cross.
-// Its methods may be called concurrently.
+// LinkUse is how one session uses its link, as its parent decides, and how many bytes wait to
+// cross. Its methods may be called concurrently.
 type LinkUse struct {
 	down    *delta.Regulator
 	waiting atomic.Int64 // at the child

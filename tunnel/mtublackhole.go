@@ -14,10 +14,11 @@ const (
 	answerRounds = 8
 )
 
-// mtuBlackhole detects a link that carries small packets and no full ones. A route that changes to a path
-// with a smaller MTU does that: heartbeats and acknowledgements cross, data does not. A session
-// over it would neither end nor deliver. When a batch waits long for its acknowledgement, the peer
-// is asked a question that takes a full packet. An answer means that the peer is only slow.
+// mtuBlackhole detects a link that carries small packets and no full ones. A route that changes to
+// a path with a smaller MTU does that: heartbeats and acknowledgements cross, data does not. A
+// session over it would neither end nor deliver. When a batch waits long for its acknowledgement,
+// the peer is asked a question that takes a full packet. An answer means that the peer is only
+// slow.
 type mtuBlackhole struct {
 	control *control
 	conn    Conn

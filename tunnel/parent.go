@@ -42,8 +42,8 @@ type ParentConfig struct {
 	Member func(who Identity) error
 	// OnAck is called when the child has durably stored a position of Feed. OnStatus receives the
 	// child's status soon after the session begins, and whenever it changes; dropped counts the
-	// conditions that a parent does not accept. OnCredentials is called when the child's credentials have
-	// changed. They may be nil.
+	// conditions that a parent does not accept. OnCredentials is called when the child's
+	// credentials have changed. They may be nil.
 	OnAck         func(store.Position)
 	OnStatus      func(said ChildStatus, dropped int)
 	OnCredentials func(CredentialStatus)

@@ -43,7 +43,8 @@ func both(conn pipe.Options, c tunnel.ChildConfig, p tunnel.ParentConfig) (child
 	return child, <-done
 }
 
-// A child whose parent is another center than before keeps what it has, says so, and goes on reporting.
+// A child whose parent is another center than before keeps what it has, says so, and goes on
+// reporting.
 func TestRegressedParentIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desired, inbox := storetest.NewMemory(), storetest.NewMemory()
@@ -108,7 +109,8 @@ func TestExpiredCertificateCanRenew(t *testing.T) {
 	})
 }
 
-// A session that outlives several certificates renews each of them in time, and again after a refusal.
+// A session that outlives several certificates renews each of them in time, and again after a
+// refusal.
 func TestLongSessionRenewsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const life = 30 * 24 * time.Hour
@@ -145,8 +147,8 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 	})
 }
 
-// A parent's bundle is carried out before the child says so, is followed by a renewal when that is asked for, and one that cannot be used
-// ends nothing.
+// A parent's bundle is carried out before the child says so, is followed by a renewal when that is
+// asked for, and one that cannot be used ends nothing.
 func TestBundleIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds, renewed := tunnel.CredentialStatus{Bundle: "old"}, 0

@@ -9,8 +9,8 @@ import (
 // StreamOpener opens byte streams to children: one HTTP/1.1 exchange each.
 type StreamOpener interface {
 	// OpenStream opens a stream to a child by its target's name over its data connection, which it
-	// brings up first when there is none. It fails with an *Away error when the child has no session
-	// here, or does not bring the connection up in time.
+	// brings up first when there is none. It fails with an *Away error when the child has no
+	// session here, or does not bring the connection up in time.
 	OpenStream(ctx context.Context, target string) (Stream, error)
 }
 

@@ -16,13 +16,14 @@ type SubtreeStatus struct {
 	Reach *SubtreeReach `json:"reach,omitempty"`
 }
 
-// SubtreeReach is which sites and relays below a relay are connected. A site is connected when it and
-// every relay on the way to it have a session.
+// SubtreeReach is which sites and relays below a relay are connected. A site is connected when it
+// and every relay on the way to it have a session.
 type SubtreeReach struct {
 	// Targets is how many sites and relays there are, Connected how many of them are connected.
 	Targets   int `json:"targets"`
 	Connected int `json:"connected"`
-	// Away are the first of those that have no session, longest ago first, at most MaxTroubles. What is below one of them is not named.
+	// Away are the first of those that have no session, longest ago first, at most MaxTroubles.
+	// What is below one of them is not named.
 	Away []SiteAway `json:"away,omitempty"`
 }
 

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A parent takes of what a relay says about the sites below it so much and no more, in words that it can store and show.
+// A parent takes of what a relay says about the sites below it so much and no more, in words that
+// it can store and show.
 func TestBelowIsBounded(t *testing.T) {
 	good := Trouble{Path: "fjord/vik", Type: CenterTrusted, Reason: CenterRegressed}
 	for _, c := range []struct {

@@ -140,7 +140,8 @@ func accountRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// mendAccount gives the account of a space, which was refused, what it lacks by no will of the site's admin.
+// mendAccount gives the account of a space, which was refused, what it lacks by no will of the
+// site's admin.
 func (a *Applier) mendAccount(ctx context.Context, t *task) (err error) {
 	if a.defined(t.Key) {
 		err = a.admitDefinitions(ctx, t.client, store.Key{})
@@ -151,7 +152,8 @@ func (a *Applier) mendAccount(ctx context.Context, t *task) (err error) {
 // recheckSpaces is how long it is believed that the namespace of the accounts is another center's.
 const recheckSpaces = 10 * time.Second
 
-// holdAccounts refuses to write for spaces while the namespace of their accounts is of another center's spaces.
+// holdAccounts refuses to write for spaces while the namespace of their accounts is of another
+// center's spaces.
 func (a *Applier) holdAccounts(ctx context.Context, c *target.Client) error {
 	if !a.Impersonate || !a.sealed() || a.accounts.none.Load() || a.accounts.held.Load() {
 		return nil

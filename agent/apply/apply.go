@@ -56,9 +56,11 @@ type Config struct {
 	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
 	// the target.
 	Impersonate bool
-	// Owner is whose spaces these are, for the namespace of their accounts; without centers before that is known. It is needed with Impersonate.
+	// Owner is whose spaces these are, for the namespace of their accounts; without centers before
+	// that is known. It is needed with Impersonate.
 	Owner func() target.SpacesOwner
-	// Holds reports whether a tombstone must wait; Changed is called with its key when it need not any more.
+	// Holds reports whether a tombstone must wait; Changed is called with its key when it need not
+	// any more.
 	Holds func(store.Entry) bool
 	// Deleting is called before an object is deleted.
 	Deleting func(tombstone store.Entry)

@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/store/compactmap"
 )
 
-// conflictBackoff records how often an object was written against another writer. So two parties that
-// disagree do not write as fast as they can: at once the first time, then ever slower.
+// conflictBackoff records how often an object was written against another writer. So two parties
+// that disagree do not write as fast as they can: at once the first time, then ever slower.
 type conflictBackoff struct {
 	mu   sync.Mutex
 	last compactmap.Map[store.Key, conflict]

@@ -8,8 +8,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// A write that is still to come is recorded once, however often the object is missed, so that the waits do not add up; a new desired state need not
-// wait, and what is not wanted any more is forgotten.
+// A write that is still to come is recorded once, however often the object is missed, so that the
+// waits do not add up; a new desired state need not wait, and what is not wanted any more is
+// forgotten.
 func TestContestsDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, k := conflictBackoff{}, store.Key{Resource: "configmaps", Name: "c"}

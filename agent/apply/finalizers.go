@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// waiting is deleting that also names what holds a Namespace: the objects in it that are being deleted, and the finalizers that they wait for. The Namespace itself tells
-// only how many there are.
+// waiting is deleting that also names what holds a Namespace: the objects in it that are being
+// deleted, and the finalizers that they wait for. The Namespace itself tells only how many there
+// are.
 func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, live *target.Object) error {
 	err := deleting(live)
 	var awaited *deletingError

@@ -15,8 +15,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// foreignContentsError is returned when a Namespace or a CustomResourceDefinition cannot go because it
-// holds objects that are not ours.
+// foreignContentsError is returned when a Namespace or a CustomResourceDefinition cannot go because
+// it holds objects that are not ours.
 type foreignContentsError struct{ names []string }
 
 // Error names up to three of them.
@@ -34,7 +34,8 @@ var errOwnLeft = errors.New("objects that were delivered into it are still being
 // enoughLeft bounds how many foreign objects are looked for.
 const enoughLeft = 4
 
-// foreignContents returns an error while a container, a key in the names of the target, must stay: nothing of anybody else is deleted with it.
+// foreignContents returns an error while a container, a key in the names of the target, must stay:
+// nothing of anybody else is deleted with it.
 func (a *Applier) foreignContents(ctx context.Context, c *target.Client, at store.Key) error {
 	switch at.Class() {
 	case store.ClassNamespace:

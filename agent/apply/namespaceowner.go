@@ -88,8 +88,8 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	return err
 }
 
-// namespaceBody makes the body of a Namespace the one that is applied: with the site's Pod Security level, and of one that was there nothing
-// but the marks.
+// namespaceBody makes the body of a Namespace the one that is applied: with the site's Pod Security
+// level, and of one that was there nothing but the marks.
 func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	if err := p.Name(string(t.mapping), t.Key.Name); err != nil {
 		return err
@@ -163,7 +163,8 @@ func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) err
 	return nil
 }
 
-// releaseNamespace gives back a namespace that was there before: all that we had set on it is taken off.
+// releaseNamespace gives back a namespace that was there before: all that we had set on it is taken
+// off.
 func (a *Applier) releaseNamespace(ctx context.Context, c *target.Client, e store.Entry, at store.Key, uid string) error {
 	if err := a.foreignContents(ctx, c, at); errors.Is(err, errOwnLeft) {
 		return err

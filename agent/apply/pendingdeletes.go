@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/store/compactmap"
 )
 
-// pendingDeletes has the objects that were deleted from here, by UID. When one is desired again before its
-// deletion ends, that end is no external delete.
+// pendingDeletes has the objects that were deleted from here, by UID. When one is desired again
+// before its deletion ends, that end is no external delete.
 type pendingDeletes struct {
 	mu   sync.Mutex
 	uids compactmap.Map[store.Key, string]

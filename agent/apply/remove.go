@@ -143,8 +143,10 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	return err
 }
 
-// removeUnread deletes an object in one request when the target still has the version that was written last, which is known to be ours. It is tried
-// only where that is likely: what has a generation has a status, which changes. It reports whether all is done; otherwise the object is to be read.
+// removeUnread deletes an object in one request when the target still has the version that was
+// written last, which is known to be ours. It is tried only where that is likely: what has a
+// generation has a status, which changes. It reports whether all is done; otherwise the object is
+// to be read.
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
@@ -165,8 +167,9 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 	return false, nil
 }
 
-// delete asks the target for the deletion of the object of a tombstone, unless it is desired again meanwhile. It is said first: a parent that wants the
-// object back would take the old report for the object that is to come.
+// delete asks the target for the deletion of the object of a tombstone, unless it is desired again
+// meanwhile. It is said first: a parent that wants the object back would take the old report for
+// the object that is to come.
 func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key, d target.Deletion) (gone bool, err error) {
 	a.Reports.Removing(e.Key)
 	if now, ok, err := a.Desired.Get(e.Key); err != nil || !ok || !now.Tombstone {
@@ -182,8 +185,9 @@ func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resou
 	return gone, err
 }
 
-// ours reads the object of a record, or tells why nothing is left to do. An object with another UID than the record's is ours when it carries the
-// mark of the same source: a crash lost the record of its making.
+// ours reads the object of a record, or tells why nothing is left to do. An object with another UID
+// than the record's is ours when it carries the mark of the same source: a crash lost the record of
+// its making.
 func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, at store.Key, r inventory.Record) (*target.Object, string, error) {
 	live, err := a.find(ctx, c, res, at, false)
 	switch {

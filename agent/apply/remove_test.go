@@ -24,7 +24,8 @@ func (noReports) Refused(store.Key, string, store.ReportError)        {}
 func (noReports) Removing(store.Key)                                  {}
 func (noReports) Removed(store.Key)                                   {}
 
-// Nothing is remembered of an object that is removed, whatever others had done to it: names come and go for years.
+// Nothing is remembered of an object that is removed, whatever others had done to it: names come
+// and go for years.
 func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	known, err := inventory.Open(noDisk{}, slog.New(slog.DiscardHandler))
 	if err != nil {

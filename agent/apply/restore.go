@@ -38,8 +38,8 @@ func (a *Applier) restore(ctx context.Context, t *task, live *target.Object, who
 	return &laterError{wait}
 }
 
-// reportDrift reports a drift. Fields that others have set back to the desired values are shared with
-// them, which changes no field.
+// reportDrift reports a drift. Fields that others have set back to the desired values are shared
+// with them, which changes no field.
 func (a *Applier) reportDrift(ctx context.Context, t *task, live *target.Object, whole map[string]any, lost []target.Loss) error {
 	if !slices.ContainsFunc(lost, func(l target.Loss) bool { return l.By == "" }) {
 		body, err := a.leaving(ctx, t, live, whole)

@@ -15,10 +15,10 @@ import (
 // replicas is the field that an autoscaler decides about.
 const replicas = "/spec/replicas"
 
-// retainedFields returns the retained fields of an object that exists, as JSON pointers. They are those of
-// the policy, and the replicas of a workload that an autoscaler on the target scales. The target is
-// asked about autoscalers only where one was delivered or seen, or when somebody has just changed
-// the replicas.
+// retainedFields returns the retained fields of an object that exists, as JSON pointers. They are
+// those of the policy, and the replicas of a workload that an autoscaler on the target scales. The
+// target is asked about autoscalers only where one was delivered or seen, or when somebody has just
+// changed the replicas.
 func (a *Applier) retainedFields(ctx context.Context, t *task, scaled bool) ([]string, error) {
 	if a.Relay || !t.hasReplicas() {
 		return t.policy.RetainFields, nil

@@ -14,7 +14,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// withOrigin carries the UID of the source object with an error, for the report, and the names in which the target speaks.
+// withOrigin carries the UID of the source object with an error, for the report, and the names in
+// which the target speaks.
 type withOrigin struct {
 	uid     string
 	mapping target.Mapping

@@ -152,7 +152,8 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 }
 
-// Deletions that come one by one count together for a while: the rest of a namespace waits, and the next day is another one.
+// Deletions that come one by one count together for a while: the rest of a namespace waits, and the
+// next day is another one.
 func TestDeletionsOfAWindowCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 100, 0)
@@ -174,7 +175,8 @@ func TestDeletionsOfAWindowCountTogether(t *testing.T) {
 	})
 }
 
-// What goes on elsewhere, what stays on the target, and what is not here any more is no loss, however much it is.
+// What goes on elsewhere, what stays on the target, and what is not here any more is no loss,
+// however much it is.
 func TestWhatIsNoLossIsNotHeld(t *testing.T) {
 	for name, change := range map[string]func(*store.Entry){
 		"moved":    func(e *store.Entry) { e.Intended = true },
@@ -194,7 +196,8 @@ func TestWhatIsNoLossIsNotHeld(t *testing.T) {
 	s.want("known tombstones", 0, 12)
 }
 
-// While deletions wait everything else goes on, further deletions wait too, and what comes back is not held any more.
+// While deletions wait everything else goes on, further deletions wait too, and what comes back is
+// not held any more.
 func TestOnlyDeletionsWait(t *testing.T) {
 	s := newSite(t, 100, 0)
 	s.commit(s.gone(0, 20)...)
@@ -257,7 +260,8 @@ func TestConfirmedDeletionsGoOn(t *testing.T) {
 	s.want("another mistake", 30, 60)
 }
 
-// Nothing of a position is deleted before all of it is here: only all of It reports whether it is too much.
+// Nothing of a position is deleted before all of it is here: only all of It reports whether it is
+// too much.
 func TestPartsOfAPositionAreWeighedTogether(t *testing.T) {
 	for _, c := range []struct {
 		parts      int

@@ -175,8 +175,8 @@ func NamespaceKey(space, name string) store.Key {
 	return store.Key{Space: space, Resource: "namespaces", Name: name}
 }
 
-// Prefix returns what a space's namespace has before its name on the target. It tells false while the target does not have the namespace for the
-// space: nothing of the space is in it.
+// Prefix returns what a space's namespace has before its name on the target. It tells false while
+// the target does not have the namespace for the space: nothing of the space is in it.
 func (i *Inventory) Prefix(space, namespace string) (string, bool) {
 	r, known := i.Get(NamespaceKey(space, namespace))
 	return r.Prefix, known && r.UID != ""

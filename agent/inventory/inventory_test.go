@@ -146,7 +146,8 @@ func TestAFailedWriteIsRepeated(t *testing.T) {
 	})
 }
 
-// What others write takes the records along, so that a change a second costs no transaction of the inventory's own.
+// What others write takes the records along, so that a change a second costs no transaction of the
+// inventory's own.
 func TestRecordsGoAlongWithOtherWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{records: map[store.Key]Record{}}
@@ -192,7 +193,8 @@ func TestAnEndIsWrittenSoon(t *testing.T) {
 	})
 }
 
-// What changes while a transaction runs is not taken for durable, and is written without another change.
+// What changes while a transaction runs is not taken for durable, and is written without another
+// change.
 func TestAChangeDuringAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{records: map[store.Key]Record{}}

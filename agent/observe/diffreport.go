@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/store/replicasetdiff"
 )
 
-// diffReports is a ReplicaSet without what the parent fills in. of names the replicasetdiff.Source that completes
-// it.
+// diffReports is a ReplicaSet without what the parent fills in. of names the replicasetdiff.Source
+// that completes it.
 type diffReports struct {
 	of   string
 	rest []byte

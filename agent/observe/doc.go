@@ -38,10 +38,10 @@
 // # ReplicaSets
 //
 // The report of a ReplicaSet leaves out what its Deployment says: labels, selector and template.
-// The parent fills these in from what it has sent (store/replicasetdiff). The report names the version that it
-// was compared with, which is the one in the desired copy. When that version changes, ReplicaSets
-// of older versions are reported whole. A parent whose Welcome does not say that it reads this form
-// receives all of them whole.
+// The parent fills these in from what it has sent (store/replicasetdiff). The report names the
+// version that it was compared with, which is the one in the desired copy. When that version
+// changes, ReplicaSets of older versions are reported whole. A parent whose Welcome does not say
+// that it reads this form receives all of them whole.
 //
 // # Events
 //

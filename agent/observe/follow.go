@@ -133,8 +133,8 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 	o.start(w)
 }
 
-// stopFollowing takes an object out of the count of its watches, which end with the last. o.mu must be
-// held.
+// stopFollowing takes an object out of the count of its watches, which end with the last. o.mu must
+// be held.
 func (o *Observer) stopFollowing(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil || rec.counted == nil {

@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 )
 
-// A Pod of a placed Job has the UID that the Job has in the space, so that the Job selects it there; a
-// label with any other value is the user's.
+// A Pod of a placed Job has the UID that the Job has in the space, so that the Job selects it
+// there; a label with any other value is the user's.
 func TestPodsOfAJobHaveItsUID(t *testing.T) {
 	job := inventory.Record{UID: "there", OriginUID: "here"}
 	live := map[string]string{"app": "there", "controller-uid": "there", "batch.kubernetes.io/controller-uid": "there"}

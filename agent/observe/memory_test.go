@@ -48,7 +48,8 @@ func (o *Observer) pod(i, of int) {
 	}, Spec: []byte(`{"nodeName":"n1"}`), Status: []byte(`{"phase":"Running"}`)})
 }
 
-// burst makes Pods for a while and removes them, as a rollout or a crash loop does. Everything that is reported arrives.
+// burst makes Pods for a while and removes them, as a rollout or a crash loop does. Everything that
+// is reported arrives.
 func (o *Observer) burst(from, to, objects int) {
 	for i := from; i < to; i++ {
 		o.pod(i, i%objects)
@@ -67,7 +68,8 @@ func (o *Observer) arrived() {
 	o.feed.Acknowledge(c)
 }
 
-// What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing behind, and neither do generations of them.
+// What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing
+// behind, and neither do generations of them.
 func TestMemoryAfterABurst(t *testing.T) {
 	const objects, pods = 500, 500
 	live := func() float64 {

@@ -20,8 +20,8 @@ type stray struct {
 	revision uint64
 }
 
-// ownerGraph knows who owns whom on the target. It has the middle of the chain Pod -> ReplicaSet or Job
-// -> placed object, and Pods that wait for a missing link. It holds names and UIDs alone.
+// ownerGraph knows who owns whom on the target. It has the middle of the chain Pod -> ReplicaSet or
+// Job -> placed object, and Pods that wait for a missing link. It holds names and UIDs alone.
 type ownerGraph struct {
 	parents compactmap.Map[string, parent]           // UID of a ReplicaSet or Job -> its controller
 	waiting compactmap.Map[string, map[string]place] // UID that is not known yet -> UIDs of Pods below it

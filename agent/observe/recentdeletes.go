@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/store/compactmap"
 )
 
-// recentDeletes are delivered objects whose deletion was seen a moment ago. A write that was answered
-// before the deletion may be recorded only now, and the record must not outlive its object.
+// recentDeletes are delivered objects whose deletion was seen a moment ago. A write that was
+// answered before the deletion may be recorded only now, and the record must not outlive its
+// object.
 type recentDeletes struct {
 	order []deletion // by time
 	uids  compactmap.Map[string, deletion]

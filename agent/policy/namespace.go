@@ -29,7 +29,8 @@ var prefixForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,29}[a-z0-9])?-$`)
 // maxName is the longest name of a namespace.
 const maxName = 63
 
-// Name refuses the name that a space's namespace would have on the cluster, whether it exists or not.
+// Name refuses the name that a space's namespace would have on the cluster, whether it exists or
+// not.
 func (p *Policy) Name(prefix, namespace string) error {
 	name := prefix + namespace
 	switch {

@@ -173,7 +173,8 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParentNeverWidens compiles any word of a parent over a closed site: nothing is allowed that the site alone refuses.
+// FuzzParentNeverWidens compiles any word of a parent over a closed site: nothing is allowed that
+// the site alone refuses.
 func FuzzParentNeverWidens(f *testing.F) {
 	f.Add("*", "priorityclasses.scheduling.k8s.io", "default", "privileged")
 	f.Fuzz(func(t *testing.T, pattern, kind, namespace, level string) {

@@ -9,8 +9,8 @@ const (
 	PortForward = "portForward"
 )
 
-// Stream refuses a way into the Pods of spaces that the site, or its parent, does not allow. Site is
-// the site's name, for the message.
+// Stream refuses a way into the Pods of spaces that the site, or its parent, does not allow. Site
+// is the site's name, for the message.
 func (p *Policy) Stream(way, site string) error {
 	ours, theirs := p.site.Logs, p.parent.Logs
 	switch way {

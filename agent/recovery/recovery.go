@@ -122,8 +122,9 @@ func (s *recovery) resource(ctx context.Context, c *target.Client, space string,
 	}
 }
 
-// keyOf returns the key of an object that was applied from here. An object that somebody made from ours has our marks and not our
-// field manager; one that a controller made from ours has an owner. Its namespace has the space's name again.
+// keyOf returns the key of an object that was applied from here. An object that somebody made from
+// ours has our marks and not our field manager; one that a controller made from ours has an owner.
+// Its namespace has the space's name again.
 func keyOf(r target.Resource, space string, mapping target.Mapping, o *target.Object) (store.Key, bool) {
 	from := o.OriginSpace()
 	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" || space != "" && space != from {

@@ -17,11 +17,11 @@ import (
 
 // Pods knows the Pods of the target. agent/observe's Observer is one.
 type Pods interface {
-	// Placed reports whether the target has the Pod k with this UID, which belongs to an object that
-	// was placed there from the space of k.
+	// Placed reports whether the target has the Pod k with this UID, which belongs to an object
+	// that was placed there from the space of k.
 	Placed(k store.Key, uid string) bool
-	// Delivered returns the UID at the target of a Pod that was itself placed and whose source has the
-	// UID origin, and "" where there is none.
+	// Delivered returns the UID at the target of a Pod that was itself placed and whose source has
+	// the UID origin, and "" where there is none.
 	Delivered(k store.Key, origin string) string
 }
 
@@ -34,8 +34,8 @@ type Backend interface {
 type Config struct {
 	Pods    Pods
 	Backend Backend
-	// Allow refuses what the site does not allow of a space; nil allows everything, as a relay does,
-	// whose sites decide themselves.
+	// Allow refuses what the site does not allow of a space; nil allows everything, as a relay
+	// does, whose sites decide themselves.
 	Allow func(space string, v exchange.Verb) error
 	// Audit is told of each stream when it begins; nil tells nobody.
 	Audit func(target.Written)

@@ -23,8 +23,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a cluster with three Pods in namespace web: app-1 of the Deployment that space shop placed,
-// bare, which shop placed itself, and one that nobody placed. Namespace other is of space team.
+// site is a cluster with three Pods in namespace web: app-1 of the Deployment that space shop
+// placed, bare, which shop placed itself, and one that nobody placed. Namespace other is of space
+// team.
 type site struct {
 	server *httptest.Server
 	asked  atomic.Int32 // requests for subresources, and deletions

@@ -15,8 +15,8 @@ import (
 
 // Site is the Backend of a workload cluster: it asks the cluster's API server, and nobody else.
 type Site struct {
-	// Client returns the client of a space. As is the one that acts for the space: with its account,
-	// where the agent impersonates.
+	// Client returns the client of a space. As is the one that acts for the space: with its
+	// account, where the agent impersonates.
 	Client func(space string) (*target.Client, error)
 	As     func(c *target.Client, space, namespace string) *target.Client
 	// There returns the cluster's name of a space's namespace.

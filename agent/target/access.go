@@ -24,8 +24,8 @@ type View struct {
 type Access interface {
 	// View returns the endpoint that holds the objects of one space. It does no I/O.
 	View(space string) (View, error)
-	// EnsureSpace makes the space exist on the target, where that means anything, with the Mapping that its own sites are to have. It is called
-	// before the first write to a space.
+	// EnsureSpace makes the space exist on the target, where that means anything, with the Mapping
+	// that its own sites are to have. It is called before the first write to a space.
 	EnsureSpace(ctx context.Context, space string, mapping Mapping) error
 }
 
@@ -45,7 +45,8 @@ type Clients struct {
 	// Written is called for every write to the target, concurrently; nil is not called. It must be
 	// set before For.
 	Written func(Written)
-	// SpacesNamespace is the namespace of a cluster that holds the accounts of spaces; empty means DefaultSpaces. It is set before For.
+	// SpacesNamespace is the namespace of a cluster that holds the accounts of spaces; empty means
+	// DefaultSpaces. It is set before For.
 	SpacesNamespace string
 
 	access Access

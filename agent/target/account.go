@@ -11,14 +11,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What of RBAC an agent keeps at its target. Every space has the ServiceAccount of its name in one namespace, and what is written for a space in a
-// namespace is written as that account: its rights are the cluster's to give and to take.
+// What of RBAC an agent keeps at its target. Every space has the ServiceAccount of its name in one
+// namespace, and what is written for a space in a namespace is written as that account: its rights
+// are the cluster's to give and to take.
 const (
-	// DefaultSpaces is the namespace that holds the ServiceAccounts of spaces where the site names no other one. It is a namespace of its own
-	// because the right to impersonate can be bounded to the ServiceAccounts of one.
+	// DefaultSpaces is the namespace that holds the ServiceAccounts of spaces where the site names
+	// no other one. It is a namespace of its own because the right to impersonate can be bounded to
+	// the ServiceAccounts of one.
 	DefaultSpaces = "skerry-spaces"
-	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the RoleBinding there. The site's
-	// admin may change it; it is made when it is missing.
+	// SpaceRole is the ClusterRole that a space has in each of its namespaces, and the name of the
+	// RoleBinding there. The site's admin may change it; it is made when it is missing.
 	SpaceRole = "skerry-space"
 	// DefinitionsRole is the ClusterRole for custom resources of definitions that came from spaces.
 	// The agent keeps its rules.
@@ -68,8 +70,8 @@ func (c *Client) As(space string) *Client {
 	return &as
 }
 
-// EnsureRoles makes the roles of spaces, and the namespace of their accounts with the mark of an owner. It returns ErrNotServed where the target
-// has no RBAC.
+// EnsureRoles makes the roles of spaces, and the namespace of their accounts with the mark of an
+// owner. It returns ErrNotServed where the target has no RBAC.
 func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule, o SpacesOwner) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {
@@ -195,7 +197,8 @@ func encode(o map[string]any) ([]byte, error) {
 	return body, nil
 }
 
-// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in the namespaces of spaces.
+// IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in
+// the namespaces of spaces.
 func IsSpaceAccess(r Resource, o *Object) bool {
 	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" && (o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
 }

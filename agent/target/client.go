@@ -77,7 +77,8 @@ func newClient(v View, now func() time.Time) (*Client, error) {
 		talk: &talking{config: config, now: now}}, nil
 }
 
-// httpClientFor returns a client whose transport judges the target's certificate at the time that now says, nil for the machine's clock.
+// httpClientFor returns a client whose transport judges the target's certificate at the time that
+// now says, nil for the machine's clock.
 func httpClientFor(config *rest.Config, now func() time.Time) (*http.Client, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -159,7 +159,8 @@ func at(v any, pointer string) string {
 	return string(b)
 }
 
-// Whatever a target says of owners and a policy of fields: nothing panics, and what is left to the target is not written otherwise than it is there.
+// Whatever a target says of owners and a policy of fields: nothing panics, and what is left to the
+// target is not written otherwise than it is there.
 func FuzzLeave(f *testing.F) {
 	f.Add(desired, `{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", whole)+`]},"spec":{"replicas":7}}`, "/spec/replicas")
 	f.Add(desired, `{"metadata":{"managedFields":[{"manager":"skerry","operation":"Apply","fieldsV1":{"f:spec":null}}]}}`, "/spec/template/spec/containers/0/image")

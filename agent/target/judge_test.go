@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The target's certificate is judged at the time that is known to be right: its authority and its name as ever.
+// The target's certificate is judged at the time that is known to be right: its authority and its
+// name as ever.
 func TestTargetIsJudgedAtTheRightTime(t *testing.T) {
 	then := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

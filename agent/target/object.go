@@ -21,9 +21,11 @@ const (
 	AnnotationEnded = "skerry.dev/ended"
 	// AnnotationSpaceUID is the UID of the space that a Namespace belongs to.
 	AnnotationSpaceUID = "skerry.dev/space-uid"
-	// AnnotationNamespacePrefix is the Mapping of the space, on all that comes from one which has it.
+	// AnnotationNamespacePrefix is the Mapping of the space, on all that comes from one which has
+	// it.
 	AnnotationNamespacePrefix = "skerry.dev/namespace-prefix"
-	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never deleted from here.
+	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never
+	// deleted from here.
 	AnnotationExisted = "skerry.dev/existed"
 	// LabelSite is the UID of the writing agent's SyncTarget. An agent puts it on what it writes,
 	// so that it can list its own objects.

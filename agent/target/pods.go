@@ -26,8 +26,9 @@ type Talk struct {
 	ContentType string
 }
 
-// talking makes the HTTP client of Talk when it is first used. It speaks HTTP/1.1, which alone can be
-// upgraded. Each stream has a connection of its own, so that one that nobody reads stops no other.
+// talking makes the HTTP client of Talk when it is first used. It speaks HTTP/1.1, which alone can
+// be upgraded. Each stream has a connection of its own, so that one that nobody reads stops no
+// other.
 type talking struct {
 	config *rest.Config
 	now    func() time.Time

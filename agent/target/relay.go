@@ -29,8 +29,9 @@ func (r *relay) View(space string) (View, error) {
 	return View{ID: "space/" + space, Config: r.loopback(space)}, nil
 }
 
-// EnsureSpace implements Access: what a parent places into a new space goes to one of the relay's own targets, unless the
-// relay's admin says otherwise. Its namespaces are called there as they would be at a target of the parent's.
+// EnsureSpace implements Access: what a parent places into a new space goes to one of the relay's
+// own targets, unless the relay's admin says otherwise. Its namespaces are called there as they
+// would be at a target of the parent's.
 func (r *relay) EnsureSpace(ctx context.Context, space string, mapping Mapping) error {
 	if space == RootSpace {
 		return nil

@@ -12,15 +12,18 @@ import (
 
 // Marks of the namespace that holds the accounts of spaces.
 const (
-	// AnnotationCenter names the center whose spaces have their accounts there: the incarnation of its data.
+	// AnnotationCenter names the center whose spaces have their accounts there: the incarnation of
+	// its data.
 	AnnotationCenter = "skerry.dev/center"
-	// AnnotationCenterSite says for people which site that is, and of which center: "NAME of https://HOST:PORT".
+	// AnnotationCenterSite says for people which site that is, and of which center: "NAME of
+	// https://HOST:PORT".
 	AnnotationCenterSite = "skerry.dev/center-site"
 )
 
 // SpacesOwner is whose spaces have accounts in a namespace.
 type SpacesOwner struct {
-	// Centers are the identities of the center, the present one first, then those that it had before for the same site.
+	// Centers are the identities of the center, the present one first, then those that it had
+	// before for the same site.
 	Centers []string
 	// Site says which site that is, for people.
 	Site string
@@ -57,8 +60,8 @@ func (f *ForeignSpacesError) Error() string {
 
 // HoldSpaces looks whose the namespace of accounts is. One without a mark, or with a former one of
 // this owner, gets the mark of this owner, and so does one of another center whose spaces have
-// nothing at the cluster. It returns *ForeignSpacesError when it is another center's, and false when
-// it does not exist.
+// nothing at the cluster. It returns *ForeignSpacesError when it is another center's, and false
+// when it does not exist.
 func (c *Client) HoldSpaces(ctx context.Context, o SpacesOwner) (held bool, err error) {
 	live, err := c.Get(ctx, namespaces, "", c.spaces, false)
 	if apierrors.IsNotFound(err) {
@@ -92,8 +95,8 @@ func (c *Client) HoldSpaces(ctx context.Context, o SpacesOwner) (held bool, err 
 	return true, nil
 }
 
-// AccountRefusedError is a write that the target's RBAC refused to the account of a space. A binding
-// counts some moments after it was made.
+// AccountRefusedError is a write that the target's RBAC refused to the account of a space. A
+// binding counts some moments after it was made.
 type AccountRefusedError struct{ refusal error }
 
 // Error is the target's answer.
@@ -103,8 +106,8 @@ func (a *AccountRefusedError) Error() string { return a.refusal.Error() }
 func (a *AccountRefusedError) Unwrap() error { return a.refusal }
 
 // Rebind lets the roles of a space in a namespace speak of the account that it has now: the site's
-// admin has changed the namespace of accounts. Bindings that are missing, or speak of anything else,
-// stay as they are.
+// admin has changed the namespace of accounts. Bindings that are missing, or speak of anything
+// else, stay as they are.
 func (c *Client) Rebind(ctx context.Context, space, namespace string) error {
 	for _, role := range []string{SpaceRole, DefinitionsRole} {
 		var live binding

@@ -10,7 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Written is one write to the target and how it ended, or a stream to a Pod and how it began. It has nothing of what was written.
+// Written is one write to the target and how it ended, or a stream to a Pod and how it began. It
+// has nothing of what was written.
 type Written struct {
 	At   time.Time
 	Verb string // apply, patch, create or delete; of a stream the Pod's subresource
@@ -21,7 +22,8 @@ type Written struct {
 	// Code is the target's answer, 0 when there was none. Reason is why it is no success.
 	Code   int
 	Reason string
-	// User, Container and Command are of a stream: who asked for it at the parent, and the first word of what was to run.
+	// User, Container and Command are of a stream: who asked for it at the parent, and the first
+	// word of what was to run.
 	User, Container, Command string
 }
 

@@ -59,7 +59,8 @@ func TestWaitAfter(t *testing.T) {
 	}
 }
 
-// A session whose place was taken by a connection that this site has given up comes again at once; two agents with one identity do not fight.
+// A session whose place was taken by a connection that this site has given up comes again at once;
+// two agents with one identity do not fight.
 func TestOutrunByAnOlderConnection(t *testing.T) {
 	u := &uplink{}
 	for i, c := range []struct {

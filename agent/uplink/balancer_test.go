@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-// balancer passes TCP connections on to a center, as a load balancer or a firewall between it and its sites does, and UDP not at all.
+// balancer passes TCP connections on to a center, as a load balancer or a firewall between it and
+// its sites does, and UDP not at all.
 type balancer struct {
 	address string
 
@@ -101,7 +102,8 @@ func (b *balancer) each(do func(*passed)) {
 	}
 }
 
-// A balancer that ends connections when it likes: the site comes back each time, and all that changes arrives.
+// A balancer that ends connections when it likes: the site comes back each time, and all that
+// changes arrives.
 func TestConnectionsThatAreCut(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
@@ -117,7 +119,8 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	t.Logf("the slowest change over a cut took %s", longest)
 }
 
-// A balancer that forgets a connection and tells nobody: the site notices, and comes over another one.
+// A balancer that forgets a connection and tells nobody: the site notices, and comes over another
+// one.
 func TestConnectionThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)

@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-// center lets its site in over QUIC, behind a relay with faults, and over TCP, on one port. The newest session wins.
+// center lets its site in over QUIC, behind a relay with faults, and over TCP, on one port. The
+// newest session wins.
 type center struct {
 	*tunneltest.Center
 	relay   *tunneltest.Relay
@@ -57,7 +58,8 @@ func newCenter(t *testing.T) *center {
 	return c
 }
 
-// listen opens a listener for QUIC, which knows nothing of the connections of those before it, and returns where it is.
+// listen opens a listener for QUIC, which knows nothing of the connections of those before it, and
+// returns where it is.
 func (c *center) listen(t *testing.T) net.Addr {
 	t.Helper()
 	packet, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -24,8 +24,8 @@ const (
 	dataTime = 10 * time.Second
 	// dataQUICTime is how long QUIC is tried on the session's socket before TCP is.
 	dataQUICTime = 3 * time.Second
-	// dataPause is how long nothing is tried after all ways have failed: another replica of the parent
-	// may have answered than the one that asked.
+	// dataPause is how long nothing is tried after all ways have failed: another replica of the
+	// parent may have answered than the one that asked.
 	dataPause = 300 * time.Millisecond
 )
 

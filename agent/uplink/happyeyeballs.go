@@ -26,10 +26,10 @@ type raced struct {
 	err   error
 }
 
-// happyEyeballs dials several routes, each a little after the one before, and returns the first connection
-// that is made. It closes all others. It fails when all have, with the errors of all. While the
-// parent answers on one route no other is begun. If a parent has no room, TCP to the same address
-// is left out, unless stubborn. It changes starts.
+// happyEyeballs dials several routes, each a little after the one before, and returns the first
+// connection that is made. It closes all others. It fails when all have, with the errors of all.
+// While the parent answers on one route no other is begun. If a parent has no room, TCP to the same
+// address is left out, unless stubborn. It changes starts.
 func happyEyeballs(ctx context.Context, starts []start, stubborn bool, answers *dialActivity, dial Dial) (tunnel.Conn, Route, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

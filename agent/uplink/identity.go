@@ -37,8 +37,9 @@ func (u *uplink) watchClock(ctx context.Context) {
 	}
 }
 
-// setClockCondition sets the condition ClockInSync. The message names a new offset only when it differs by
-// more than what is tolerable. So a drifting clock does not write the status again and again.
+// setClockCondition sets the condition ClockInSync. The message names a new offset only when it
+// differs by more than what is tolerable. So a drifting clock does not write the status again and
+// again.
 func (u *uplink) setClockCondition() {
 	offset, ok := u.Clock.Offset()
 	if !ok || u.Conditions == nil {
@@ -75,8 +76,8 @@ func (u *uplink) renewal() *tunnel.Renewal {
 	return r
 }
 
-// setCertificateCondition sets the condition CertificateValid after an attempt to renew, or at the start of
-// a session.
+// setCertificateCondition sets the condition CertificateValid after an attempt to renew, or at the
+// start of a session.
 func (u *uplink) setCertificateCondition(err error) {
 	if u.Conditions == nil {
 		return

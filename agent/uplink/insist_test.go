@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// outage is a path on which what was sent before its end is lost: a try that began before that is never answered, one that began later is after a while.
+// outage is a path on which what was sent before its end is lost: a try that began before that is
+// never answered, one that began later is after a while.
 type outage struct {
 	ends    time.Time
 	answer  time.Duration
@@ -44,7 +45,8 @@ func (o *outage) fresh(ctx context.Context) (stood, error) {
 	}
 }
 
-// TestInsist: the end of an outage is found by a fresh try, long before the first has been given up.
+// TestInsist: the end of an outage is found by a fresh try, long before the first has been given
+// up.
 func TestInsist(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasts, within time.Duration // the outage, and the connection after its end
@@ -85,7 +87,8 @@ func TestInsistOnASlowPath(t *testing.T) {
 	})
 }
 
-// TestInsistOnABusyParent: one that answers the first try is not given another to answer, unless it falls silent, or goes on like that without end.
+// TestInsistOnABusyParent: one that answers the first try is not given another to answer, unless it
+// falls silent, or goes on like that without end.
 func TestInsistOnABusyParent(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers, stands time.Duration // the first try is answered for so long, and stands then
@@ -145,7 +148,8 @@ func TestInsistGivesUp(t *testing.T) {
 	})
 }
 
-// TestGapAfter: the longer the outage, the more seldom fresh tries are, and sites do not try at the same moments.
+// TestGapAfter: the longer the outage, the more seldom fresh tries are, and sites do not try at the
+// same moments.
 func TestGapAfter(t *testing.T) {
 	for _, c := range []struct{ silent, gap time.Duration }{{0, time.Second}, {9 * time.Second, time.Second}, {40 * time.Second, 4 * time.Second},
 		{24 * time.Hour, longestWait}} {

@@ -28,8 +28,8 @@ type network struct {
 	RTT int64 `json:"rtt,omitempty"`
 }
 
-// lastGoodRoutes has the route to the parent that was good the last time, for each network. It is written
-// when that changes. Losing it costs a second.
+// lastGoodRoutes has the route to the parent that was good the last time, for each network. It is
+// written when that changes. Losing it costs a second.
 type lastGoodRoutes struct {
 	keep     Keep
 	log      *slog.Logger

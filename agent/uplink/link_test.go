@@ -128,7 +128,8 @@ func within(t testing.TB, d time.Duration, what string, is func() bool) time.Dur
 	return time.Since(began)
 }
 
-// Where UDP is blocked the site is there over TCP at once, and over QUIC soon after UDP gets through again, without a gap.
+// Where UDP is blocked the site is there over TCP at once, and over QUIC soon after UDP gets
+// through again, without a gap.
 func TestBlockedUDP(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
@@ -234,7 +235,8 @@ func TestGoodWayIsRemembered(t *testing.T) {
 	}
 }
 
-// A wrong CA at one address does not keep the site from another, and is told when it is all there is.
+// A wrong CA at one address does not keep the site from another, and is told when it is all there
+// is.
 func TestAnotherCenterAtTheFirstAddress(t *testing.T) {
 	t.Parallel()
 	c, other := newCenter(t), newCenter(t)
@@ -261,7 +263,8 @@ func TestParseParents(t *testing.T) {
 	}
 }
 
-// A parent that was restarted calls; the site dials at once, although it has nothing to say. A call with another's secret is none.
+// A parent that was restarted calls; the site dials at once, although it has nothing to say. A call
+// with another's secret is none.
 func TestCalledAfterARestart(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)

@@ -44,8 +44,8 @@ func newLiveness(now time.Time, patience time.Duration) *liveness {
 	return &liveness{patience: max(patience, shortPatience), looked: now, used: now, heard: now}
 }
 
-// check reports whether the peer is silent now, and whether to ask it. used is true if something was
-// to cross since the last call.
+// check reports whether the peer is silent now, and whether to ask it. used is true if something
+// was to cross since the last call.
 func (p *liveness) check(now time.Time, s tunnel.Stats, quic, used bool) (silent, ask bool) {
 	patience := p.count(now, s)
 	if used {
@@ -59,9 +59,9 @@ func (p *liveness) check(now time.Time, s tunnel.Stats, quic, used bool) (silent
 	return silent, ask
 }
 
-// checkBeforeWelcome is look for a session that the parent has not let in yet. A parent that lets thousands
-// in takes its time. So over QUIC only repeated packets count, which asks nothing of that parent.
-// TCP does not tell what is acknowledged; an unanswered question has twice the time.
+// checkBeforeWelcome is look for a session that the parent has not let in yet. A parent that lets
+// thousands in takes its time. So over QUIC only repeated packets count, which asks nothing of that
+// parent. TCP does not tell what is acknowledged; an unanswered question has twice the time.
 //
 // doubts is how many sessions were given up since the parent has let one in. Each doubles the time,
 // so that a parent that cannot keep up gets no more to do.

@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// A simulated link: its transport asks for itself when it has heard nothing for tunnel.IdleKeepAlive, and over QUIC sends again what nobody
-// acknowledges. From cut on nothing comes any more.
+// A simulated link: its transport asks for itself when it has heard nothing for
+// tunnel.IdleKeepAlive, and over QUIC sends again what nobody acknowledges. From cut on nothing
+// comes any more.
 type simulated struct {
 	quic bool
 	rtt  time.Duration
@@ -18,7 +19,8 @@ type simulated struct {
 	mute bool                       // what is sent is not answered, though the link is alive: data over TCP, acknowledgements over QUIC
 }
 
-// run returns when the silence is noticed, -1 for never, and how often the other side was asked, by the transport or the pulse.
+// run returns when the silence is noticed, -1 for never, and how often the other side was asked, by
+// the transport or the pulse.
 func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) {
 	began := time.Now()
 	p := newLiveness(began, 0)
@@ -97,7 +99,8 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// What an idle site costs its parent: a question in 25 s, after it was asked more often for two minutes.
+// What an idle site costs its parent: a question in 25 s, after it was asked more often for two
+// minutes.
 func TestPulseOfAnIdleLink(t *testing.T) {
 	_, asked := simulated{quic: true, cut: time.Hour}.run(30 * time.Minute)
 	if least := int(28 * time.Minute / tunnel.IdleKeepAlive); asked < least-2 || asked > least+18 {
@@ -117,7 +120,8 @@ func TestPulseOfABusyMachine(t *testing.T) {
 	}
 }
 
-// A connection that was silent for long and is heard again may stand still for as long again; one that was silent for a moment does not.
+// A connection that was silent for long and is heard again may stand still for as long again; one
+// that was silent for a moment does not.
 func TestStalled(t *testing.T) {
 	for silent, want := range map[time.Duration]bool{2 * time.Second: false, longGap: false, longGap + lookEvery: true, time.Minute: true} {
 		now := time.Now()
@@ -140,7 +144,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// Before the welcome a parent that acknowledges nothing is silent after the patience; each session that was given up doubles that, and none asks more.
+// Before the welcome a parent that acknowledges nothing is silent after the patience; each session
+// that was given up doubles that, and none asks more.
 func TestPulseBeforeTheWelcome(t *testing.T) {
 	for _, quic := range []bool{true, false} {
 		for doubts, factor := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 50: 8} {

@@ -93,7 +93,8 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// A parent that answers has its time before another way is tried, and one that has no room is not asked for it twice at the same address.
+// A parent that answers has its time before another way is tried, and one that has no room is not
+// asked for it twice at the same address.
 func TestRaceToABusyParent(t *testing.T) {
 	crowded := &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused}
 	ways := []Route{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}

@@ -18,7 +18,8 @@ func (c *center) change() {
 	c.feed.Apply(c.revision, store.Change{Key: k, Hash: store.HashBody(1, []byte(`{"name":"`+k.Name+`"}`)), Generation: 1})
 }
 
-// After a long outage the session goes on over a fresh connection, even when the old one is heard again first: what waits on that is sent again late.
+// After a long outage the session goes on over a fresh connection, even when the old one is heard
+// again first: what waits on that is sent again late.
 func TestSessionIsReplacedAfterALongSilence(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)

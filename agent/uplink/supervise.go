@@ -56,10 +56,10 @@ func (d *second) drop() {
 	}
 }
 
-// supervise supervises a session. It dials another connection when the parent falls silent, wakes this
-// site after a restart, or may be reached over QUIC again. The session goes on until the parent has
-// let the other one in. A session that the parent has not let in ends as soon as the other
-// connection is made. It returns the session that replaced this one, or why there is none.
+// supervise supervises a session. It dials another connection when the parent falls silent, wakes
+// this site after a restart, or may be reached over QUIC again. The session goes on until the
+// parent has let the other one in. A session that the parent has not let in ends as soon as the
+// other connection is made. It returns the session that replaced this one, or why there is none.
 func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

@@ -59,8 +59,8 @@ type Config struct {
 	OnNarrow func(*tunnel.Narrow)
 	// Conditions are what the site reports about itself.
 	Conditions *tunnel.Conditions
-	// Streams serves the streams that the parent opens into this site, over a data connection that is there
-	// only while the parent needs it. Nil refuses that connection.
+	// Streams serves the streams that the parent opens into this site, over a data connection that
+	// is there only while the parent needs it. Nil refuses that connection.
 	Streams tunnel.StreamHandler
 	// Data counts data connections; it may be nil.
 	Data *data.Metrics

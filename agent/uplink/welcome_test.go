@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-// mute is a center that is about to be killed: connections to it stand and are acknowledged, and it lets nobody in.
+// mute is a center that is about to be killed: connections to it stand and are acknowledged, and it
+// lets nobody in.
 func (c *center) mute(t *testing.T) net.Addr {
 	t.Helper()
 	packet, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -59,7 +60,8 @@ func next(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-// aliveAgain waits for a session with the center after another one was killed, for less time than a parent that is heard has.
+// aliveAgain waits for a session with the center after another one was killed, for less time than a
+// parent that is heard has.
 func (c *center) aliveAgain(t *testing.T, sessions int) {
 	t.Helper()
 	took := within(t, time.Minute, "a session", func() bool { return c.count() > sessions })
@@ -69,8 +71,8 @@ func (c *center) aliveAgain(t *testing.T, sessions int) {
 	}
 }
 
-// flight drops what the child sends once the parent's part of the handshake has passed, so that the child has its handshake finished and the
-// parent has not heard so.
+// flight drops what the child sends once the parent's part of the handshake has passed, so that the
+// child has its handshake finished and the parent has not heard so.
 func flight() func(up bool, datagram []byte) bool {
 	var passed atomic.Bool
 	return func(up bool, datagram []byte) bool {
@@ -81,8 +83,9 @@ func flight() func(up bool, datagram []byte) bool {
 	}
 }
 
-// A center is killed at the moment when the site has its handshake finished, or when it has acknowledged the site's hello: what comes after it
-// answers nothing that belongs to the old connection.
+// A center is killed at the moment when the site has its handshake finished, or when it has
+// acknowledged the site's hello: what comes after it answers nothing that belongs to the old
+// connection.
 func TestCenterIsKilledBeforeTheWelcome(t *testing.T) {
 	for name, drop := range map[string]func(bool, []byte) bool{"in the handshake": flight(), "after the hello": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +131,8 @@ func TestCenterIsKilledBeforeTheWelcomeOfASecondSession(t *testing.T) {
 	c.place(t, s, time.Minute)
 }
 
-// A balancer, or a link, over which nothing comes any more once the TLS handshake is done. TCP goes on acknowledging what the site sends.
+// A balancer, or a link, over which nothing comes any more once the TLS handshake is done. TCP goes
+// on acknowledging what the site sends.
 func TestNothingComesOverTCPAfterTheHandshake(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
@@ -166,7 +170,8 @@ func TestNothingComesOverTCPAfterTheHandshake(t *testing.T) {
 	c.place(t, s, time.Minute)
 }
 
-// A center that is heard and has much to do is dialled once, however long it takes to let the site in.
+// A center that is heard and has much to do is dialled once, however long it takes to let the site
+// in.
 func TestBusyCenterIsDialledOnce(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// layers says what each top-level folder may import of the project: store <- tunnel <- {agent, server} <- main.go.
+// layers says what each top-level folder may import of the project: store <- tunnel <- {agent,
+// server} <- main.go.
 var layers = map[string][]string{
 	"store":     nil,
 	"tunnel":    {"store"},
@@ -16,12 +17,14 @@ var layers = map[string][]string{
 	"":          {"agent", "server", "store", "tunnel"},
 }
 
-// leaves are packages that a sibling may import: the pure ones of the server (types, or functions without I/O) and its queues, and the two that
-// the agent's halves stand on: the client of the target, and the record of what was applied there. Leaves import only leaves.
+// leaves are packages that a sibling may import: the pure ones of the server (types, or functions
+// without I/O) and its queues, and the two that the agent's halves stand on: the client of the
+// target, and the record of what was applied there. Leaves import only leaves.
 var leaves = []string{"server/api/v1alpha1", "server/placement", "server/customize", "server/queue", "agent/target", "agent/inventory", "agent/policy"}
 
-// concerns says which of its siblings each package of server/apiserver may import; one that is not named may import none. What wires them is
-// server/apiserver itself. A package may only name those above it, so that the order of this list is that of the layers.
+// concerns says which of its siblings each package of server/apiserver may import; one that is not
+// named may import none. What wires them is server/apiserver itself. A package may only name those
+// above it, so that the order of this list is that of the layers.
 var concerns = []concern{
 	{"registrykey", nil},
 	{"outbound", nil},
@@ -130,7 +133,8 @@ func forbiddenConcern(from, to string) string {
 	return "the concerns of " + apiserver + " import each other only as the list of concerns says"
 }
 
-// TestConcernsAreLayers: no concern names one that comes after it, so there are no cycles, and none that does not exist.
+// TestConcernsAreLayers: no concern names one that comes after it, so there are no cycles, and none
+// that does not exist.
 func TestConcernsAreLayers(t *testing.T) {
 	for i, c := range concerns {
 		for _, may := range c.may {

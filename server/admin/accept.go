@@ -64,7 +64,8 @@ type heldTarget struct {
 	uid      types.UID
 }
 
-// AcceptTargets shows what sites hold back, asks, records the admin's word for exactly that, and waits until connected sites have taken it over.
+// AcceptTargets shows what sites hold back, asks, records the admin's word for exactly that, and
+// waits until connected sites have taken it over.
 func AcceptTargets(ctx context.Context, o AcceptOptions) error {
 	if o.Output != "" && o.Output != "json" {
 		return Usage("unknown output format %q: use json", o.Output)
@@ -96,7 +97,8 @@ func AcceptTargets(ctx context.Context, o AcceptOptions) error {
 	return nil
 }
 
-// held returns the sites of these names, or all, that hold something back. One that is named and holds nothing is left out, and said.
+// held returns the sites of these names, or all, that hold something back. One that is named and
+// holds nothing is left out, and said.
 func (c *center) held(ctx context.Context, names []string) ([]*heldTarget, error) {
 	list, err := c.root.Resource(syncTargets).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -215,7 +217,8 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 	return nil
 }
 
-// awaitAccepted waits until the site does not hold any more what was accepted. It returns what it holds at the end of its patience.
+// awaitAccepted waits until the site does not hold any more what was accepted. It returns what it
+// holds at the end of its patience.
 func (c *center) awaitAccepted(ctx context.Context, h *heldTarget) (*heldTarget, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -20,8 +20,8 @@ import (
 // CAOptions say which center's authorities a command is about and what is wanted of them.
 type CAOptions struct {
 	Kubeconfig string
-	// SwitchAfter, if not 0, is when the new authorities sign although sites lack them. RetireAfter is how long the old ones stay trusted
-	// after that; nil leaves it as it was asked before.
+	// SwitchAfter, if not 0, is when the new authorities sign although sites lack them. RetireAfter
+	// is how long the old ones stay trusted after that; nil leaves it as it was asked before.
 	SwitchAfter time.Duration
 	RetireAfter *time.Duration
 	// Force leaves the present phase at once.

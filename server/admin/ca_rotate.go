@@ -13,8 +13,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// RotateCA asks the center to replace its authorities, or, while it does that, to go about it in another way. It does not wait: the center
-// leads the rotation to its end by itself, over restarts.
+// RotateCA asks the center to replace its authorities, or, while it does that, to go about it in
+// another way. It does not wait: the center leads the rotation to its end by itself, over restarts.
 func RotateCA(ctx context.Context, o CAOptions) error {
 	c, err := open(o.Kubeconfig)
 	if err != nil {

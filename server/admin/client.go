@@ -30,8 +30,8 @@ type center struct {
 	root   dynamic.Interface
 }
 
-// open reads the kubeconfig that the user means: path, else $KUBECONFIG, else DefaultKubeconfig. A context that points at a
-// space is taken to its center's root.
+// open reads the kubeconfig that the user means: path, else $KUBECONFIG, else DefaultKubeconfig. A
+// context that points at a space is taken to its center's root.
 func open(path string) (*center, error) {
 	path, err := kubeconfigPath(path)
 	if err != nil {

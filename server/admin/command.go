@@ -14,7 +14,8 @@ import (
 // ErrUsage is matched by errors of Usage.
 var ErrUsage = errors.New("usage")
 
-// Usage is the error for a command line that cannot be meant so: its text says what to write instead.
+// Usage is the error for a command line that cannot be meant so: its text says what to write
+// instead.
 func Usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
 type usageError struct{ text string }
@@ -87,8 +88,8 @@ func SpaceCommand() *cli.Command {
 	}}
 }
 
-// FlagsFirst moves the flags of a command line before its arguments, so that `skerry space create shop --wait 1m` works as it does
-// with kubectl. What stands behind "--" stays where it is.
+// FlagsFirst moves the flags of a command line before its arguments, so that `skerry space create
+// shop --wait 1m` works as it does with kubectl. What stands behind "--" stays where it is.
 func FlagsFirst(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args

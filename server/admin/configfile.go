@@ -14,9 +14,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FromFile sets the flags that neither the command line nor the environment set from the YAML file of the flag "config": its keys are the
-// names of the command's other flags, and of a mapping those of the flags that begin with its key. A file at the flag's default path need not exist. What cannot be meant is ErrUsage and names the key:
-// an unknown key, a list for a flag that takes one value, nothing for any flag.
+// FromFile sets the flags that neither the command line nor the environment set from the YAML file
+// of the flag "config": its keys are the names of the command's other flags, and of a mapping those
+// of the flags that begin with its key. A file at the flag's default path need not exist. What
+// cannot be meant is ErrUsage and names the key: an unknown key, a list for a flag that takes one
+// value, nothing for any flag.
 func FromFile(c *cli.Context) error {
 	path := c.String("config")
 	data, err := os.ReadFile(path)
@@ -50,7 +52,8 @@ func FromFile(c *cli.Context) error {
 	return nil
 }
 
-// flat puts the keys of a mapping that is no flag behind its own: "allow: {takeOver: true}" is the flag allow-take-over.
+// flat puts the keys of a mapping that is no flag behind its own: "allow: {takeOver: true}" is the
+// flag allow-take-over.
 func flat(keys map[string]any, flags []cli.Flag) map[string]any {
 	out := map[string]any{}
 	for key, value := range keys {
@@ -104,8 +107,8 @@ func scalars(value any, flag cli.Flag) ([]string, error) {
 	return out, nil
 }
 
-// HostPort refuses an address that is not HOST:PORT, as ErrUsage that names the flag. The host may be empty (every address of this
-// machine), the port 0 (any that is free).
+// HostPort refuses an address that is not HOST:PORT, as ErrUsage that names the flag. The host may
+// be empty (every address of this machine), the port 0 (any that is free).
 func HostPort(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {

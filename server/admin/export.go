@@ -52,8 +52,9 @@ func (c *center) space(name string) (*spaceAPI, error) {
 	return &spaceAPI{api, kinds}, err
 }
 
-// ExportSpace writes all that users have in a space to one file: everything as it was at one revision, with UIDs, statuses and who manages which
-// fields, so that the import can choose. Memory does not grow with the space.
+// ExportSpace writes all that users have in a space to one file: everything as it was at one
+// revision, with UIDs, statuses and who manages which fields, so that the import can choose. Memory
+// does not grow with the space.
 func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	c, err := open(o.Kubeconfig)
 	if err != nil {
@@ -96,7 +97,8 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	return err
 }
 
-// borrowed says what an import of a space needs that is not in the export: the definitions that the space has from others.
+// borrowed says what an import of a space needs that is not in the export: the definitions that the
+// space has from others.
 func borrowed(spec map[string]any) string {
 	apis, _, _ := unstructured.NestedSlice(spec, "apis")
 	var out strings.Builder
@@ -109,7 +111,8 @@ func borrowed(spec map[string]any) string {
 	return out.String()
 }
 
-// revision is one that holds every write which was acknowledged before: a list of a kind tells one that holds those of that kind.
+// revision is one that holds every write which was acknowledged before: a list of a kind tells one
+// that holds those of that kind.
 func (s *spaceAPI) revision(ctx context.Context) (string, error) {
 	newest := int64(0)
 	for _, k := range s.kinds {

@@ -16,7 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The file of an exported space is JSON lines, compressed with zstd: an exportHeader, an exportedObject a line, an exportEnd.
+// The file of an exported space is JSON lines, compressed with zstd: an exportHeader, an
+// exportedObject a line, an exportEnd.
 
 // exportFormat is the version of the file's layout. A reader refuses a newer one.
 const exportFormat = 1
@@ -104,7 +105,8 @@ func (w *exportWriter) finish(err error) error {
 // maxLine is the longest line that is read: an object, with room for what JSON makes of it.
 const maxLine = 32 << 20
 
-// readExport reads a file to its end and calls visit with each object. A file that is not whole ends with errNotAnExport, after visits.
+// readExport reads a file to its end and calls visit with each object. A file that is not whole
+// ends with errNotAnExport, after visits.
 func readExport(path string, visit func(n int, o exportedObject) error) (h exportHeader, err error) {
 	f, err := os.Open(path)
 	if err != nil {

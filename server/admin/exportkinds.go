@@ -32,8 +32,9 @@ var leftOut = map[schema.GroupResource]bool{
 	{Group: "discovery.k8s.io", Resource: "endpointslices"}:            true,
 }
 
-// stages are what has to be there before other kinds; what is not named comes between the first and the last ones. What decides where objects go
-// comes before them, so that they do not move; what refuses or limits comes last.
+// stages are what has to be there before other kinds; what is not named comes between the first and
+// the last ones. What decides where objects go comes before them, so that they do not move; what
+// refuses or limits comes last.
 var stages = map[schema.GroupResource]int{
 	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: -90,
 	{Resource: "namespaces"}:                                                               -80,

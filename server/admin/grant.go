@@ -56,8 +56,8 @@ func within(ns string) string {
 	return " in namespace " + ns
 }
 
-// grant binds the user to the role, and then takes away the other roles that they were granted in the
-// same namespace, or in all. What others have bound stays.
+// grant binds the user to the role, and then takes away the other roles that they were granted in
+// the same namespace, or in all. What others have bound stays.
 func (u *users) grant(ctx context.Context, user, role, ns string) error {
 	if !slices.Contains(grantable, role) {
 		return Usage("--role %q: use %s", role, strings.Join(grantable, ", "))

@@ -36,8 +36,9 @@ type ImportOptions struct {
 	Out    io.Writer
 }
 
-// ImportSpace makes a space of an exported one. The file is checked as a whole before anything is written; an import that was interrupted goes on
-// when it is started again. Memory does not grow with the space, but for the UIDs of owners.
+// ImportSpace makes a space of an exported one. The file is checked as a whole before anything is
+// written; an import that was interrupted goes on when it is started again. Memory does not grow
+// with the space, but for the UIDs of owners.
 func ImportSpace(ctx context.Context, o ImportOptions) error {
 	c, err := open(o.Kubeconfig)
 	if err != nil {

@@ -58,7 +58,8 @@ func (c *center) newImporter(_ context.Context, o ImportOptions, p importPlan) (
 	return i, nil
 }
 
-// run reads the file again until every object has been written or refused: those that are owned come after their owners.
+// run reads the file again until every object has been written or refused: those that are owned
+// come after their owners.
 func (i *importer) run(ctx context.Context) error {
 	for {
 		before := i.waiting
@@ -75,7 +76,8 @@ func (i *importer) run(ctx context.Context) error {
 	}
 }
 
-// pass writes the objects of these numbers, nil being all. Kinds follow one another; objects of one kind are written at once.
+// pass writes the objects of these numbers, nil being all. Kinds follow one another; objects of one
+// kind are written at once.
 func (i *importer) pass(ctx context.Context, only map[int]bool) error {
 	writers, current := group(ctx), ""
 	_, err := readExport(i.File, func(n int, e exportedObject) error {
@@ -105,7 +107,8 @@ func group(ctx context.Context) *errgroup.Group {
 	return g
 }
 
-// adopt names the owners of an object by what they are here. It is false while one of them is not there.
+// adopt names the owners of an object by what they are here. It is false while one of them is not
+// there.
 func (i *importer) adopt(o *unstructured.Unstructured) bool {
 	refs := o.GetOwnerReferences()
 	if len(refs) == 0 {
@@ -128,8 +131,8 @@ func (i *importer) adopt(o *unstructured.Unstructured) bool {
 	return true
 }
 
-// write creates an object. What exists was written by the part of the import that was interrupted, or is in every space. An error ends the
-// import; a refusal does not.
+// write creates an object. What exists was written by the part of the import that was interrupted,
+// or is in every space. An error ends the import; a refusal does not.
 func (i *importer) write(ctx context.Context, e exportedObject, o *unstructured.Unstructured) error {
 	gvr := resourceOf(e)
 	was := o.GetUID()

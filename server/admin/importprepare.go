@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// maxIdentity is how much of an object's annotations, which have a limit together, who manages its fields may take.
+// maxIdentity is how much of an object's annotations, which have a limit together, who manages its
+// fields may take.
 const maxIdentity = 64 << 10
 
 // hasStatus leaves out what this center itself makes the status of.
@@ -68,7 +69,8 @@ func forgetJobSelector(o *unstructured.Unstructured) {
 	}
 }
 
-// forgetVolume takes off a claim that it is bound: the volume stays where it is. A volume that the user has named is named further on.
+// forgetVolume takes off a claim that it is bound: the volume stays where it is. A volume that the
+// user has named is named further on.
 func forgetVolume(o *unstructured.Unstructured) {
 	for _, name := range []string{"pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", name)

@@ -34,7 +34,8 @@ func (c *center) forCaller(space string) (*clientcmdapi.Config, error) {
 	return out, nil
 }
 
-// use adds a context for the space to the kubeconfig file and makes it the current one. The file is replaced as a whole, mode 0600.
+// use adds a context for the space to the kubeconfig file and makes it the current one. The file is
+// replaced as a whole, mode 0600.
 func (c *center) use(space string) error {
 	merged := c.file.DeepCopy()
 	if space == "root" {
@@ -57,8 +58,8 @@ func (c *center) use(space string) error {
 	return replaceFile(c.path, merged)
 }
 
-// forToken returns a kubeconfig with one context, named like the space, that uses a user's token. It
-// has nothing of the caller's but the center's address and authorities.
+// forToken returns a kubeconfig with one context, named like the space, that uses a user's token.
+// It has nothing of the caller's but the center's address and authorities.
 func (c *center) forToken(space, ns, user, token string) (*clientcmdapi.Config, error) {
 	current, ok := c.file.Contexts[c.file.CurrentContext]
 	if !ok || c.file.Clusters[current.Cluster] == nil {

@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// problems are the lines below the table of skerry status: what is not as it should be, and what to do.
+// problems are the lines below the table of skerry status: what is not as it should be, and what to
+// do.
 type problems struct {
 	lines []string
 	moves map[string]bool // a move has several targets
@@ -22,7 +23,8 @@ func (p *problems) add(format string, args ...any) {
 	p.lines = append(p.lines, fmt.Sprintf(format, args...))
 }
 
-// known are the words for conditions that are False, after the name of the target. Others are printed with their type.
+// known are the words for conditions that are False, after the name of the target. Others are
+// printed with their type.
 var known = map[string]string{
 	v1alpha1.ConditionConnected:        "is not connected",
 	v1alpha1.ConditionSynced:           "is not synced",
@@ -36,7 +38,8 @@ var known = map[string]string{
 	v1alpha1.ConditionStoreHealthy:     "cannot keep what it is sent",
 }
 
-// of adds the problems of one target: every condition that is False, what it refuses, and the moves from and to it.
+// of adds the problems of one target: every condition that is False, what it refuses, and the moves
+// from and to it.
 func (p *problems) of(t *v1alpha1.SyncTarget, now time.Time) {
 	st := &t.Status
 	if !slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionConnected }) {

@@ -12,7 +12,8 @@ import (
 // failedCheck is a line of /readyz of what is not ready.
 var failedCheck = regexp.MustCompile(`(?m)^\[-\](\S+) failed`)
 
-// notReady names what of the center is not ready; it is empty where all is, or where the center does not answer that question.
+// notReady names what of the center is not ready; it is empty where all is, or where the center
+// does not answer that question.
 func notReady(ctx context.Context, config *rest.Config) string {
 	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
 	if err != nil {

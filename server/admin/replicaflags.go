@@ -8,7 +8,8 @@ const (
 	DatastoreSecretFlag = "datastore-secret-file"
 )
 
-// ReplicaFlags are the flags of a center that is one of several replicas. When one of them is set, what cannot be meant is refused.
+// ReplicaFlags are the flags of a center that is one of several replicas. When one of them is set,
+// what cannot be meant is refused.
 func ReplicaFlags() []cli.Flag {
 	check := func(c *cli.Context, _ string) error { return checkReplica(c) }
 	return []cli.Flag{

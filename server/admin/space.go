@@ -32,7 +32,8 @@ type CreateSpaceOptions struct {
 	Name       string
 	// Count is how many targets a namespace goes to that nothing else places; 0 means nowhere.
 	Count int
-	// NamespacePrefix stands before the names of its namespaces at sites; empty leaves them as they are.
+	// NamespacePrefix stands before the names of its namespaces at sites; empty leaves them as they
+	// are.
 	NamespacePrefix string
 	// Wait is how long to wait until the space answers.
 	Wait   time.Duration
@@ -130,7 +131,8 @@ func ListSpaces(ctx context.Context, o ListOptions) error {
 	return w.Flush()
 }
 
-// listRoot lists a kind of root, sorted by name, or prints it and returns nil when the caller asked for json, yaml or names.
+// listRoot lists a kind of root, sorted by name, or prints it and returns nil when the caller asked
+// for json, yaml or names.
 func listRoot(ctx context.Context, o ListOptions, kind schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
 	c, err := open(o.Kubeconfig)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// Status prints the center's direct children: who is connected, what is behind and since when; wide, also what crossed their links today.
+// Status prints the center's direct children: who is connected, what is behind and since when;
+// wide, also what crossed their links today.
 func Status(ctx context.Context, o ListOptions) error {
 	wide := o.Output == "wide"
 	if wide {
@@ -99,7 +100,8 @@ func connection(t *v1alpha1.SyncTarget, now time.Time) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// lastSeen is when a target was last heard of: now while it is connected. A time that lies in the future, because this machine's clock is behind, is now, too.
+// lastSeen is when a target was last heard of: now while it is connected. A time that lies in the
+// future, because this machine's clock is behind, is now, too.
 func lastSeen(t *v1alpha1.SyncTarget, now time.Time) string {
 	_, silent := silence(t, now)
 	switch last := t.Status.LastSeen; {
@@ -112,7 +114,8 @@ func lastSeen(t *v1alpha1.SyncTarget, now time.Time) string {
 	}
 }
 
-// below is how many of the sites below a relay are connected, and of how many; what a relay that is not connected itself last said of that is old.
+// below is how many of the sites below a relay are connected, and of how many; what a relay that is
+// not connected itself last said of that is old.
 func below(obj map[string]any, connected bool) string {
 	targets, known, _ := unstructured.NestedInt64(obj, "status", "below", "targets")
 	if !known {
@@ -125,7 +128,8 @@ func below(obj map[string]any, connected bool) string {
 	return fmt.Sprintf("%d/%d", reached, targets)
 }
 
-// linkColumns are the class of a target's link, and what crossed it today or waits to: a status of an earlier day says nothing of today.
+// linkColumns are the class of a target's link, and what crossed it today or waits to: a status of
+// an earlier day says nothing of today.
 func linkColumns(obj map[string]any, now time.Time) string {
 	class, _, _ := unstructured.NestedString(obj, "spec", "link", "class")
 	day, _, _ := unstructured.NestedString(obj, "status", "bytesToday", "date")

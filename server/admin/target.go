@@ -45,11 +45,12 @@ func TargetCommand() *cli.Command {
 	}}
 }
 
-// attempts bounds how often a change is made again because somebody else wrote the SyncTarget meanwhile.
+// attempts bounds how often a change is made again because somebody else wrote the SyncTarget
+// meanwhile.
 const attempts = 10
 
-// annotate changes annotations of a SyncTarget as they are now; nil removes one. What change returns as said is printed, unless the user
-// asked for the object.
+// annotate changes annotations of a SyncTarget as they are now; nil removes one. What change
+// returns as said is printed, unless the user asked for the object.
 func (o TargetOptions) annotate(ctx context.Context, change func(has map[string]string) (wants map[string]any, said string, err error)) error {
 	c, err := open(o.Kubeconfig)
 	if err != nil {

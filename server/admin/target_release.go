@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// ReleaseTarget lets a name go: its site's session ends, and the next site that joins with a token takes the name's place, placements and
-// labels over. A key that was revoked stays so.
+// ReleaseTarget lets a name go: its site's session ends, and the next site that joins with a token
+// takes the name's place, placements and labels over. A key that was revoked stays so.
 func ReleaseTarget(ctx context.Context, o TargetOptions) error {
 	return o.annotate(ctx, func(has map[string]string) (map[string]any, string, error) {
 		if has[v1alpha1.AnnotationKey] == "" {

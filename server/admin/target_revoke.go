@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// RevokeTarget keeps the key that a site has now out for ever: its session ends, and it gets neither another nor a certificate. Nothing is
-// deleted anywhere.
+// RevokeTarget keeps the key that a site has now out for ever: its session ends, and it gets
+// neither another nor a certificate. Nothing is deleted anywhere.
 func RevokeTarget(ctx context.Context, o TargetOptions) error {
 	return o.annotate(ctx, func(has map[string]string) (map[string]any, string, error) {
 		key := has[v1alpha1.AnnotationKey]

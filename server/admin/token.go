@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// RootConfig returns a client configuration for the root space of the center that the user means (see ListOptions.Kubeconfig), and the
-// center's address as its agents are to dial it.
+// RootConfig returns a client configuration for the root space of the center that the user means
+// (see ListOptions.Kubeconfig), and the center's address as its agents are to dial it.
 func RootConfig(kubeconfig string) (*rest.Config, string, error) {
 	c, err := open(kubeconfig)
 	if err != nil {
@@ -23,7 +23,8 @@ func RootConfig(kubeconfig string) (*rest.Config, string, error) {
 	return c.config, c.url.Scheme + "://" + c.url.Host, nil
 }
 
-// PrintJoin prints a new join token: alone for the output "token", else with the one command that is run at the site.
+// PrintJoin prints a new join token: alone for the output "token", else with the one command that
+// is run at the site.
 func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) error {
 	switch output {
 	case "token":

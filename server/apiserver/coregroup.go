@@ -21,8 +21,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/pods"
 )
 
-// coreGroup is the core group without what needs nodes: upstream's generic part (namespaces, configmaps, secrets, service accounts,
-// events) plus the kinds that are placed.
+// coreGroup is the core group without what needs nodes: upstream's generic part (namespaces,
+// configmaps, secrets, service accounts, events) plus the kinds that are placed.
 type coreGroup struct {
 	generic corerest.GenericConfig
 	authz   authorizer.Authorizer
@@ -70,8 +70,8 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	return nil
 }
 
-// addEndpoints serves what users write for Services without a selector; it goes where the Service goes. Of the others a cluster makes its own,
-// which do not show here.
+// addEndpoints serves what users write for Services without a selector; it goes where the Service
+// goes. Of the others a cluster makes its own, which do not show here.
 func addEndpoints(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	endpoints, err := endpointsstore.NewREST(og)
 	if err != nil {

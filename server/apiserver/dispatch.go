@@ -85,8 +85,8 @@ func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request
 	h.ServeHTTP(w, r)
 }
 
-// makeDefaults has a space get the ServiceAccounts and ConfigMaps that every cluster has, when somebody
-// from outside asks for such. If that fails the request goes on: the next one tries again.
+// makeDefaults has a space get the ServiceAccounts and ConfigMaps that every cluster has, when
+// somebody from outside asks for such. If that fails the request goes on: the next one tries again.
 func (d *dispatch) makeDefaults(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {

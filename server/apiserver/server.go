@@ -63,8 +63,8 @@ type Config struct {
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
-	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil makes
-	// none.
+	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil
+	// makes none.
 	Used func(ctx context.Context, space string) error
 	// Stale says why what is shown of an object is old, from memory; it is empty where it is not.
 	// Who reads such an object by its name is warned. Nil warns nobody.

@@ -118,8 +118,9 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// A backup that is cut, or has a bit changed anywhere, restores nothing. (A few bits of a compressed stream of much the same mean nothing:
-// with those it restores exactly what it was made of.)
+// A backup that is cut, or has a bit changed anywhere, restores nothing. (A few bits of a
+// compressed stream of much the same mean nothing: with those it restores exactly what it was made
+// of.)
 func TestDamageIsFound(t *testing.T) {
 	good, err := os.ReadFile(taken(t))
 	if err != nil {

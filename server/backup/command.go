@@ -8,7 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Commands are `skerry center backup` and `skerry center restore`. Usage makes the error of a command line that cannot be meant so.
+// Commands are `skerry center backup` and `skerry center restore`. Usage makes the error of a
+// command line that cannot be meant so.
 func Commands(version string, database Database, usage func(format string, args ...any) error) []*cli.Command {
 	flags := []cli.Flag{&cli.StringFlag{Name: "data-dir", Value: "/var/lib/skerry", Usage: "directory of the center", EnvVars: []string{"SKERRY_DATA_DIR"}}}
 	outside := []cli.Flag{

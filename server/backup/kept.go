@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// kept are the small files of a data directory that a backup holds, by their slash-separated path in it.
+// kept are the small files of a data directory that a backup holds, by their slash-separated path
+// in it.
 type kept map[string][]byte
 
 const (
@@ -23,7 +24,8 @@ const (
 	maxKept = 16 << 20
 )
 
-// readKept reads them. The copies that a relay has of its parent's objects (*.db) are left out: it asks for them again.
+// readKept reads them. The copies that a relay has of its parent's objects (*.db) are left out: it
+// asks for them again.
 func readKept(dir string) (kept, error) {
 	out := kept{}
 	left := int64(maxKept)

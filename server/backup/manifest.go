@@ -26,8 +26,8 @@ type Manifest struct {
 	// Incarnation and Revision name the data: whose it is, and up to which write.
 	Incarnation string `json:"incarnation"`
 	Revision    int64  `json:"revision"`
-	// Encryption names the keys that encrypt values of the database; HasKeys says that they are in the
-	// backup. Otherwise it is worth nothing without them.
+	// Encryption names the keys that encrypt values of the database; HasKeys says that they are in
+	// the backup. Otherwise it is worth nothing without them.
 	Encryption []string `json:"encryption,omitempty"`
 	HasKeys    bool     `json:"hasEncryptionKeys,omitempty"`
 }
@@ -36,13 +36,16 @@ type Manifest struct {
 type Database struct {
 	// File is its name in the data directory.
 	File string
-	// Snapshot writes a consistent copy of the database of a data directory to a new file, while a center may run on it.
+	// Snapshot writes a consistent copy of the database of a data directory to a new file, while a
+	// center may run on it.
 	Snapshot func(ctx context.Context, dir, to string) error
-	// Inspect tells whose data a copy holds, and up to which revision; an error is that it is not sound.
+	// Inspect tells whose data a copy holds, and up to which revision; an error is that it is not
+	// sound.
 	Inspect func(ctx context.Context, path string) (incarnation string, revision int64, err error)
 	// Needs names the keys that encrypt values of a copy.
 	Needs func(ctx context.Context, path string) ([]string, error)
-	// Opens fails when neither the files of a data directory nor what is outside of it have those keys.
+	// Opens fails when neither the files of a data directory nor what is outside of it have those
+	// keys.
 	Opens func(ctx context.Context, path, dir string, outside Outside) error
 }
 

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// place moves what is in the directory from, which is below dir, into dir: the file first before all else.
+// place moves what is in the directory from, which is below dir, into dir: the file first before
+// all else.
 func place(from, dir, first string) error {
 	if err := own(from, dir); err != nil {
 		return fmt.Errorf("give the files to the owner of %s: %w", dir, err)
@@ -35,7 +36,8 @@ func place(from, dir, first string) error {
 	return nil
 }
 
-// own gives all that is below a directory to the owner of another one: an admin restores as root what a center reads as another user.
+// own gives all that is below a directory to the owner of another one: an admin restores as root
+// what a center reads as another user.
 func own(from, like string) error {
 	info, err := os.Stat(like)
 	if err != nil {

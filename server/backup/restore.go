@@ -24,9 +24,9 @@ type RestoreOptions struct {
 	Database Database
 }
 
-// Restore makes a data directory of a backup and returns what that says of itself. Its files take their place when all of them have been
-// checked and are on the disk; the database does so first, and without its keys no center starts on it. They belong to whom the directory
-// belongs to.
+// Restore makes a data directory of a backup and returns what that says of itself. Its files take
+// their place when all of them have been checked and are on the disk; the database does so first,
+// and without its keys no center starts on it. They belong to whom the directory belongs to.
 func Restore(ctx context.Context, o RestoreOptions) (m Manifest, err error) {
 	file, err := os.Open(o.File)
 	if err != nil {
@@ -161,7 +161,8 @@ func (in *reader) end(ctx context.Context) error {
 	return nil
 }
 
-// atEnd reads the padding that an archive ends with, so that the last bytes of the file are looked at, too.
+// atEnd reads the padding that an archive ends with, so that the last bytes of the file are looked
+// at, too.
 func atEnd(ctx context.Context, r io.Reader) error {
 	const padding = 1 << 20
 	if n, err := io.Copy(io.Discard, io.LimitReader(r, padding)); err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// keyTries is how often the keys are read until they are the same before and after the copy of the database: a step of a rotation is rare.
+// keyTries is how often the keys are read until they are the same before and after the copy of the
+// database: a step of a rotation is rare.
 const keyTries = 5
 
 // TakeOptions say what is backed up, and where to.
@@ -21,8 +22,8 @@ type TakeOptions struct {
 	Database Database
 }
 
-// Take makes a backup of a data directory, on which a center may run, and returns what it says of itself. The file has mode 0600 and appears as a
-// whole, when it is on the disk.
+// Take makes a backup of a data directory, on which a center may run, and returns what it says of
+// itself. The file has mode 0600 and appears as a whole, when it is on the disk.
 func Take(ctx context.Context, o TakeOptions) (m Manifest, err error) {
 	if _, err := os.Lstat(o.File); err == nil {
 		return m, fmt.Errorf("%s exists already; give the backup another name", o.File)

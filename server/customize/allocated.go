@@ -8,8 +8,9 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// Unallocate takes off a Service or a claim what its target has chosen, and the mark that tells it from what the user wishes. The top level and the
-// metadata of the object are changed; what lies deeper is copied first.
+// Unallocate takes off a Service or a claim what its target has chosen, and the mark that tells it
+// from what the user wishes. The top level and the metadata of the object are changed; what lies
+// deeper is copied first.
 func Unallocate(o map[string]any) { unallocate(o, Chosen(o)) }
 
 func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
@@ -48,8 +49,9 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 	}
 }
 
-// Chosen is what the target of an object has chosen of it. A center that did not write it down yet overwrote every cluster IP with its target's: of
-// what it stored a cluster IP counts that it has written itself, which its mark or the managers of the object's fields tell.
+// Chosen is what the target of an object has chosen of it. A center that did not write it down yet
+// overwrote every cluster IP with its target's: of what it stored a cluster IP counts that it has
+// written itself, which its mark or the managers of the object's fields tell.
 func Chosen(o map[string]any) v1alpha1.Allocated {
 	notes := sub(sub(o, "metadata"), "annotations")
 	chosen := v1alpha1.ReadAllocated(notes)
@@ -60,7 +62,8 @@ func Chosen(o map[string]any) v1alpha1.Allocated {
 	return chosen
 }
 
-// addressedByCenter reports whether the center itself has set the cluster IP of a Service; what it delivers for a parent it applies.
+// addressedByCenter reports whether the center itself has set the cluster IP of a Service; what it
+// delivers for a parent it applies.
 func addressedByCenter(o map[string]any) bool {
 	managers, _ := sub(o, "metadata")["managedFields"].([]any)
 	for _, m := range managers {

@@ -6,8 +6,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// cleaners take out of a kind, named by its group and kind, what the cluster that runs it fills in. Each gets an object whose
-// top level and metadata are its own to change; what lies deeper is shared and must be copied first.
+// cleaners take out of a kind, named by its group and kind, what the cluster that runs it fills in.
+// Each gets an object whose top level and metadata are its own to change; what lies deeper is
+// shared and must be copied first.
 var cleaners = map[string]func(map[string]any){
 	"/Namespace":             namespace,
 	"/ServiceAccount":        serviceAccount,
@@ -23,7 +24,8 @@ var cleaners = map[string]func(map[string]any){
 	"apiextensions.k8s.io/CustomResourceDefinition": definition,
 }
 
-// namespace: finalizers belong to the API server that has the namespace; its name label is set by every one.
+// namespace: finalizers belong to the API server that has the namespace; its name label is set by
+// every one.
 func namespace(o map[string]any) {
 	delete(o, "spec")
 	drop(sub(o, "metadata"), "labels", "kubernetes.io/metadata.name")
@@ -38,8 +40,8 @@ func claim(o map[string]any) {
 		"volume.kubernetes.io/selected-node")
 }
 
-// pod: what admission fills in is what the target fills in again, by its own defaults. It refuses a priority that is not
-// that of its class.
+// pod: what admission fills in is what the target fills in again, by its own defaults. It refuses a
+// priority that is not that of its class.
 func pod(o map[string]any) {
 	spec := own(o, "spec")
 	delete(spec, "priority")
@@ -89,9 +91,9 @@ func template(o map[string]any) {
 	drop(own(spec, "template"), "metadata", "creationTimestamp")
 }
 
-// job: the API server makes selector and labels of its UID, which differs on every cluster. The Job's own
-// labels say its name as they do in the space: Kubernetes shows the labels of the template where a Job has
-// none, but a Job at a target has at least ours.
+// job: the API server makes selector and labels of its UID, which differs on every cluster. The
+// Job's own labels say its name as they do in the space: Kubernetes shows the labels of the
+// template where a Job has none, but a Job at a target has at least ours.
 func job(o map[string]any) {
 	template(o)
 	spec := sub(o, "spec")

@@ -23,7 +23,8 @@ type Origin struct {
 	SpaceUID string
 	// NamespacePrefix is that of the space's namespaceMapping, empty where it has none.
 	NamespacePrefix string
-	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the object has from a parent.
+	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the
+	// object has from a parent.
 	Sync string
 }
 

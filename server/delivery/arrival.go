@@ -40,8 +40,8 @@ func (d *Delivery) missing(asked []question) string {
 	return waits
 }
 
-// first names the first object that a target refuses, with its words and how many others it refuses; else the
-// first that has not arrived there. It is empty when all have.
+// first names the first object that a target refuses, with its words and how many others it
+// refuses; else the first that has not arrived there. It is empty when all have.
 func (d *Delivery) first(target string, asked []question) (why string, refused bool) {
 	waits, n := "", 0
 	for _, q := range asked {
@@ -83,7 +83,8 @@ func (d *Delivery) arrived(target string, q question) (why string, refused bool)
 	return "", false
 }
 
-// remaining names the first object that a target still reports, and unseen the first that one has not reported on.
+// remaining names the first object that a target still reports, and unseen the first that one has
+// not reported on.
 func (d *Delivery) remaining(asked []question) string { return d.oneOf(asked, true, "is still on") }
 
 func (d *Delivery) unseen(asked []question) string {

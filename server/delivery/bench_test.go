@@ -36,8 +36,8 @@ func deploymentWrite(i int) store.Write {
 	)}
 }
 
-// BenchmarkApply measures the time from a write to its entry in the feed, and the memory of 10,000 placed objects: the catalog's own, and
-// with the feed of the one target that they are on.
+// BenchmarkApply measures the time from a write to its entry in the feed, and the memory of 10,000
+// placed objects: the catalog's own, and with the feed of the one target that they are on.
 func BenchmarkApply(b *testing.B) {
 	const objects = 10_000
 	d := quiet10k(b)

@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// bodyBytes bounds what is kept of rendered bodies: they are needed for as long as a write takes to reach the connected targets.
+// bodyBytes bounds what is kept of rendered bodies: they are needed for as long as a write takes to
+// reach the connected targets.
 const bodyBytes = 4 << 20
 
 // bodies keeps the last rendered bodies, the least recently rendered goes first.

@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// borrow takes over whose definitions serve a space. They have to be where anything of the space is, besides where they are already.
+// borrow takes over whose definitions serve a space. They have to be where anything of the space
+// is, besides where they are already.
 func (s *step) borrow(sp *space, apis []v1alpha1.SharedAPI) {
 	next := map[string]string{}
 	for _, a := range apis {
@@ -49,7 +50,8 @@ func (s *step) settleDefinitions(sp *space) {
 	}
 }
 
-// defines is where a CustomResourceDefinition is: where anything of its space is, or of a space that borrows its group.
+// defines is where a CustomResourceDefinition is: where anything of its space is, or of a space
+// that borrows its group.
 func (d *Delivery) defines(o *object) *set {
 	on := d.everywhere(nil, o.ns.space.here)
 	_, group, _ := strings.Cut(o.name, ".")

@@ -16,7 +16,8 @@ type kind struct {
 	order            store.Class
 }
 
-// object is one placed object, or one that a placed workload names and that does not exist (then present is false).
+// object is one placed object, or one that a placed workload names and that does not exist (then
+// present is false).
 type object struct {
 	kind       *kind
 	ns         *namespace // the space's cluster for cluster-scoped objects
@@ -38,8 +39,9 @@ type object struct {
 	finished   bool // it has run to its end, see Delivery.finished
 	ownMarks   bool // it has annotations of a record of its own, or of none yet
 	undecided  bool // its annotation is from before who decides now
-	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its parent's mark it stays where it is no longer
-	// placed. keeps: so it does where it is let go of next.
+	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its
+	// parent's mark it stays where it is no longer placed. keeps: so it does where it is let go of
+	// next.
 	dependents, parentKeeps, keeps bool
 }
 
@@ -71,7 +73,8 @@ type objectID struct {
 	name string
 }
 
-// namespace indexes the objects of one namespace; a space's cluster-scoped objects are in one without a name.
+// namespace indexes the objects of one namespace; a space's cluster-scoped objects are in one
+// without a name.
 type namespace struct {
 	space   *space
 	name    string
@@ -115,7 +118,8 @@ type rulebook struct {
 	epoch      uint32
 }
 
-// mark is what a Placement writes on the objects that it decides about. Nil is that of what no Placement decides about.
+// mark is what a Placement writes on the objects that it decides about. Nil is that of what no
+// Placement decides about.
 type mark struct {
 	placement, sync string
 	policy          v1alpha1.SyncPolicy

@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// conditions is a status.conditions list as last seen. It is shared with the object that it was read from: never change it.
+// conditions is a status.conditions list as last seen. It is shared with the object that it was
+// read from: never change it.
 type conditions []any
 
 func readConditions(obj map[string]any) conditions {
@@ -25,8 +26,9 @@ func (c conditions) get(t string) map[string]any {
 	return nil
 }
 
-// with returns the list with one condition set, and whether that is a change. The time of transition moves only with the status.
-// A Placement's conditions also say which generation they are about.
+// with returns the list with one condition set, and whether that is a change. The time of
+// transition moves only with the status. A Placement's conditions also say which generation they
+// are about.
 func (c conditions) with(n placement.Condition, generation int64, now time.Time) (conditions, bool) {
 	status := "False"
 	if n.Status {

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// plan is one look at a group: what is, what is wanted, and what must be asked before anything is removed.
+// plan is one look at a group: what is, what is wanted, and what must be asked before anything is
+// removed.
 type plan struct {
 	ref        ref
 	group      *group
@@ -43,11 +44,12 @@ type plan struct {
 	patience   time.Duration
 }
 
-// errUndecided is returned while an object says that who decides about it has changed, and not yet where it is.
+// errUndecided is returned while an object says that who decides about it has changed, and not yet
+// where it is.
 var errUndecided = errors.New("this object is decided about, or noted, first")
 
-// decide looks at one group and records its next step, if there is one. It returns an error when the step could not be
-// recorded and should be tried again.
+// decide looks at one group and records its next step, if there is one. It returns an error when
+// the step could not be recorded and should be tried again.
 func (d *Delivery) decide(ctx context.Context, r ref) error {
 	if r.kind == ofHold {
 		return d.letGo(ctx, r)
@@ -85,8 +87,8 @@ func (d *Delivery) decide(ctx context.Context, r ref) error {
 	return nil
 }
 
-// askReady finds, for each wanted target, the object that people should know of: the first that is refused,
-// else the first that has not arrived.
+// askReady finds, for each wanted target, the object that people should know of: the first that is
+// refused, else the first that has not arrived.
 func (d *Delivery) askReady(p *plan) {
 	for _, t := range p.state.Wanted {
 		if why, refused := d.first(t, p.asked); why != "" {
@@ -98,7 +100,8 @@ func (d *Delivery) askReady(p *plan) {
 	}
 }
 
-// look reads everything about a group that the catalog knows. It is nil when there is nothing to decide.
+// look reads everything about a group that the catalog knows. It is nil when there is nothing to
+// decide.
 func (d *Delivery) look(r ref) *plan {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +153,8 @@ func (d *Delivery) look(r ref) *plan {
 	return p
 }
 
-// waitFor says why a namespace does not move yet. What it has to tell of where its objects are held is written meanwhile: their notes wait for that.
+// waitFor says why a namespace does not move yet. What it has to tell of where its objects are held
+// is written meanwhile: their notes wait for that.
 func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
 	if len(p.regained) > 0 {
 		stays := placement.Step{Decision: p.state.Current, Phase: placement.Staying}
@@ -161,9 +165,10 @@ func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
 	return fmt.Errorf("decide %s: %s: %w", p.ref, p.first, errUndecided)
 }
 
-// tellable are the targets of which a namespace may say now that it has not left them: no annotation of another of its objects, from before that
-// left them, names them any more. Those that do are written first: after a restart, with the last report of such a target, they would be witnesses that the
-// object is there. The lock must be held.
+// tellable are the targets of which a namespace may say now that it has not left them: no
+// annotation of another of its objects, from before that left them, names them any more. Those that
+// do are written first: after a restart, with the last report of such a target, they would be
+// witnesses that the object is there. The lock must be held.
 func (d *Delivery) tellable(g *group) (out []string) {
 	for _, name := range g.regained {
 		told := true
@@ -181,11 +186,13 @@ func (d *Delivery) tellable(g *group) (out []string) {
 	return out
 }
 
-// undecidedTime is how long a namespace waits for its objects: one that cannot be written must not hold it for ever.
+// undecidedTime is how long a namespace waits for its objects: one that cannot be written must not
+// hold it for ever.
 const undecidedTime = 10 * time.Second
 
-// undecided is an object of a namespace whose wish has come or gone and of which nothing that is stored says yet where it is: after a
-// restart that is found out by where the namespace is and what it has left, which must not change before. The lock must be held.
+// undecided is an object of a namespace whose wish has come or gone and of which nothing that is
+// stored says yet where it is: after a restart that is found out by where the namespace is and what
+// it has left, which must not change before. The lock must be held.
 func (d *Delivery) undecided(g *group) *store.Key {
 	for _, o := range g.ns.objects {
 		if !o.present || o.leaving || o.finished || o.source == nil {
@@ -234,7 +241,8 @@ func (d *Delivery) holder(p *plan) bool {
 	}
 }
 
-// inquire notes what must be known of the members: volumes where they are, arrival where they are wanted.
+// inquire notes what must be known of the members: volumes where they are, arrival where they are
+// wanted.
 func (d *Delivery) inquire(p *plan, current *set) {
 	p.group.members(func(o *object) bool {
 		q := question{key: o.key(), demand: o.demand(), targets: current.list(), unsent: d.unsent(o)}
@@ -266,7 +274,8 @@ func (g *group) conflict() string {
 	return found
 }
 
-// Reported tells that a target has reported something new about some objects. It wakes the groups that wait for it.
+// Reported tells that a target has reported something new about some objects. It wakes the groups
+// that wait for it.
 func (d *Delivery) Reported(target string, keys []store.Key) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -12,20 +12,21 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// deciders is how many decisions are written at a time, annotators how many derived annotations, renderers how many objects are
-// rendered again.
+// deciders is how many decisions are written at a time, annotators how many derived annotations,
+// renderers how many objects are rendered again.
 const (
 	deciders   = 4
 	annotators = 1
 	renderers  = 2
 )
 
-// API is what delivery does to the objects of spaces. Errors are those of the API, so that apierrors.IsConflict and IsNotFound tell.
+// API is what delivery does to the objects of spaces. Errors are those of the API, so that
+// apierrors.IsConflict and IsNotFound tell.
 type API interface {
 	// Get reads an object.
 	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge patch, an array is a JSON Patch.
-	// It returns the object as it is then.
+	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge
+	// patch, an array is a JSON Patch. It returns the object as it is then.
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
 }
 
@@ -38,24 +39,28 @@ type Config struct {
 	API  API
 	// Progress tells what a target last reported of an object.
 	Progress func(target string, key store.Key) (placement.Progress, bool)
-	// Confirm asks a target to confirm its reports: Confirmed is to be called once it has durably stored what its feed had at a revision, and has told
-	// anew what it reports after that, be it much later. It must not block.
+	// Confirm asks a target to confirm its reports: Confirmed is to be called once it has durably
+	// stored what its feed had at a revision, and has told anew what it reports after that, be it
+	// much later. It must not block.
 	Confirm func(target string, revision int64)
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
-	// Refuse says of a placed object that the center itself does not send it; nil takes that back. It must not block.
+	// Refuse says of a placed object that the center itself does not send it; nil takes that back.
+	// It must not block.
 	Refuse func(key store.Key, why *store.ReportError)
 	// Event tells people. It must not block.
 	Event func(e placement.Event)
-	// Moved tells that the moves from or to a target are others, see MovesOf. It must not block, and may be nil.
+	// Moved tells that the moves from or to a target are others, see MovesOf. It must not block,
+	// and may be nil.
 	Moved func(target string)
-	// Spread is called right before a change is put into the feeds of so many targets. It must not block.
+	// Spread is called right before a change is put into the feeds of so many targets. It must not
+	// block.
 	Spread func(targets int)
 	Log    *slog.Logger
 }
 
-// Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called by one goroutine at a time,
-// everything else may be called at any time.
+// Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called
+// by one goroutine at a time, everything else may be called at any time.
 type Delivery struct {
 	cfg    Config
 	bodies bodies
@@ -85,7 +90,8 @@ type Delivery struct {
 	epoch     uint32
 }
 
-// Begin tells the eras of the data when they are known later than New; it comes before the first Reset.
+// Begin tells the eras of the data when they are known later than New; it comes before the first
+// Reset.
 func (d *Delivery) Begin(eras store.Eras) { d.cfg.Eras = eras }
 
 // New returns an empty catalog. It does nothing before the first Reset.

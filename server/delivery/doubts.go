@@ -6,9 +6,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// doubts are the objects that a target is to have again, and of which it still reports what it had before: it may be about to remove that, or has done so
-// and could not say it. Such a report is no arrival until the target has confirmed: it has durably stored that it is to have the object, and told everything
-// anew after that. Or until it says that the object is gone: then the next report is of what came.
+// doubts are the objects that a target is to have again, and of which it still reports what it had
+// before: it may be about to remove that, or has done so and could not say it. Such a report is no
+// arrival until the target has confirmed: it has durably stored that it is to have the object, and
+// told everything anew after that. Or until it says that the object is gone: then the next report
+// is of what came.
 type doubts struct {
 	mu    sync.Mutex
 	since map[string]map[store.Key]int64 // target -> object -> the revision of its feed that is to be confirmed
@@ -66,8 +68,9 @@ func (d *doubts) forget(target string) {
 	delete(d.since, target)
 }
 
-// doubtJoined doubts, after a restart, what targets report of objects that a change has given them and that is not complete: whether they report what they had
-// before is not known any more. The lock must be held.
+// doubtJoined doubts, after a restart, what targets report of objects that a change has given them
+// and that is not complete: whether they report what they had before is not known any more. The
+// lock must be held.
 func (d *Delivery) doubtJoined(revision int64) {
 	d.eachObject(func(o *object) {
 		var before *set
@@ -89,7 +92,8 @@ func (d *Delivery) doubtJoined(revision int64) {
 	})
 }
 
-// Confirmed tells that a target has confirmed up to a revision, as Config.Confirm asked: what it reports now, it reports knowing that.
+// Confirmed tells that a target has confirmed up to a revision, as Config.Confirm asked: what it
+// reports now, it reports knowing that.
 func (d *Delivery) Confirmed(target string, revision int64) {
 	d.Reported(target, d.doubts.confirm(target, revision))
 }

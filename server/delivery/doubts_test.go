@@ -15,7 +15,8 @@ type asked struct {
 	revision int64
 }
 
-// wentAndComesBack returns a center whose Namespace has gone from a to b and is wished at a again, which still reports what it had.
+// wentAndComesBack returns a center whose Namespace has gone from a to b and is wished at a again,
+// which still reports what it had.
 func wentAndComesBack(t *testing.T) (c *center, k store.Key, confirm chan asked) {
 	t.Helper()
 	c, confirm = shop(t), make(chan asked, 100)
@@ -46,7 +47,8 @@ func (c *center) stays(target string, k store.Key) {
 	}
 }
 
-// What a target reports of what it is to have again counts when it has confirmed that it knows, also after a restart of the center.
+// What a target reports of what it is to have again counts when it has confirmed that it knows,
+// also after a restart of the center.
 func TestWhatComesBackIsConfirmed(t *testing.T) {
 	for name, restart := range map[string]bool{"runs on": false, "restarted": true} {
 		t.Run(name, func(t *testing.T) {

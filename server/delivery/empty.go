@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// empty takes everything off a target whose SyncTarget is being deleted with the policy Clean. Groups that are there are decided anew, without
-// it; whatever they decide, nothing comes back to it.
+// empty takes everything off a target whose SyncTarget is being deleted with the policy Clean.
+// Groups that are there are decided anew, without it; whatever they decide, nothing comes back to
+// it.
 func (s *step) empty(name string, t *target, obj map[string]any) {
 	if t.emptied || str(sub(obj, "metadata"), "deletionTimestamp") == "" || str(sub(obj, "spec"), "detachPolicy") != string(v1alpha1.DetachClean) {
 		return

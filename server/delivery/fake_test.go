@@ -19,7 +19,8 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// center is a store with an API: every write gets the next revision and reaches the catalog in order.
+// center is a store with an API: every write gets the next revision and reaches the catalog in
+// order.
 type center struct {
 	t    *testing.T
 	d    *Delivery
@@ -37,7 +38,8 @@ type center struct {
 	reports  sync.Mutex // of progress: it is asked while a snapshot is read
 	progress map[string]map[store.Key]placement.Progress
 
-	// confirm is what a target does that is asked to confirm; by default it does at once. It is called without a lock.
+	// confirm is what a target does that is asked to confirm; by default it does at once. It is
+	// called without a lock.
 	confirm func(target string, revision int64)
 }
 
@@ -54,7 +56,8 @@ func (c *center) newDelivery() *Delivery {
 		Confirm: func(target string, revision int64) { c.confirm(target, revision) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
-// run starts the decision writer after a first snapshot; it ends with the test, or when the center is restarted.
+// run starts the decision writer after a first snapshot; it ends with the test, or when the center
+// is restarted.
 func (c *center) run() {
 	c.reset()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -78,7 +81,8 @@ func (c *center) restart() {
 	c.run()
 }
 
-// reset gives the catalog a snapshot. No write comes between: the follower of a real store hands on both, in one order.
+// reset gives the catalog a snapshot. No write comes between: the follower of a real store hands on
+// both, in one order.
 func (c *center) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +181,8 @@ func (c *center) condition(k store.Key, n placement.Condition) {
 	c.said[k.String()+" "+n.Type] = n
 }
 
-// unsent is called while a write is applied, which has the lock already, or while a body is rendered again.
+// unsent is called while a write is applied, which has the lock already, or while a body is
+// rendered again.
 func (c *center) unsent(k store.Key, why *store.ReportError) {
 	c.reports.Lock()
 	defer c.reports.Unlock()
@@ -193,7 +198,8 @@ func (c *center) event(e placement.Event) {
 	c.events = append(c.events, e)
 }
 
-// report makes a target say that it has applied an object as its feed has it, and how available it is.
+// report makes a target say that it has applied an object as its feed has it, and how available it
+// is.
 func (c *center) report(target string, k store.Key, change func(*placement.Progress)) {
 	c.t.Helper()
 	e, ok := c.d.Feed(target).Get(k)

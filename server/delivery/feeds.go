@@ -91,8 +91,9 @@ func (s *space) eachObject(visit func(*object)) {
 // bodyTries is how often a body is read before it is given up, with growing pauses of 5 ms to 1 s.
 const bodyTries = 10
 
-// body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its space and rendered again. The API may
-// answer from a cache that has not seen yet what the catalog has: then it is asked again, as after a failure.
+// body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its
+// space and rendered again. The API may answer from a cache that has not seen yet what the catalog
+// has: then it is asked again, as after a failure.
 func (d *Delivery) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
 	pause := 5 * time.Millisecond
 	for try := 1; ; try++ {
@@ -132,7 +133,8 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	}
 	obj, err := d.cfg.API.Get(ctx, k, apiVersion)
 	if apierrors.IsNotFound(err) {
-		// The catalog has it: its deletion is on its way here, or its kind is not served for the moment. Left out it would never be sent.
+		// The catalog has it: its deletion is on its way here, or its kind is not served for the
+		// moment. Left out it would never be sent.
 		return nil, 0, fmt.Errorf("read %s: not found: %w", k, errBehind)
 	}
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// TestABodyThatIsNotServedForAWhileIsNotLeftOut: the kind of a custom resource may not be served for some seconds after a start. What the catalog
-// has is sent then, too; what was deleted is not waited for.
+// TestABodyThatIsNotServedForAWhileIsNotLeftOut: the kind of a custom resource may not be served
+// for some seconds after a start. What the catalog has is sent then, too; what was deleted is not
+// waited for.
 func TestABodyThatIsNotServedForAWhileIsNotLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
@@ -47,8 +48,8 @@ func TestABodyThatIsNotServedForAWhileIsNotLeftOut(t *testing.T) {
 	})
 }
 
-// The rendered body of an object that is deleted is dropped with it: names that come and go would fill the room of all others. That of one which was
-// made anew under the name stays.
+// The rendered body of an object that is deleted is dropped with it: names that come and go would
+// fill the room of all others. That of one which was made anew under the name stays.
 func TestBodyGoesWithItsObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)

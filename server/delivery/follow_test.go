@@ -39,7 +39,8 @@ func TestDefinitionsAndNamespacesAreWhereSomethingOfTheirsIs(t *testing.T) {
 	}
 }
 
-// A space that is served with the definitions of another one takes them along, those of other groups not, and gives them back.
+// A space that is served with the definitions of another one takes them along, those of other
+// groups not, and gives them back.
 func TestBorrowedDefinitionsFollowTheBorrower(t *testing.T) {
 	c := shop(t)
 	definition := func(name string) store.Key {

@@ -38,7 +38,8 @@ func (s *step) gone(k store.Key) {
 	d.tidy(o.ns)
 }
 
-// bulkSettle settles also within a snapshot: what is gone must leave the feeds before it leaves the catalog.
+// bulkSettle settles also within a snapshot: what is gone must leave the feeds before it leaves the
+// catalog.
 func (s *step) bulkSettle(o *object) {
 	bulk := s.bulk
 	s.bulk = false

@@ -26,19 +26,23 @@ type group struct {
 	book   *rulebook
 	object *object
 	record *set
-	// stale: the annotation of the object is not the record, but noted, which was written while another group decided.
+	// stale: the annotation of the object is not the record, but noted, which was written while
+	// another group decided.
 	stale bool
 	noted noted
-	// left are targets that a namespace's objects are not on any more, whatever their marks say. Those of it are regained that an object is
-	// on which has come to follow the namespace since; the stored list names them until it is written anew.
+	// left are targets that a namespace's objects are not on any more, whatever their marks say.
+	// Those of it are regained that an object is on which has come to follow the namespace since;
+	// the stored list names them until it is written anew.
 	left, regained []string
 	// waits is since when an object is decided about before the namespace.
 	waits time.Time
 	// move is what is recorded of a move, nil when there is none.
 	move *placement.Move
-	// moving is set while the record is not what is wanted: reports of members then wake the decision writer.
+	// moving is set while the record is not what is wanted: reports of members then wake the
+	// decision writer.
 	moving bool
-	// told is the last Event, so that it is not repeated; said are the conditions that were not as they should be.
+	// told is the last Event, so that it is not repeated; said are the conditions that were not as
+	// they should be.
 	told string
 	said map[string]bool
 }
@@ -155,8 +159,8 @@ func (g *group) wish() placement.Wish {
 	return placement.Wish{Names: []string{label}, Count: max(1, g.space.fallback.Count)}
 }
 
-// sourceOf tells which group decides about an object: its own label, then the first Placement that selects it, then its
-// namespace. Kinds that only follow others have none.
+// sourceOf tells which group decides about an object: its own label, then the first Placement that
+// selects it, then its namespace. Kinds that only follow others have none.
 func (d *Delivery) sourceOf(o *object) *group {
 	if o.kind.class != placement.Placed {
 		return nil
@@ -178,8 +182,9 @@ func (d *Delivery) sourceOf(o *object) *group {
 	return own()
 }
 
-// followed is the group that decides about an object without a wish of its own: the first Placement that selects it, or its namespace. It
-// is nil for a cluster-scoped object that no Placement selects.
+// followed is the group that decides about an object without a wish of its own: the first Placement
+// that selects it, or its namespace. It is nil for a cluster-scoped object that no Placement
+// selects.
 func followed(o *object) *group {
 	if rules := o.ns.space.rules; len(rules) > 0 {
 		if r, _ := placement.Resolve(rules, o.subject()); r != nil {
@@ -198,13 +203,15 @@ type noted struct {
 	undecided bool
 }
 
-// inherit begins the record of an object that decides for itself from now on: with where it is. Its annotation may name what it has left, or nothing.
+// inherit begins the record of an object that decides for itself from now on: with where it is. Its
+// annotation may name what it has left, or nothing.
 func (g *group) inherit(on *set) {
 	o := g.object
 	g.record, g.stale, g.noted = on, o.undecided || on != o.note, noted{o.note, o.undecided}
 }
 
-// annotated takes over what the annotation of the object says, unless that is still what was noted while another group decided.
+// annotated takes over what the annotation of the object says, unless that is still what was noted
+// while another group decided.
 func (g *group) annotated() {
 	now := noted{g.object.note, g.object.undecided}
 	if now.undecided || g.stale && g.noted == now {

@@ -16,8 +16,8 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
-// TestAnyHistoryEndsAsItsSnapshotBegins applies random writes and compares the feeds with those that a new catalog makes of what is stored
-// then. It is what a restart of the center relies on.
+// TestAnyHistoryEndsAsItsSnapshotBegins applies random writes and compares the feeds with those
+// that a new catalog makes of what is stored then. It is what a restart of the center relies on.
 func TestAnyHistoryEndsAsItsSnapshotBegins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{t: t, d: still(), stored: map[store.Key]store.Write{}, revision: 1}
@@ -67,8 +67,8 @@ func (h *history) put(k store.Key, o map[string]any) {
 	h.d.Apply(w)
 }
 
-// write makes one random write. Who decides about an object never changes while it exists: that is what holds are for, and they
-// depend on what was before.
+// write makes one random write. Who decides about an object never changes while it exists: that is
+// what holds are for, and they depend on what was before.
 func (h *history) write() {
 	pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(h.t, label) }
 	name := pick("name", "x", "y")

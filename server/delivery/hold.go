@@ -8,9 +8,10 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// hold keeps an object where it was when another group decides about it than before (a label was removed, a Placement came or
-// went), until it has arrived where the new one wants it. It ends with a write of the object's annotation, so that the feeds
-// change with a revision of their own. After a restart it is made again from that annotation.
+// hold keeps an object where it was when another group decides about it than before (a label was
+// removed, a Placement came or went), until it has arrived where the new one wants it. It ends with
+// a write of the object's annotation, so that the feeds change with a revision of their own. After
+// a restart it is made again from that annotation.
 type hold struct {
 	on *set
 	// key names what changes together: all objects that go from one group to another.
@@ -21,8 +22,8 @@ type hold struct {
 	releasing bool
 	// broken: where the new group breaks first, it has been taken off what it leaves.
 	broken bool
-	// since is when the present half of the change began; failed says why it was given up: then it stays where it was. absent tells that a new
-	// target had no session then.
+	// since is when the present half of the change began; failed says why it was given up: then it
+	// stays where it was. absent tells that a new target had no session then.
 	since  time.Time
 	failed string
 	absent bool
@@ -33,8 +34,8 @@ type hold struct {
 
 type holdKey struct{ from, to ref }
 
-// attribute finds out who decides about an object. The lock must be held. In the first snapshot the annotation tells
-// where the object was before.
+// attribute finds out who decides about an object. The lock must be held. In the first snapshot the
+// annotation tells where the object was before.
 func (d *Delivery) attribute(o *object, first bool) {
 	if !o.present {
 		return
@@ -77,7 +78,8 @@ func (d *Delivery) attribute(o *object, first bool) {
 	d.enqueue(next)
 }
 
-// before tells, after a restart, where an object was before the group decided about it that does now, as far as that is not where its record says.
+// before tells, after a restart, where an object was before the group decided about it that does
+// now, as far as that is not where its record says.
 func (d *Delivery) before(o *object, g *group) *set {
 	switch {
 	case g.kind != ofObject && g.breaksFirst():
@@ -90,8 +92,9 @@ func (d *Delivery) before(o *object, g *group) *set {
 	return nil
 }
 
-// followedTo tells, after a restart, where an object is that has got a wish of its own and no decision: of the targets of its annotation,
-// of its Namespace and of the Placement that it may have followed those that report it, and that it has not left with its Namespace.
+// followedTo tells, after a restart, where an object is that has got a wish of its own and no
+// decision: of the targets of its annotation, of its Namespace and of the Placement that it may
+// have followed those that report it, and that it has not left with its Namespace.
 func (d *Delivery) followedTo(o *object) *set {
 	if o.ns.name == "" {
 		return nil
@@ -106,9 +109,10 @@ func (d *Delivery) followedTo(o *object) *set {
 	return d.sets.of(on)
 }
 
-// shownOn tells, after a restart, where an object was before its present group decided about it: of the targets of its annotation those
-// that report it, and that it has not left with the group. The annotation alone is no witness: one that follows a record is written when
-// there is time, and names targets that the object has left.
+// shownOn tells, after a restart, where an object was before its present group decided about it: of
+// the targets of its annotation those that report it, and that it has not left with the group. The
+// annotation alone is no witness: one that follows a record is written when there is time, and
+// names targets that the object has left.
 func (d *Delivery) shownOn(o *object, g *group) *set {
 	var on []string
 	for _, name := range o.note.list() {
@@ -132,7 +136,8 @@ func (d *Delivery) stranded(o *object, before, after *set) bool {
 	return false
 }
 
-// release ends a hold that has nothing to hold any more. The lock must be held and settles the object afterwards.
+// release ends a hold that has nothing to hold any more. The lock must be held and settles the
+// object afterwards.
 func (d *Delivery) release(o *object) {
 	h := d.holds[o]
 	if h == nil {
@@ -156,8 +161,9 @@ func (d *Delivery) released(o *object) *set {
 	return on
 }
 
-// letGo ends the holds of all objects that make the same change as this one, when all of them have arrived; or, where the new group breaks
-// first, when they are gone from where they were. What takes too long stays where it was.
+// letGo ends the holds of all objects that make the same change as this one, when all of them have
+// arrived; or, where the new group breaks first, when they are gone from where they were. What
+// takes too long stays where it was.
 func (d *Delivery) letGo(_ context.Context, r ref) error {
 	d.mu.Lock()
 	o := d.find(r.key)

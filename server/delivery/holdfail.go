@@ -17,7 +17,8 @@ func (d *Delivery) breakOff(together []*object, key holdKey) {
 	}
 }
 
-// releaseHolds ends holds: the objects are let go of where nothing wants them any more. d.mu must be held.
+// releaseHolds ends holds: the objects are let go of where nothing wants them any more. d.mu must
+// be held.
 func (d *Delivery) releaseHolds(together []*object, key holdKey) {
 	for _, m := range together {
 		if h := d.holds[m]; h != nil && h.key == key {
@@ -27,9 +28,10 @@ func (d *Delivery) releaseHolds(together []*object, key holdKey) {
 	}
 }
 
-// withdrawn splits held objects: back are those whose move was taken back. They joined a target, and who
-// decides now wants them only where they were before. They need not stay in both places when their time is
-// over: the target that they have been on longest has not got worse by the move. d.mu must be held.
+// withdrawn splits held objects: back are those whose move was taken back. They joined a target,
+// and who decides now wants them only where they were before. They need not stay in both places
+// when their time is over: the target that they have been on longest has not got worse by the move.
+// d.mu must be held.
 func (d *Delivery) withdrawn(together []*object, key holdKey) (back, rest []*object) {
 	for _, m := range together {
 		h := d.holds[m]
@@ -46,7 +48,8 @@ func (d *Delivery) withdrawn(together []*object, key holdKey) (back, rest []*obj
 	return back, rest
 }
 
-// giveUp leaves held objects where they were, and returns what is to be said of that. The lock must be held.
+// giveUp leaves held objects where they were, and returns what is to be said of that. The lock must
+// be held.
 func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices []notice) {
 	d.changeHolds(together, key, func(h *hold) { h.failed, h.broken = why, false })
 	for _, m := range together {
@@ -66,7 +69,8 @@ func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices 
 	return notices
 }
 
-// takeBack returns what is to be said when a change that was given up is tried again. The lock must be held.
+// takeBack returns what is to be said when a change that was given up is tried again. The lock must
+// be held.
 func (d *Delivery) takeBack(together []*object) (notices []notice) {
 	for _, m := range together {
 		if h := d.holds[m]; h != nil && h.said {
@@ -135,9 +139,10 @@ func (d *Delivery) say(notices ...notice) {
 	}
 }
 
-// unbroken tells, after a restart, where an object was that a group has which must not be in two places: on the targets that report it though
-// the record does not have them, else where its annotation says, unless it is where the record says already. A move of the group itself
-// goes on by its own record.
+// unbroken tells, after a restart, where an object was that a group has which must not be in two
+// places: on the targets that report it though the record does not have them, else where its
+// annotation says, unless it is where the record says already. A move of the group itself goes on
+// by its own record.
 func (d *Delivery) unbroken(o *object, g *group) *set {
 	if g.move != nil {
 		return nil

@@ -9,9 +9,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Targets is asked by admission for every create and update of a user: what the annotation skerry.dev/targets shall say in this very
-// write, so that an ordinary apply costs one. It is not known where a decision must be made first; the decision writer then
-// follows. An update never moves anything: a record that the object has stays as it is.
+// Targets is asked by admission for every create and update of a user: what the annotation
+// skerry.dev/targets shall say in this very write, so that an ordinary apply costs one. It is not
+// known where a decision must be made first; the decision writer then follows. An update never
+// moves anything: a record that the object has stays as it is.
 func (d *Delivery) Targets(space string, k store.Key, obj metav1.Object) (string, bool) {
 	class := placement.ClassOf(k.Group, k.Resource)
 	isNamespace := k.Class() == store.ClassNamespace

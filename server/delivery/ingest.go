@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not was deleted meanwhile. Feeds
-// stay, so that receivers go on from where they are; new ones begin at this revision.
+// Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not
+// was deleted meanwhile. Feeds stay, so that receivers go on from where they are; new ones begin at
+// this revision.
 func (d *Delivery) Reset(revision int64, all store.Listing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,8 +79,8 @@ type rendering struct {
 	mark    *mark
 }
 
-// render makes the bytes of an object outside of the lock, for the Placement that will most likely decide. Without a body it is not known
-// to be placed.
+// render makes the bytes of an object outside of the lock, for the Placement that will most likely
+// decide. Without a body it is not known to be placed.
 func (d *Delivery) render(w store.Write) rendering {
 	d.mu.RLock()
 	o := d.find(w.Key)
@@ -178,7 +179,8 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	}
 }
 
-// recorded takes over what a Namespace or an object with a record of its own says, and tells whether others follow it.
+// recorded takes over what a Namespace or an object with a record of its own says, and tells
+// whether others follow it.
 func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 	d := s.d
 	switch {

@@ -6,7 +6,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// How long, and how many, announced deletions are remembered. What is forgotten may be held by a target's deletion guard until an admin confirms it.
+// How long, and how many, announced deletions are remembered. What is forgotten may be held by a
+// target's deletion guard until an admin confirms it.
 const (
 	intentTime = time.Minute
 	maxIntents = 50_000
@@ -15,7 +16,8 @@ const (
 // intents are deletions that were announced as no loss. The catalog's lock is held.
 type intents map[store.Key]time.Time
 
-// Intend announces that an object of a space is about to be deleted although nothing is lost: a relay's parent has it go on elsewhere.
+// Intend announces that an object of a space is about to be deleted although nothing is lost: a
+// relay's parent has it go on elsewhere.
 func (d *Delivery) Intend(k store.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,8 +41,8 @@ func (d *Delivery) intended(k store.Key) bool {
 	return ok && time.Since(at) <= intentTime
 }
 
-// askedFor are deletions that users asked for by name, as the kube API recorded them: the UID of each object. A record ends by itself. The catalog's
-// lock is held.
+// askedFor are deletions that users asked for by name, as the kube API recorded them: the UID of
+// each object. A record ends by itself. The catalog's lock is held.
 type askedFor struct {
 	uids map[store.Key]string
 	keys map[string]store.Key // the other way round, by the record's name
@@ -75,7 +77,8 @@ func (a *askedFor) outlived(k store.Key, uid string) {
 	}
 }
 
-// wasAsked reports whether a user has asked for the deletion of just this object, or of its Namespace.
+// wasAsked reports whether a user has asked for the deletion of just this object, or of its
+// Namespace.
 func (d *Delivery) wasAsked(o *object) bool {
 	if o.uid != "" && d.asked.uids[o.key()] == o.uid {
 		return true
@@ -97,8 +100,8 @@ func (d *Delivery) wasAskedKey(k store.Key) bool {
 	return ok
 }
 
-// intends reports whether a target that is told to delete an object need not ask: the object is placed elsewhere, somebody asked for its deletion, or the
-// target is being emptied.
+// intends reports whether a target that is told to delete an object need not ask: the object is
+// placed elsewhere, somebody asked for its deletion, or the target is being emptied.
 func (d *Delivery) intends(t *target, k store.Key) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

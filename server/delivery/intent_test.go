@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// intended reports whether the tombstone of a key on a target is one that the target need not ask about.
+// intended reports whether the tombstone of a key on a target is one that the target need not ask
+// about.
 func (c *center) intended(target string, k store.Key) bool {
 	e, ok := c.d.Feed(target).Get(k)
 	return ok && e.Tombstone && (e.Intended || c.d.Feed(target).Intended(k))
@@ -39,7 +40,8 @@ func TestOnlyWhatIsLostIsAskedAbout(t *testing.T) {
 	}
 }
 
-// A target that is being removed with Clean is emptied, over a restart too, and nothing comes back to it.
+// A target that is being removed with Clean is emptied, over a restart too, and nothing comes back
+// to it.
 func TestRemovedTargetIsEmptied(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
@@ -59,7 +61,8 @@ func TestRemovedTargetIsEmptied(t *testing.T) {
 	c.eventually("the decision is revised", func() bool { return c.annotation(nsKey("app")) == "" })
 }
 
-// deletionAsked records that a user asked for the deletion of an object by its name, as the kube API does before the deletion.
+// deletionAsked records that a user asked for the deletion of an object by its name, as the kube
+// API does before the deletion.
 func (c *center) deletionAsked(k store.Key) {
 	c.mu.Lock()
 	uid := c.objects[k]["metadata"].(map[string]any)["uid"].(string)
@@ -68,8 +71,9 @@ func (c *center) deletionAsked(k store.Key) {
 		"Space": k.Space, "Group": k.Group, "Resource": k.Resource, "Namespace": k.Namespace, "Name": k.Name}))
 }
 
-// What a user deletes by its name, or with a Namespace that he deletes by its name, is no mistake; what goes otherwise may be one. A restart forgets none of it,
-// and the word is for the very object that was named.
+// What a user deletes by its name, or with a Namespace that he deletes by its name, is no mistake;
+// what goes otherwise may be one. A restart forgets none of it, and the word is for the very object
+// that was named.
 func TestWhatIsDeletedByNameIsIntended(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})

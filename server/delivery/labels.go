@@ -6,7 +6,8 @@ import (
 	"unique"
 )
 
-// labelText holds labels as "key=value" lines, interned: many objects have the same. It implements labels.Labels.
+// labelText holds labels as "key=value" lines, interned: many objects have the same. It implements
+// labels.Labels.
 type labelText struct{ text unique.Handle[string] }
 
 func labelsOf(m map[string]any) labelText {

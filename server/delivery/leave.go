@@ -10,7 +10,8 @@ func keepsPlace(p v1alpha1.SyncPolicy) bool {
 	return p.WhenPlacementDeleted == v1alpha1.PlacementOrphan
 }
 
-// keepsPlace tells it of an object, by the Placement that decides about it, else by what a parent wrote.
+// keepsPlace tells it of an object, by the Placement that decides about it, else by what a parent
+// wrote.
 func (o *object) keepsPlace() bool {
 	if o.mark != nil && o.mark.sync != "" {
 		return keepsPlace(o.mark.policy)
@@ -18,8 +19,9 @@ func (o *object) keepsPlace() bool {
 	return o.parentKeeps
 }
 
-// leave makes the tombstones of an object for the targets that it is on and next has not, and tells whether it stays there. A deletion in
-// the space is a deletion everywhere; being placed elsewhere is what a policy may turn into being let go.
+// leave makes the tombstones of an object for the targets that it is on and next has not, and tells
+// whether it stays there. A deletion in the space is a deletion everywhere; being placed elsewhere
+// is what a policy may turn into being let go.
 func (s *step) leave(o *object, next *set) (kept bool) {
 	left := s.d.sets.minus(o.on, next)
 	if left == nil {
@@ -51,8 +53,9 @@ func (s *step) keep(o *object, on *set) {
 	o.ns.space.kept = s.d.sets.union(o.ns.space.kept, on)
 }
 
-// frames reports whether the object is a Namespace or a definition of something that stays on the target: then it stays too, so that what stays
-// goes on living. In the space it may be deleted for good: the target refuses to delete what is not empty.
+// frames reports whether the object is a Namespace or a definition of something that stays on the
+// target: then it stays too, so that what stays goes on living. In the space it may be deleted for
+// good: the target refuses to delete what is not empty.
 func (s *step) frames(o *object, target string) bool {
 	if !o.present || o.leaving {
 		return false

@@ -17,7 +17,8 @@ func (d *Delivery) countLocations() {
 	}
 }
 
-// countLocation writes how many targets a Location has, and how many of them are connected and may take something new.
+// countLocation writes how many targets a Location has, and how many of them are connected and may
+// take something new.
 func (d *Delivery) countLocation(ctx context.Context, k store.Key) error {
 	d.mu.RLock()
 	l := d.locations[k.Name]

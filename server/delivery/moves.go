@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// Moves lists the groups that are not where they should be, the longest of them first. Those whose time does not run come last.
+// Moves lists the groups that are not where they should be, the longest of them first. Those whose
+// time does not run come last.
 func (d *Delivery) Moves() []placement.Moving {
 	d.mu.Lock()
 	out := make([]placement.Moving, 0, len(d.moves))
@@ -76,7 +77,8 @@ func (d *Delivery) tellMoves(of ...[]string) {
 	}
 }
 
-// MovesOf lists the moves that lead from or to a target: what has still to arrive there or to leave.
+// MovesOf lists the moves that lead from or to a target: what has still to arrive there or to
+// leave.
 func (d *Delivery) MovesOf(target string) (out []placement.Moving) {
 	for _, m := range d.Moves() {
 		if slices.Contains(m.From, target) != slices.Contains(m.To, target) {

@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// A move is listed with what it waits for while it is under way, and when it is given up, at the targets that it leads from and to; when the group is where
-// it should be, or is gone, it is not listed any more.
+// A move is listed with what it waits for while it is under way, and when it is given up, at the
+// targets that it leads from and to; when the group is where it should be, or is gone, it is not
+// listed any more.
 func TestMovesAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)

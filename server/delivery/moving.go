@@ -24,7 +24,8 @@ func readMove(r *v1alpha1.MoveRecord) *placement.Move {
 	return m
 }
 
-// parseMove reads the annotation skerry.dev/move. One that cannot be read is none: the move goes on without a limit of time.
+// parseMove reads the annotation skerry.dev/move. One that cannot be read is none: the move goes on
+// without a limit of time.
 func parseMove(annotation string) *placement.Move {
 	var r v1alpha1.MoveRecord
 	if annotation == "" || json.Unmarshal([]byte(annotation), &r) != nil {
@@ -58,8 +59,8 @@ func moveField(m *placement.Move) any {
 	return field
 }
 
-// stamp starts the time of a move that is recorded for the first time. It is kept in whole seconds, rounded up so that nothing is
-// given up too early.
+// stamp starts the time of a move that is recorded for the first time. It is kept in whole seconds,
+// rounded up so that nothing is given up too early.
 func stamp(step *placement.Step, now time.Time) {
 	m := step.Move
 	if m == nil || m.GaveUp != "" || !m.Since.IsZero() || step.Phase == placement.Suspended {
@@ -124,7 +125,8 @@ func to(m *placement.Move) []string {
 	return m.To
 }
 
-// fingerprint stands for all that a new try of a move would depend on: the objects with what they name, the wish, and the targets that fit it.
+// fingerprint stands for all that a new try of a move would depend on: the objects with what they
+// name, the wish, and the targets that fit it.
 func (d *Delivery) fingerprint(g *group, wish placement.Wish, world placement.World) string {
 	var sum uint64 // of all objects, in any order
 	add := func(o *object) {
@@ -151,7 +153,8 @@ func (d *Delivery) fingerprint(g *group, wish placement.Wish, world placement.Wo
 	return fmt.Sprintf("%016x", all.Sum64())
 }
 
-// askMove finds, for each target of a move, what the group still has there and what it has not reported on.
+// askMove finds, for each target of a move, what the group still has there and what it has not
+// reported on.
 func (d *Delivery) askMove(p *plan) {
 	s := &p.state
 	if !s.BreakFirst {
@@ -182,14 +185,16 @@ func (d *Delivery) wakeAt(p *plan, m *placement.Move) {
 	d.groups.AddAfter(p.ref, max(time.Until(m.Since.Add(p.patience)), time.Second))
 }
 
-// reconsider looks again at all moves that were given up: a target is there again. The lock must be held.
+// reconsider looks again at all moves that were given up: a target is there again. The lock must be
+// held.
 func (d *Delivery) reconsider() {
 	for r := range d.givenUp {
 		d.groups.Add(r)
 	}
 }
 
-// wakeNaming looks again at the groups that name an object, if they wait for it. The lock must be held.
+// wakeNaming looks again at the groups that name an object, if they wait for it. The lock must be
+// held.
 func (d *Delivery) wakeNaming(o *object) {
 	if o.work == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// tellNoEffect makes an Event of an object that was written and does nothing. Equal Events are counted; a
-// snapshot makes none.
+// tellNoEffect makes an Event of an object that was written and does nothing. Equal Events are
+// counted; a snapshot makes none.
 func (s *step) tellNoEffect(w store.Write, r reading) {
 	if s.bulk || r.leaving {
 		return

@@ -16,8 +16,9 @@ func derives(o *object) bool {
 	return o.kind.order == store.ClassOther && (o.source == nil || o.source.kind != ofObject)
 }
 
-// wantedNote is what the derived annotation should say: where the object is. The last step of a hold is made by the write of where it is
-// without the hold; when the annotation says that already, it is first set right, so that there is such a write.
+// wantedNote is what the derived annotation should say: where the object is. The last step of a
+// hold is made by the write of where it is without the hold; when the annotation says that already,
+// it is first set right, so that there is such a write.
 func (d *Delivery) wantedNote(o *object) string {
 	if h := d.holds[o]; h != nil && h.releasing {
 		if released := d.released(o).derived(); o.note.record() != released {
@@ -27,8 +28,9 @@ func (d *Delivery) wantedNote(o *object) string {
 	return d.effective(o).derived()
 }
 
-// noteDelay is how long a derived annotation waits, so that a move that is quick writes it once: the API server gives a Deployment whose
-// annotations change another generation, which goes to its targets and back.
+// noteDelay is how long a derived annotation waits, so that a move that is quick writes it once:
+// the API server gives a Deployment whose annotations change another generation, which goes to its
+// targets and back.
 const noteDelay = time.Second
 
 // note has the annotation of an object written when it is not right. The lock must be held.

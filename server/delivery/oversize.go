@@ -6,9 +6,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// TooLarge is the reason of an object that is not sent, because its body is larger than store.MaxBodyBytes.
-// The API refuses such objects when they are written; one may still grow by what a Placement's policy,
-// another version of its kind, or a parent adds.
+// TooLarge is the reason of an object that is not sent, because its body is larger than
+// store.MaxBodyBytes. The API refuses such objects when they are written; one may still grow by
+// what a Placement's policy, another version of its kind, or a parent adds.
 const TooLarge = "TooLarge"
 
 // sized notes how large the body of an object is, and says on the object when that is too large.

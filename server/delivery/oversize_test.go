@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// TestWhatIsTooLargeToBeSentSaysSo lets an object grow while its namespace moves: the object says that it is
-// not sent, the move names it, goes back in time, and succeeds when the object is small again.
+// TestWhatIsTooLargeToBeSentSaysSo lets an object grow while its namespace moves: the object says
+// that it is not sent, the move names it, goes back in time, and succeeds when the object is small
+// again.
 func TestWhatIsTooLargeToBeSentSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)

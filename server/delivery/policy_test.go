@@ -13,7 +13,8 @@ func placementOf(name string) store.Key {
 	return store.Key{Space: "shop", Group: "skerry.dev", Resource: "placements", Name: name}
 }
 
-// placement stores a Placement of everything with the label app=web; more are further fields of its spec.
+// placement stores a Placement of everything with the label app=web; more are further fields of its
+// spec.
 func (c *center) placement(name string, generation int64, targets []any, more map[string]any) store.Key {
 	c.t.Helper()
 	k := placementOf(name)

@@ -68,7 +68,8 @@ func sub(m map[string]any, field string) map[string]any {
 	return c
 }
 
-// str returns a text, copied: the object that it comes from is large and should not stay in memory for it.
+// str returns a text, copied: the object that it comes from is large and should not stay in memory
+// for it.
 func str(m map[string]any, field string) string {
 	s, _ := m[field].(string)
 	return strings.Clone(s)

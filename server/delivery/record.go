@@ -13,8 +13,9 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// record writes the next step of a group with optimistic concurrency: when the holder of the record has changed meanwhile, the write
-// fails and the group is looked at again, with what changed. The feeds follow when the write comes back as one of the store's.
+// record writes the next step of a group with optimistic concurrency: when the holder of the record
+// has changed meanwhile, the write fails and the group is looked at again, with what changed. The
+// feeds follow when the write comes back as one of the store's.
 func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) error {
 	next := placement.Join(step.Decision)
 	was := p.record.record()
@@ -23,7 +24,8 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 	}
 	move, moved := moveText(step.Move), moveText(p.state.Move)
 	if next != was && next == p.annotation && !p.undecided {
-		// The annotation says by chance what is decided only now. It first says what is, so that the decision is a write.
+		// The annotation says by chance what is decided only now. It first says what is, so that
+		// the decision is a write.
 		return d.recordMarks(ctx, p, step, was, moved)
 	}
 	d.tell(p, step, next != was)
@@ -62,8 +64,8 @@ func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step
 	return nil
 }
 
-// maxLeft is how many targets are remembered that a group has left. The marks of its objects are right again within seconds, so that only the
-// last few can be in any of them.
+// maxLeft is how many targets are remembered that a group has left. The marks of its objects are
+// right again within seconds, so that only the last few can be in any of them.
 const maxLeft = 8
 
 // leaves returns the targets that the group has left when its record is next, the last one last.
@@ -85,8 +87,8 @@ func orNull(text string) any {
 	return text
 }
 
-// recordConditions says on the Namespace, or on the object, what a decision means. Nothing is written for what is as it should be
-// and always was.
+// recordConditions says on the Namespace, or on the object, what a decision means. Nothing is
+// written for what is as it should be and always was.
 func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement.Step) error {
 	now := time.Now()
 	list, changed := p.conditions, false
@@ -119,7 +121,8 @@ func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement
 	return nil
 }
 
-// needsSaying reports whether a condition of an object is worth a write: it is not as it should be, or it was not before.
+// needsSaying reports whether a condition of an object is worth a write: it is not as it should be,
+// or it was not before.
 func (d *Delivery) needsSaying(g *group, c placement.Condition) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,7 +173,8 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 	return []placement.Condition{scheduled, moving}
 }
 
-// tell makes Events of what people would want to know of: a move that begins, ends or cannot be made, and what fits nowhere.
+// tell makes Events of what people would want to know of: a move that begins, ends or cannot be
+// made, and what fits nowhere.
 func (d *Delivery) tell(p *plan, step placement.Step, changed bool) {
 	e := placement.Event{Key: p.key, APIVersion: p.apiVersion, Kind: p.kindName, UID: p.uid, Message: step.Message}
 	switch {

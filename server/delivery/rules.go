@@ -6,7 +6,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// placementObject takes a write of a Placement: its rule when the spec changed, its record when the status did.
+// placementObject takes a write of a Placement: its rule when the spec changed, its record when the
+// status did.
 func (s *step) placementObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Space)

@@ -8,10 +8,12 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// shortAbove is the number of targets above which a derived annotation names only their count and a key.
+// shortAbove is the number of targets above which a derived annotation names only their count and a
+// key.
 const shortAbove = 8
 
-// set is an interned list of targets, in order: two equal lists are one pointer. Nil is the empty list. Thousands of objects share a few.
+// set is an interned list of targets, in order: two equal lists are one pointer. Nil is the empty
+// list. Thousands of objects share a few.
 type set struct {
 	names []string
 	text  string

@@ -14,7 +14,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// left brings an object to b whose annotation still says that it is on a, too, as it is for a moment after every move of a namespace.
+// left brings an object to b whose annotation still says that it is on a, too, as it is for a
+// moment after every move of a namespace.
 func left(t *testing.T) (*center, store.Key) {
 	c := shop(t)
 	m := meta("app")
@@ -70,8 +71,9 @@ func TestAnObjectDoesNotComeBackThatIsStillReported(t *testing.T) {
 	}
 }
 
-// Both have left a, and the center has not heard of that; then one of them is wished there, and not any more. That the Namespace has not left a for that one must
-// not be told before the annotation of the other one is right.
+// Both have left a, and the center has not heard of that; then one of them is wished there, and not
+// any more. That the Namespace has not left a for that one must not be told before the annotation
+// of the other one is right.
 func TestAnObjectDoesNotComeBackBecauseAnotherIsHeld(t *testing.T) {
 	synctest.Test(t, anotherIsHeld)
 }
@@ -146,7 +148,8 @@ func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
 	}
 }
 
-// A write can come before a center knows where the object is that it is about, or at a replica that never does: the old annotation comes with it, or none.
+// A write can come before a center knows where the object is that it is about, or at a replica that
+// never does: the old annotation comes with it, or none.
 func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing.T) {
 	for _, annotations := range []map[string]any{{v1alpha1.AnnotationTargets: "a"}, {v1alpha1.AnnotationTargets: nil}, {v1alpha1.AnnotationUndecided: "true"}} {
 		c, cm := left(t)
@@ -185,7 +188,8 @@ func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.
 	c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
 }
 
-// A Namespace does not move before what is stored tells where an object is that has just left it, or come to it; but not for ever.
+// A Namespace does not move before what is stored tells where an object is that has just left it,
+// or come to it; but not for ever.
 func TestANamespaceWaitsForWhatIsUndecided(t *testing.T) {
 	synctest.Test(t, namespaceWaits)
 }

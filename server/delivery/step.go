@@ -5,7 +5,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// step collects what one revision changes, so that each feed gets it as one. The catalog's lock is held while it lives.
+// step collects what one revision changes, so that each feed gets it as one. The catalog's lock is
+// held while it lives.
 type step struct {
 	d        *Delivery
 	revision int64
@@ -22,7 +23,8 @@ func (d *Delivery) begin(revision int64) *step {
 		spaced: map[*namespace]struct{}{}}
 }
 
-// finish lets Namespaces and CustomResourceDefinitions follow what moved, and hands the changes to the feeds.
+// finish lets Namespaces and CustomResourceDefinitions follow what moved, and hands the changes to
+// the feeds.
 func (s *step) finish() {
 	for len(s.spaced) > 0 || len(s.spaces) > 0 {
 		for n := range s.spaced {
@@ -49,8 +51,8 @@ func (s *step) finish() {
 	}
 }
 
-// settle brings the feeds up to date with an object: where it is now, and its hash when that changed. What the object
-// names goes with it.
+// settle brings the feeds up to date with an object: where it is now, and its hash when that
+// changed. What the object names goes with it.
 func (s *step) settle(o *object, changed bool) {
 	if s.bulk {
 		return
@@ -116,8 +118,9 @@ func shift(here map[*set]int, from, to *set) bool {
 	return crossed
 }
 
-// effective tells which targets an object is on: as its group's record says and as long as it is held elsewhere, and wherever a
-// workload that names it is. Namespaces and CustomResourceDefinitions are where anything of theirs is.
+// effective tells which targets an object is on: as its group's record says and as long as it is
+// held elsewhere, and wherever a workload that names it is. Namespaces and
+// CustomResourceDefinitions are where anything of theirs is.
 func (d *Delivery) effective(o *object) *set {
 	if !o.present {
 		return nil

@@ -15,9 +15,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// TestAnyHistoryOfWishes lets people wish and change their mind, at objects, at their Namespace and by a Placement, while the center
-// decides, notes, hears of its targets and is restarted in any order. No cluster gets an object that no wish has named it for since all was
-// at rest, and an object is somewhere once it has been anywhere; in the end it is where it is wished, and says so.
+// TestAnyHistoryOfWishes lets people wish and change their mind, at objects, at their Namespace and
+// by a Placement, while the center decides, notes, hears of its targets and is restarted in any
+// order. No cluster gets an object that no wish has named it for since all was at rest, and an
+// object is somewhere once it has been anywhere; in the end it is where it is wished, and says so.
 func TestAnyHistoryOfWishes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWishes(t, rt)
@@ -35,7 +36,8 @@ type wishes struct {
 	*center
 	rt      *rapid.T
 	objects []store.Key
-	// on is what the cluster of each target has, by UID; may is where an object may be made since all was at rest.
+	// on is what the cluster of each target has, by UID; may is where an object may be made since
+	// all was at rest.
 	on  map[string]map[store.Key]placement.Progress
 	may map[store.Key]map[string]bool
 	// was is where each object was last to be.
@@ -129,7 +131,8 @@ func (w *wishes) allow(k store.Key, targets ...string) {
 	}
 }
 
-// wish is a user's write that gives an object a wish, as admission has it: at the replica that leads, or at one that knows nothing.
+// wish is a user's write that gives an object a wish, as admission has it: at the replica that
+// leads, or at one that knows nothing.
 func (w *wishes) wish(k store.Key, target string) {
 	w.allow(k, target)
 	if w.labelOf(k, v1alpha1.LabelTarget) != "" {
@@ -154,7 +157,8 @@ func (w *wishes) wishNoMore(k store.Key) {
 	}
 }
 
-// pass sets a wish, or takes it off, with the marks that admission sets then; on is where the object is, empty when that is not known.
+// pass sets a wish, or takes it off, with the marks that admission sets then; on is where the
+// object is, empty when that is not known.
 func (w *wishes) pass(k store.Key, target any, on string) {
 	marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
 	switch {
@@ -237,7 +241,8 @@ func (w *wishes) tellOf(target string, k store.Key) {
 	w.d.Reported(target, []store.Key{k})
 }
 
-// confirmOf makes a target confirm what it was asked for: it knows all that it is to have, has begun nothing that is not so any more, and tells all.
+// confirmOf makes a target confirm what it was asked for: it knows all that it is to have, has
+// begun nothing that is not so any more, and tells all.
 func (w *wishes) confirmOf(target string) {
 	revision, asked := w.asked[target]
 	if !asked {

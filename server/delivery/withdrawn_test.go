@@ -39,9 +39,9 @@ func withdrawals() []withdrawal {
 	}
 }
 
-// TestAWithdrawnMoveEndsWhereItBegan takes back moves of every kind in the middle, whatever the target that
-// the workload came from says meanwhile. It ends on that target alone, at once when that one is as desired,
-// and at the latest after the time that a move may take.
+// TestAWithdrawnMoveEndsWhereItBegan takes back moves of every kind in the middle, whatever the
+// target that the workload came from says meanwhile. It ends on that target alone, at once when
+// that one is as desired, and at the latest after the time that a move may take.
 func TestAWithdrawnMoveEndsWhereItBegan(t *testing.T) {
 	states := map[string]func(*placement.Progress){
 		"ready":         func(*placement.Progress) {},

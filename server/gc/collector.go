@@ -16,11 +16,13 @@ import (
 type API interface {
 	// Live reads an object from the store, never from a cache.
 	Live(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	// Resolve tells how objects of a kind are reached in a space, an error when the space does not serve it.
+	// Resolve tells how objects of a kind are reached in a space, an error when the space does not
+	// serve it.
 	Resolve(ctx context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error)
 	// Patch sends a JSON merge patch.
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Remove deletes the object of this UID and version with a propagation policy: Orphan, Foreground or Background.
+	// Remove deletes the object of this UID and version with a propagation policy: Orphan,
+	// Foreground or Background.
 	Remove(ctx context.Context, key store.Key, apiVersion, uid, version, policy string) error
 }
 
@@ -30,7 +32,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Collector follows the writes of all spaces and collects what nothing owns any more. It is a change handler of the kube API.
+// Collector follows the writes of all spaces and collects what nothing owns any more. It is a
+// change handler of the kube API.
 type Collector struct {
 	cfg   Config
 	graph *graph

@@ -123,8 +123,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectRandomly deletes at random in a random hierarchy of two spaces and compares with the definition: what has owners lives as long
-// as one of them does.
+// TestCollectRandomly deletes at random in a random hierarchy of two spaces and compares with the
+// definition: what has owners lives as long as one of them does.
 func TestCollectRandomly(t *testing.T) {
 	for seed := range uint64(30) {
 		const n = 60

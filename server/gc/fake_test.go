@@ -18,7 +18,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// cluster is a kube API as far as the collector sees one: it hands every write to the collector, in order.
+// cluster is a kube API as far as the collector sees one: it hands every write to the collector, in
+// order.
 type cluster struct {
 	t         *testing.T
 	collector *Collector
@@ -68,7 +69,8 @@ func clone(obj map[string]any) map[string]any {
 	return out
 }
 
-// put makes an object that is owned by others of its space; a name with '!' is an owner that it blocks.
+// put makes an object that is owned by others of its space; a name with '!' is an owner that it
+// blocks.
 func (c *cluster) put(space, name string, owners ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

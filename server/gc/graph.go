@@ -6,7 +6,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// graph is who owns whom, in all spaces. It is pure bookkeeping; next is called with every object that has to be looked at, while the lock is held.
+// graph is who owns whom, in all spaces. It is pure bookkeeping; next is called with every object
+// that has to be looked at, while the lock is held.
 type graph struct {
 	next func(id)
 
@@ -67,7 +68,8 @@ func (g *graph) apply(w store.Write) {
 	g.put(w, m)
 }
 
-// put takes an object as it is now. Objects that own nothing, are owned by nothing and wait for nothing have no node.
+// put takes an object as it is now. Objects that own nothing, are owned by nothing and wait for
+// nothing have no node.
 func (g *graph) put(w store.Write, m meta) {
 	i := id{w.Key.Space, m.uid}
 	n := g.nodes[i]
@@ -155,7 +157,8 @@ func (g *graph) forget(n *node) {
 	}
 }
 
-// expect notes under which key an owner that is about to be asked for would be, so that a deletion that is seen meanwhile is not missed.
+// expect notes under which key an owner that is about to be asked for would be, so that a deletion
+// that is seen meanwhile is not missed.
 func (g *graph) expect(n *node, key store.Key, apiVersion string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,8 +168,8 @@ func (g *graph) expect(n *node, key store.Key, apiVersion string) {
 	}
 }
 
-// record notes what the API said of an owner. A write of it that was seen meanwhile knows better; its deletion has brought the dependents
-// back into the queue.
+// record notes what the API said of an owner. A write of it that was seen meanwhile knows better;
+// its deletion has brought the dependents back into the queue.
 func (g *graph) record(n *node, key store.Key, found bool, m meta) {
 	switch {
 	case n.seen && !n.gone:

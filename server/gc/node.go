@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Finalizers that the API server sets when an object is deleted with this policy, and that the collector takes off.
+// Finalizers that the API server sets when an object is deleted with this policy, and that the
+// collector takes off.
 const (
 	finalizerOrphan     = "orphan"
 	finalizerForeground = "foregroundDeletion"

@@ -22,7 +22,8 @@ func (c *Collector) orphan(ctx context.Context, s subject) error {
 	return c.unhold(ctx, s, finalizerOrphan)
 }
 
-// finish lets an object that is deleted in the foreground go when nothing blocks it any more. What it owns was asked to go when the deletion was seen.
+// finish lets an object that is deleted in the foreground go when nothing blocks it any more. What
+// it owns was asked to go when the deletion was seen.
 func (c *Collector) finish(ctx context.Context, s subject) error {
 	blocking := c.dependents(s.id, func(d *node) bool {
 		return slices.ContainsFunc(d.owners, func(o owner) bool { return o.uid == s.id.uid && o.blocks })

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// subject is an object under examination: a copy of its node, so that no lock is held while the API answers.
+// subject is an object under examination: a copy of its node, so that no lock is held while the API
+// answers.
 type subject struct {
 	id         id
 	key        store.Key
@@ -23,7 +24,8 @@ type subject struct {
 	deleting   bool
 }
 
-// reconcile does what there is to do about one object. It may be called too often, never too seldom.
+// reconcile does what there is to do about one object. It may be called too often, never too
+// seldom.
 func (c *Collector) reconcile(ctx context.Context, i id) error {
 	c.graph.mu.Lock()
 	n := c.graph.nodes[i]
@@ -65,7 +67,8 @@ func (c *Collector) live(ctx context.Context, s subject) (obj map[string]any, m 
 	return obj, m, true, nil
 }
 
-// collect deletes an object when none of its owners is left, and takes off references to owners that are gone when another one is left.
+// collect deletes an object when none of its owners is left, and takes off references to owners
+// that are gone when another one is left.
 func (c *Collector) collect(ctx context.Context, s subject) error {
 	obj, m, ok, err := c.live(ctx, s)
 	if err != nil || !ok || m.deleting || len(m.owners) == 0 {
@@ -104,7 +107,8 @@ func (c *Collector) collect(ctx context.Context, s subject) error {
 	return nil
 }
 
-// hasOpenDependents reports whether the object owns anything that is not being deleted itself; a circle ends there.
+// hasOpenDependents reports whether the object owns anything that is not being deleted itself; a
+// circle ends there.
 func (c *Collector) hasOpenDependents(i id) bool {
 	c.graph.mu.Lock()
 	defer c.graph.mu.Unlock()
@@ -128,8 +132,9 @@ const (
 	isWaiting            // it is deleted in the foreground and waits for this dependent
 )
 
-// examine reports whether an owner exists. One that is known from references only is read from the API once: from then on its writes tell. That an
-// owner is gone is never taken from the writes alone, since they may be behind.
+// examine reports whether an owner exists. One that is known from references only is read from the
+// API once: from then on its writes tell. That an owner is gone is never taken from the writes
+// alone, since they may be behind.
 func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState, error) {
 	i := id{s.id.space, o.uid}
 	c.graph.mu.Lock()
@@ -163,8 +168,9 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 	return state(n), nil
 }
 
-// locate finds where an owner is, as its dependent names it. The kind must be served in the space: an owner of a kind that is not may be anything,
-// and a cluster-scoped object cannot be owned by a namespaced one.
+// locate finds where an owner is, as its dependent names it. The kind must be served in the space:
+// an owner of a kind that is not may be anything, and a cluster-scoped object cannot be owned by a
+// namespaced one.
 func (c *Collector) locate(ctx context.Context, dependent store.Key, o owner) (store.Key, error) {
 	gv, err := schema.ParseGroupVersion(o.apiVersion)
 	if err != nil {

@@ -19,12 +19,15 @@ type Limits struct {
 	Stalled time.Duration
 }
 
-// DefaultLimits cost at most 30 MB. Many sites behind one address are fine: an honest handshake is done in two round trips.
+// DefaultLimits cost at most 30 MB. Many sites behind one address are fine: an honest handshake is
+// done in two round trips.
 var DefaultLimits = Limits{Total: 1024, Source: 256, Stalled: 500 * time.Millisecond}
 
-// halfOpen are the handshakes that are going on. When there are too many the oldest that waits for its peer is dropped, of the source that has too many or of all:
-// who holds connections to fill the place loses them. Where none has waited for long it is this side that has too much to do, and the newcomer is dropped: if
-// it took the place of one that is nearly done, none would ever be done in a storm.
+// halfOpen are the handshakes that are going on. When there are too many the oldest that waits for
+// its peer is dropped, of the source that has too many or of all: who holds connections to fill the
+// place loses them. Where none has waited for long it is this side that has too much to do, and the
+// newcomer is dropped: if it took the place of one that is nearly done, none would ever be done in
+// a storm.
 type halfOpen struct {
 	limits Limits
 
@@ -95,7 +98,8 @@ func (o *halfOpen) add(c net.Conn) *handshake {
 // mostLooked bounds how many are looked at to make room for one.
 const mostLooked = 64
 
-// stalled returns the oldest that has waited for its peer for long, nil where the first ones have not.
+// stalled returns the oldest that has waited for its peer for long, nil where the first ones have
+// not.
 func (o *halfOpen) stalled(list *list.List) *handshake {
 	long := time.Now().Add(-o.limits.Stalled).UnixNano()
 	for e, n := list.Front(), 0; e != nil && n < mostLooked; e, n = e.Next(), n+1 {
@@ -127,7 +131,8 @@ func (o *halfOpen) remove(h *handshake) {
 	h.inAll, h.inSources = nil, nil
 }
 
-// dropped returns how many were dropped since it was called last, and where the last of them came from.
+// dropped returns how many were dropped since it was called last, and where the last of them came
+// from.
 func (o *halfOpen) dropped() (n int, lastFrom netip.Prefix) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -43,7 +43,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. The port goes on; connections that nobody accepts any more are closed.
+// Close implements net.Listener. The port goes on; connections that nobody accepts any more are
+// closed.
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil

@@ -26,7 +26,8 @@ const (
 type Config struct {
 	// Listener is plain TCP. The port closes it.
 	Listener net.Listener
-	// API and Agents are the TLS configurations of the kube API and of the sessions. They are asked for at each handshake.
+	// API and Agents are the TLS configurations of the kube API and of the sessions. They are asked
+	// for at each handshake.
 	API, Agents func() *tls.Config
 	// Limits of connections whose handshake is not done; the zero value means DefaultLimits.
 	Limits Limits
@@ -51,7 +52,8 @@ func New(cfg Config) *Port {
 // API is where the kube API accepts its connections: *tls.Conn whose handshake is done.
 func (p *Port) API() net.Listener { return p.api }
 
-// Agents is where the sessions accepts its connections: *tls.Conn over a *tcp.Meter whose handshake is done.
+// Agents is where the sessions accepts its connections: *tls.Conn over a *tcp.Meter whose handshake
+// is done.
 func (p *Port) Agents() net.Listener { return p.agents }
 
 // Run accepts until ctx ends. Connections that were handed on are their takers'.
@@ -127,7 +129,8 @@ func chosen(c *tls.Config, hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return c.GetConfigForClient(hello)
 }
 
-// tellFloods logs, at most once a minute, that connections were dropped before their handshake was done.
+// tellFloods logs, at most once a minute, that connections were dropped before their handshake was
+// done.
 func (p *Port) tellFloods(ctx context.Context) {
 	for ctx.Err() == nil {
 		ondemand.Pause(ctx, time.Minute)

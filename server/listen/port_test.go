@@ -142,7 +142,8 @@ func (c *closable) Close() error {
 	return nil
 }
 
-// Where no peer has kept this side waiting, a newcomer is dropped and nobody who may be nearly done.
+// Where no peer has kept this side waiting, a newcomer is dropped and nobody who may be nearly
+// done.
 func TestNobodyIsDroppedForANewcomer(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits  Limits

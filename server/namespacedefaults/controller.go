@@ -57,12 +57,14 @@ func New(c Config) *Controller {
 	return &Controller{cfg: c, queue: queue.New[namespace](20*time.Millisecond, 30*time.Second), spaces: map[string]chan struct{}{}}
 }
 
-// Use says that somebody asks a space for such kinds, and returns when all of its namespaces have them.
+// Use says that somebody asks a space for such kinds, and returns when all of its namespaces have
+// them.
 func (f *Controller) Use(ctx context.Context, space string) error {
 	f.mu.Lock()
 	done, known := f.spaces[space]
 	if !known {
-		// From here on new namespaces are noticed by Apply, so that none is missed between the list and the end.
+		// From here on new namespaces are noticed by Apply, so that none is missed between the list
+		// and the end.
 		done = make(chan struct{})
 		f.spaces[space] = done
 	}
@@ -116,7 +118,8 @@ func (f *Controller) Renew(ctx context.Context) {
 	}
 }
 
-// Reset takes everything that exists. A space is in use when one of its namespaces has the ServiceAccount.
+// Reset takes everything that exists. A space is in use when one of its namespaces has the
+// ServiceAccount.
 func (f *Controller) Reset(_ int64, all store.Listing) {
 	used, have := map[string]bool{}, map[namespace]int{}
 	for w := range all.Objects(func(k store.Key) bool { return isAccount(k) || isRootCA(k) }) {

@@ -40,8 +40,8 @@ func (f *Controller) reconcile(ctx context.Context, n namespace) error {
 	return f.ensure(ctx, root, "ConfigMap", map[string]any{caKey: string(f.cfg.Bundle())})
 }
 
-// ensure makes an object, or gives it its data again. It does not look first: a cache may still show what has just been deleted, and a patch
-// that changes nothing writes nothing.
+// ensure makes an object, or gives it its data again. It does not look first: a cache may still
+// show what has just been deleted, and a patch that changes nothing writes nothing.
 func (f *Controller) ensure(ctx context.Context, k store.Key, kind string, data map[string]any) error {
 	obj := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": k.Name, "namespace": k.Namespace}}
 	if data != nil {

@@ -26,7 +26,8 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// sign issues a certificate for a public key. Serial number, beginning and end are set here; it ends with the authority at the latest.
+// sign issues a certificate for a public key. Serial number, beginning and end are set here; it
+// ends with the authority at the latest.
 func (a *authority) sign(template *x509.Certificate, public any, life time.Duration) (*x509.Certificate, error) {
 	var err error
 	if template.SerialNumber, err = serial(); err != nil {
@@ -45,7 +46,8 @@ func (a *authority) sign(template *x509.Certificate, public any, life time.Durat
 	return x509.ParseCertificate(der)
 }
 
-// cross signs another authority's key, so that whoever trusts this authority trusts the other one too.
+// cross signs another authority's key, so that whoever trusts this authority trusts the other one
+// too.
 func (a *authority) cross(other *x509.Certificate) (*x509.Certificate, error) {
 	return a.sign(&x509.Certificate{Subject: other.Subject, SubjectKeyId: other.SubjectKeyId, IsCA: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign}, other.PublicKey, authorityLife)
@@ -55,7 +57,8 @@ func serial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }
 
-// makeAuthority makes path.key and path.crt. Below the authority there may be one more, its successor.
+// makeAuthority makes path.key and path.crt. Below the authority there may be one more, its
+// successor.
 func makeAuthority(path, name string) (*authority, error) {
 	key, err := keyfile.MakeKey(path + ".key")
 	if err != nil {

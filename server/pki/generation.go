@@ -10,11 +10,13 @@ import (
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// generation is a set of authorities that were made together. Its files are in the directory ca-<number>.
+// generation is a set of authorities that were made together. Its files are in the directory
+// ca-<number>.
 type generation struct {
 	number                int64
 	server, client, agent *authority
-	// crossed is the server authority signed by the one before it: who knows only that one can verify this one with it. Nil in the first.
+	// crossed is the server authority signed by the one before it: who knows only that one can
+	// verify this one with it. Nil in the first.
 	crossed *x509.Certificate
 }
 
@@ -35,7 +37,8 @@ func (g *generation) parts() map[string]**authority {
 	return map[string]**authority{serverFile: &g.server, clientFile: &g.client, agentFile: &g.agent}
 }
 
-// makeGeneration makes a generation that is there as a whole, or not at all. What a crash left of an earlier try is made anew.
+// makeGeneration makes a generation that is there as a whole, or not at all. What a crash left of
+// an earlier try is made anew.
 func makeGeneration(dir string, number int64, before *generation) (_ *generation, err error) {
 	tmp, err := os.MkdirTemp(dir, ".ca-*") // mode 0700
 	if err != nil {

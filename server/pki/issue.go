@@ -26,7 +26,8 @@ var ErrRequest = errors.New("certificate request refused")
 
 var targetName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// ClientCertificate issues a client certificate for a person: cn is the user's name, orgs are the groups.
+// ClientCertificate issues a client certificate for a person: cn is the user's name, orgs are the
+// groups.
 func (p *PKI) ClientCertificate(cn string, orgs ...string) (certPEM, keyPEM []byte, err error) {
 	cert, key, err := p.signs().client.issue(&x509.Certificate{Subject: pkix.Name{CommonName: cn, Organization: orgs},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, clientLife)
@@ -46,8 +47,9 @@ func (a *authority) issue(template *x509.Certificate, life time.Duration) (*x509
 	return cert, key, err
 }
 
-// SignAgent issues a client certificate for the target name to the holder of the request's key. Of the request only the key counts: it
-// must be signed by it (proof of possession), be ECDSA P-256, and be, byte for byte, the request that an agent of that name makes for it.
+// SignAgent issues a client certificate for the target name to the holder of the request's key. Of
+// the request only the key counts: it must be signed by it (proof of possession), be ECDSA P-256,
+// and be, byte for byte, the request that an agent of that name makes for it.
 func (p *PKI) SignAgent(csr []byte, name string, center store.Incarnation) (chainPEM []byte, err error) {
 	if !targetName.MatchString(name) {
 		return nil, fmt.Errorf("%w: %q is not the name of a target: lower-case letters, digits and '-', at most 63", ErrRequest, name)
@@ -87,7 +89,8 @@ func checkRequest(req *x509.CertificateRequest, name string) error {
 	return nil
 }
 
-// AgentURI is the name in an agent's certificate that is compared whole: the target and the center that it belongs to.
+// AgentURI is the name in an agent's certificate that is compared whole: the target and the center
+// that it belongs to.
 func AgentURI(name string, center store.Incarnation) *url.URL {
 	return &url.URL{Scheme: "skerry", Host: center.String(), Path: "/targets/" + name}
 }

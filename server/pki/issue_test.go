@@ -239,7 +239,8 @@ func TestForgedRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is signed is exactly the certificate of the name that was given and the key that proved itself.
+// Whatever is signed is exactly the certificate of the name that was given and the key that proved
+// itself.
 func FuzzSignAgent(f *testing.F) {
 	center := store.NewIncarnation()
 	p, err := Load(Options{Dir: f.TempDir() + "/pki", New: true})

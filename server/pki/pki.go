@@ -18,8 +18,9 @@ import (
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// ErrDamaged is returned when the directory is not there although the center's data is, holds some of its files but not all, or one that
-// cannot be read. A center does not serve then: new keys would lock out everybody who trusts the old ones.
+// ErrDamaged is returned when the directory is not there although the center's data is, holds some
+// of its files but not all, or one that cannot be read. A center does not serve then: new keys
+// would lock out everybody who trusts the old ones.
 var ErrDamaged = errors.New("the center's keys are damaged; restore this directory from a backup (to give up the center instead and begin anew, " +
 	"with which every site has to join again, move its whole data directory away)")
 
@@ -49,7 +50,8 @@ type PKI struct {
 	told    told // of trusted
 }
 
-// told is what everybody is told of the authorities. It is asked for at every session and every status of a target, so it is made once.
+// told is what everybody is told of the authorities. It is asked for at every session and every
+// status of a target, so it is made once.
 type told struct {
 	bundle          []byte
 	name, authority string
@@ -64,8 +66,9 @@ const (
 	resetFile          = "reset.key"
 )
 
-// Load reads the keys, or makes those of a new center. The directory gets mode 0700, the files 0600. Keys are made in a directory beside it
-// that is renamed at the end, so that a crash leaves all or nothing.
+// Load reads the keys, or makes those of a new center. The directory gets mode 0700, the files
+// 0600. Keys are made in a directory beside it that is renamed at the end, so that a crash leaves
+// all or nothing.
 func Load(o Options) (*PKI, error) {
 	if o.AgentLife == 0 {
 		o.AgentLife = DefaultAgentLife
@@ -177,7 +180,8 @@ func (p *PKI) pool(of func(*generation) *authority) *x509.CertPool {
 	return pool
 }
 
-// Bundle is the PEM of what a client of this center is to trust, the authority that signs first. It is shared: nobody changes it.
+// Bundle is the PEM of what a client of this center is to trust, the authority that signs first. It
+// is shared: nobody changes it.
 func (p *PKI) Bundle() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,11 +197,13 @@ func (t trusted) tell() told {
 	return told{slices.Clip(bundle), enroll.BundleName(bundle), enroll.AuthorityName(t.current.agent.cert)}
 }
 
-// Pin is the SHA-256, in hex, of the server CA's public key (SubjectPublicKeyInfo). It stands in every join token.
+// Pin is the SHA-256, in hex, of the server CA's public key (SubjectPublicKeyInfo). It stands in
+// every join token.
 func (p *PKI) Pin() string { return enroll.Fingerprint(p.signs().server.cert.RawSubjectPublicKeyInfo) }
 
 // ServiceAccountKey signs the tokens of ServiceAccounts.
 func (p *PKI) ServiceAccountKey() crypto.Signer { return p.serviceAccount }
 
-// ResetKey is the key of QUIC's stateless resets. It outlives a restart, so that agents notice one at once.
+// ResetKey is the key of QUIC's stateless resets. It outlives a restart, so that agents notice one
+// at once.
 func (p *PKI) ResetKey() [32]byte { return p.reset }

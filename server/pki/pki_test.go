@@ -47,7 +47,8 @@ func TestLoadIsStableAndPrivate(t *testing.T) {
 	}
 }
 
-// Any file that is missing or damaged is refused by name, and so is a missing directory of a center that has data; nothing is made anew.
+// Any file that is missing or damaged is refused by name, and so is a missing directory of a center
+// that has data; nothing is made anew.
 func TestDamageIsRefused(t *testing.T) {
 	_, other := load(t)
 	files, err := filepath.Glob(filepath.Join(other, "*", "*"))

@@ -2,7 +2,8 @@ package pki
 
 import "fmt"
 
-// Reload reads the directory again, which another replica of the center has changed. An error changes nothing.
+// Reload reads the directory again, which another replica of the center has changed. An error
+// changes nothing.
 func (p *PKI) Reload() error {
 	fresh := &PKI{dir: p.dir}
 	if err := fresh.read(); err != nil {

@@ -18,9 +18,11 @@ import (
 // ErrPhase is returned by a step that does not follow the present phase.
 var ErrPhase = errors.New("the rotation is not at this step")
 
-// state says which generations count. It is one small file, so that each step of a rotation happens at one moment, or not at all.
+// state says which generations count. It is one small file, so that each step of a rotation happens
+// at one moment, or not at all.
 type state struct {
-	// Current signs. Next is trusted and will sign; Old is still trusted. 0 is none, and one of the two always is.
+	// Current signs. Next is trusted and will sign; Old is still trusted. 0 is none, and one of the
+	// two always is.
 	Current int64 `json:"current"`
 	Next    int64 `json:"next,omitempty"`
 	Old     int64 `json:"old,omitempty"`
@@ -125,7 +127,8 @@ func (p *PKI) step(from v1alpha1.AuthoritiesPhase, do func(*state, *trusted) err
 	return nil
 }
 
-// sweep removes the keys of generations that do not count: what a crash left of a step, and what was retired.
+// sweep removes the keys of generations that do not count: what a crash left of a step, and what
+// was retired.
 func (p *PKI) sweep() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

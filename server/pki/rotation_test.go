@@ -48,8 +48,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// Who trusts only the old authorities is served until they are retired, who has the bundle is served throughout, and the same holds for
-// the certificates that they come with. Each step is there after a restart.
+// Who trusts only the old authorities is served until they are retired, who has the bundle is
+// served throughout, and the same holds for the certificates that they come with. Each step is
+// there after a restart.
 func TestRotationKeepsEverybody(t *testing.T) {
 	p, dir := load(t)
 	first := agentCertificate(t, p)
@@ -141,7 +142,8 @@ func TestStepsComeInOrder(t *testing.T) {
 	}
 }
 
-// A step that the disk refuses, or a crash that leaves half of it, changes nothing, and the step can be made again.
+// A step that the disk refuses, or a crash that leaves half of it, changes nothing, and the step
+// can be made again.
 func TestHalfAStepIsNone(t *testing.T) {
 	p, dir := load(t)
 	before := p.Authorities()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// serverLife is how long the center's own certificate lives. A new one is issued at two thirds of that, and when another generation signs.
+// serverLife is how long the center's own certificate lives. A new one is issued at two thirds of
+// that, and when another generation signs.
 const serverLife = 365 * 24 * time.Hour
 
 // Serving is the certificate by which the center is known. Its key is kept nowhere.
@@ -49,8 +50,8 @@ func renewAt(c *x509.Certificate) time.Time {
 	return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) * 2 / 3)
 }
 
-// issueServer issues a certificate whose chain holds all that somebody needs who knows an authority by its pin alone, or only the authority
-// before this one.
+// issueServer issues a certificate whose chain holds all that somebody needs who knows an authority
+// by its pin alone, or only the authority before this one.
 func issueServer(of trusted, hosts []string) (*tls.Certificate, error) {
 	template := &x509.Certificate{Subject: pkix.Name{CommonName: "skerry center"}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}

@@ -24,14 +24,14 @@ func (w Wish) Nowhere() bool { return len(w.Names) == 0 && len(w.Selectors) == 0
 type Choice struct {
 	// Targets chosen, those already in use first and in their order.
 	Targets []string
-	// Reason is empty when the wish is fulfilled, else a CamelCase word: NoSuchTarget, NotOffered, Unschedulable,
-	// NoTargets, TooFewTargets. Message says what to do.
+	// Reason is empty when the wish is fulfilled, else a CamelCase word: NoSuchTarget, NotOffered,
+	// Unschedulable, NoTargets, TooFewTargets. Message says what to do.
 	Reason, Message string
 }
 
-// Choose picks targets for a wish. What is in current and still fits is kept, also when it is disconnected or
-// unschedulable; the rest is filled with schedulable targets: connected ones first, then those with the fewest objects, then by
-// name.
+// Choose picks targets for a wish. What is in current and still fits is kept, also when it is
+// disconnected or unschedulable; the rest is filled with schedulable targets: connected ones first,
+// then those with the fewest objects, then by name.
 func Choose(w Wish, world World, current []string) Choice {
 	fits, problem := w.fitting(world)
 	var out []string
@@ -100,7 +100,8 @@ func better(a, b Target) bool {
 	return a.Name < b.Name
 }
 
-// fitting returns the targets that the wish names, whether or not they may take anything new, and the first name that leads nowhere.
+// fitting returns the targets that the wish names, whether or not they may take anything new, and
+// the first name that leads nowhere.
 func (w Wish) fitting(world World) (map[string]Target, Choice) {
 	fits, problem := map[string]Target{}, Choice{}
 	complain := func(reason, format string, args ...any) {

@@ -2,7 +2,8 @@ package placement
 
 import "skerry.dev/skerry/store"
 
-// Finished reports whether an object is a Job or a Pod that has run to its end: it would run again wherever it is sent.
+// Finished reports whether an object is a Job or a Pod that has run to its end: it would run again
+// wherever it is sent.
 func Finished(k store.Key, obj map[string]any) bool {
 	status := child(obj, "status")
 	switch k.Group + "/" + k.Resource {

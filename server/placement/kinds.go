@@ -14,10 +14,11 @@ type Class uint8
 const (
 	// Placed kinds are stored in the space and act on the targets: the default.
 	Placed Class = iota
-	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions follow what needs them.
+	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions
+	// follow what needs them.
 	Both
-	// Inert kinds act in the space, and would act on a target too. They are never placed for themselves; a ServiceAccount travels,
-	// without rights, with a workload that names it.
+	// Inert kinds act in the space, and would act on a target too. They are never placed for
+	// themselves; a ServiceAccount travels, without rights, with a workload that names it.
 	Inert
 	// Never placed.
 	Never
@@ -70,8 +71,9 @@ func ClassOf(group, resource string) Class {
 	}
 }
 
-// Excluded reports whether one object stays out although its kind travels: what the space's own machinery makes, what
-// only mirrors a target, credentials of the space, and everything of the root space and of namespaces named kube-*.
+// Excluded reports whether one object stays out although its kind travels: what the space's own
+// machinery makes, what only mirrors a target, credentials of the space, and everything of the root
+// space and of namespaces named kube-*.
 func Excluded(k store.Key, obj map[string]any) bool {
 	if k.Space == v1alpha1.RootSpace || strings.HasPrefix(k.Namespace, "kube-") {
 		return true
@@ -100,10 +102,12 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	return false
 }
 
-// helmRelease is the type of the Secrets in which helm remembers what it has installed, in the space that it was pointed at.
+// helmRelease is the type of the Secrets in which helm remembers what it has installed, in the
+// space that it was pointed at.
 const helmRelease = "helm.sh/release.v1"
 
-// BuiltIn reports whether a group is one of Kubernetes itself, so that its kinds' statuses are known.
+// BuiltIn reports whether a group is one of Kubernetes itself, so that its kinds' statuses are
+// known.
 func BuiltIn(group string) bool {
 	switch group {
 	case "", "apps", "batch", "autoscaling", "policy":

@@ -55,7 +55,8 @@ func (s State) breakBeforeMake(current, leaving, joining []string) Step {
 		Join(without(s.Move.From, s.Wanted)))}
 }
 
-// begun is the record of the move that goes on. It keeps where the group came from; its time begins anew with another half or another wish.
+// begun is the record of the move that goes on. It keeps where the group came from; its time begins
+// anew with another half or another wish.
 func (s State) begun(current []string, anew bool) *Move {
 	m := Move{From: current, To: s.Wanted}
 	if s.Move != nil {
@@ -67,7 +68,8 @@ func (s State) begun(current []string, anew bool) *Move {
 	return &m
 }
 
-// wait changes nothing, until that has taken too long. Whatever has no record of a move waits for ever: it has nowhere to go back to.
+// wait changes nothing, until that has taken too long. Whatever has no record of a move waits for
+// ever: it has nowhere to go back to.
 func (s State) wait(current []string, problem, message string) Step {
 	if s.Move == nil && !s.BreakFirst {
 		return Step{Decision: current, Phase: Waiting, Message: message}
@@ -91,7 +93,8 @@ func (s State) wait(current []string, problem, message string) Step {
 	return s.back(current, from)
 }
 
-// back goes to where the group came from, in one decision, or in two when it must not be in two places.
+// back goes to where the group came from, in one decision, or in two when it must not be in two
+// places.
 func (s State) back(current, from []string) Step {
 	step := Step{Decision: from, Phase: GivenUp, Move: s.Move, Message: fmt.Sprintf(
 		"not moved to %s, kept on %s: %s. It is tried again when the objects, the wish or the targets change", Join(s.Move.To), Join(from), s.Move.Message)}
@@ -124,8 +127,8 @@ func (s State) remains(but []string) (target, what string) {
 	return "", ""
 }
 
-// joined reports whether a move has added targets beside those that the group came from, and could take
-// them off again without leaving a volume behind.
+// joined reports whether a move has added targets beside those that the group came from, and could
+// take them off again without leaving a volume behind.
 func (s State) joined(current []string) bool {
 	if s.Move == nil || s.Move.GaveUp != "" || s.BreakFirst {
 		return false

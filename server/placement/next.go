@@ -6,35 +6,39 @@ import (
 	"time"
 )
 
-// State is what a step of a group's decision depends on. A group is everything that moves together: the objects of a
-// namespace, those of a Placement, or one object.
+// State is what a step of a group's decision depends on. A group is everything that moves together:
+// the objects of a namespace, those of a Placement, or one object.
 type State struct {
 	// Current is the recorded decision; the first is the longest there.
 	Current []string
-	// Wanted is what Choose picks now. Empty means that no target fits, or that nothing is wished: the group stays where it is.
+	// Wanted is what Choose picks now. Empty means that no target fits, or that nothing is wished:
+	// the group stays where it is.
 	Wanted []string
 	// Suspended holds the decision as it is, whatever is wanted.
 	Suspended bool
 	// Empty: the group has no objects, so there is nothing to keep available.
 	Empty bool
-	// BreakFirst: the group must never be on the targets that it leaves and on those that it joins at once.
+	// BreakFirst: the group must never be on the targets that it leaves and on those that it joins
+	// at once.
 	BreakFirst bool
 	// Gone are targets of Current that do not exist any more.
 	Gone []string
 	// Volumes names, per target, the volumes that the group has there.
 	Volumes map[string][]string
-	// NotReady names, per target of Wanted, an object that is not available (or not applied) there yet, and why.
+	// NotReady names, per target of Wanted, an object that is not available (or not applied) there
+	// yet, and why.
 	NotReady map[string]string
-	// Unseen names, per target, an object that it has not reported on yet, so that its silence would not mean that it is gone. Present names one
-	// that it reports. Both are needed for BreakFirst alone.
+	// Unseen names, per target, an object that it has not reported on yet, so that its silence
+	// would not mean that it is gone. Present names one that it reports. Both are needed for
+	// BreakFirst alone.
 	Unseen, Present map[string]string
 
 	// Move is what is recorded of a move that has begun, nil when there is none.
 	Move *Move
 	// Overdue: the present half of Move has taken longer than it may.
 	Overdue bool
-	// Fingerprint stands for the objects, the wish and the targets that fit it. Absent are the targets of Wanted, and of Move.To, that have no
-	// session.
+	// Fingerprint stands for the objects, the wish and the targets that fit it. Absent are the
+	// targets of Wanted, and of Move.To, that have no session.
 	Fingerprint string
 	Absent      []string
 }
@@ -60,11 +64,13 @@ const (
 	Starting Phase = "Starting"
 	// Breaking: the old targets are removed in this step, before the new ones are added.
 	Breaking Phase = "Breaking"
-	// Waiting: until the new targets are ready nothing is removed; or until the old ones are left nothing is added.
+	// Waiting: until the new targets are ready nothing is removed; or until the old ones are left
+	// nothing is added.
 	Waiting Phase = "Waiting"
 	// Finishing: the move ends with this step.
 	Finishing Phase = "Finishing"
-	// GivenUp: the new targets were not ready in time, and the group is, or goes, back where it was.
+	// GivenUp: the new targets were not ready in time, and the group is, or goes, back where it
+	// was.
 	GivenUp Phase = "GivenUp"
 	// VolumeWouldStay: nothing moves, because a volume would be left behind.
 	VolumeWouldStay Phase = "VolumeWouldStay"
@@ -80,13 +86,15 @@ type Step struct {
 	Phase    Phase
 	// Message says for people what is waited for or what to do.
 	Message string
-	// Move is what to record of the move beside the decision, nil when there is none. A zero Since means that its time begins with this step.
+	// Move is what to record of the move beside the decision, nil when there is none. A zero Since
+	// means that its time begins with this step.
 	Move *Move
 }
 
-// Next is the machine of moves. Recorded decisions go A -> (A,B) -> B, or for BreakFirst A -> () -> B; the second step is made only
-// when NotReady names no wanted target, or Present none that is left. What takes too long goes back to where it was. It depends on
-// the record and the state alone, so that a center that restarts in the middle goes on.
+// Next is the machine of moves. Recorded decisions go A -> (A,B) -> B, or for BreakFirst A -> () ->
+// B; the second step is made only when NotReady names no wanted target, or Present none that is
+// left. What takes too long goes back to where it was. It depends on the record and the state
+// alone, so that a center that restarts in the middle goes on.
 func Next(s State) Step {
 	if s.Suspended {
 		return Step{Decision: s.Current, Phase: Suspended, Message: "spec.suspend holds the decision as it is", Move: s.paused()}
@@ -125,7 +133,8 @@ func Next(s State) Step {
 	return s.makeBeforeBreak(current, leaving, joining)
 }
 
-// stranded explains why the group may not leave: a target to be left has volumes that no older, staying target has too.
+// stranded explains why the group may not leave: a target to be left has volumes that no older,
+// staying target has too.
 func stranded(s State, current, leaving []string) string {
 	for _, from := range leaving {
 		volumes := s.Volumes[from]

@@ -13,8 +13,9 @@ func anyNames(t *rapid.T, label string) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 4, rapid.ID[string]).Draw(t, label)
 }
 
-// TestAMoveNeverTakesAwayTheLastAvailableCopy plays whole histories: wishes change, targets become ready and unready and vanish, and
-// after every step some target that was available and still exists must still have the group, unless a wanted one is available.
+// TestAMoveNeverTakesAwayTheLastAvailableCopy plays whole histories: wishes change, targets become
+// ready and unready and vanish, and after every step some target that was available and still
+// exists must still have the group, unless a wanted one is available.
 func TestAMoveNeverTakesAwayTheLastAvailableCopy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var current []string
@@ -128,8 +129,9 @@ func TestChoosingIsStable(t *testing.T) {
 	})
 }
 
-// TestBreakBeforeMakeIsNeverInTwoPlaces plays whole histories: what a target has lags behind the decision, the wish changes, moves take too
-// long. No target is given the group while one that has left the decision of its move still has it.
+// TestBreakBeforeMakeIsNeverInTwoPlaces plays whole histories: what a target has lags behind the
+// decision, the wish changes, moves take too long. No target is given the group while one that has
+// left the decision of its move still has it.
 func TestBreakBeforeMakeIsNeverInTwoPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(label string) []string { return []string{rapid.SampledFrom(names).Draw(t, label)} }

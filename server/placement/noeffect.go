@@ -16,8 +16,8 @@ const (
 	OnlyInSpace = "OnlyInSpace"
 )
 
-// NoEffect tells people that an object is accepted and does not do what its like does in a cluster, and what
-// to do instead. Both texts are empty for all other objects.
+// NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
+// and what to do instead. Both texts are empty for all other objects.
 func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if _, mirrored := child(child(obj, "metadata"), "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return "", ""
@@ -45,8 +45,8 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	return "", ""
 }
 
-// acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often only
-// notes of a tool that works in the space.
+// acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often
+// only notes of a tool that works in the space.
 func acts(k store.Key) bool {
 	if k.Group == "" && (k.Resource == "configmaps" || k.Resource == "secrets") {
 		return false
@@ -65,7 +65,8 @@ func runsPods(k store.Key) bool {
 	return runs
 }
 
-// noRights is NoEffect of RBAC: bindings of ServiceAccounts, whose pods talk to the API of their site.
+// noRights is NoEffect of RBAC: bindings of ServiceAccounts, whose pods talk to the API of their
+// site.
 func noRights(k store.Key, obj map[string]any) (reason, message string) {
 	if k.Space == v1alpha1.RootSpace || k.Resource != "rolebindings" && k.Resource != "clusterrolebindings" {
 		return "", ""

@@ -49,7 +49,8 @@ type Moving struct {
 
 // Tally is what the reports of a target say of all that is placed on it.
 type Tally struct {
-	// Applied counts the objects that are there as they are desired, Refused those that cannot be, or may not be.
+	// Applied counts the objects that are there as they are desired, Refused those that cannot be,
+	// or may not be.
 	Applied, Refused int
 	// First are the first of the refusals, by key.
 	First []Refused

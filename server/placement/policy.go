@@ -7,7 +7,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// SyncMark writes a policy as the annotation skerry.dev/sync has it: compact JSON of what differs from the default, empty when nothing does.
+// SyncMark writes a policy as the annotation skerry.dev/sync has it: compact JSON of what differs
+// from the default, empty when nothing does.
 func SyncMark(p v1alpha1.SyncPolicy) string {
 	if p.WhenAlreadyExists == v1alpha1.ReportError {
 		p.WhenAlreadyExists = ""

@@ -16,7 +16,8 @@ type Progress struct {
 	Applied store.Hash
 	// Refused is why the object is not as desired there, nil when it is.
 	Refused *store.ReportError
-	// Ready: by its status the object is available in full, for kinds that tell; true for those that do not.
+	// Ready: by its status the object is available in full, for kinds that tell; true for those
+	// that do not.
 	Ready bool
 	// Available is how many replicas serve, for kinds that have replicas.
 	Available int64
@@ -32,7 +33,8 @@ type Demand struct {
 	Replicas int64
 }
 
-// Arrived returns an empty text when the object is applied and available as demanded, else what is missing.
+// Arrived returns an empty text when the object is applied and available as demanded, else what is
+// missing.
 func (p Progress) Arrived(d Demand) string {
 	switch {
 	case p.UID != d.UID:

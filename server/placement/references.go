@@ -6,8 +6,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// References returns the keys of the PriorityClass, ConfigMaps, Secrets, ServiceAccounts, claims and the governing Service that a workload names,
-// each once, in the order of their first mention. It is nil for other kinds.
+// References returns the keys of the PriorityClass, ConfigMaps, Secrets, ServiceAccounts, claims
+// and the governing Service that a workload names, each once, in the order of their first mention.
+// It is nil for other kinds.
 func References(k store.Key, obj map[string]any) []store.Key {
 	spec := child(obj, "spec")
 	pod := podSpec(k, spec)

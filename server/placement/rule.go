@@ -120,7 +120,8 @@ func (c *clause) matches(s Subject) bool {
 	return true
 }
 
-// Sort puts rules into the order in which they are asked: by priority, then the older first, then by name.
+// Sort puts rules into the order in which they are asked: by priority, then the older first, then
+// by name.
 func Sort(rules []*Rule) {
 	sort.Slice(rules, func(i, j int) bool {
 		a, b := rules[i], rules[j]
@@ -134,8 +135,8 @@ func Sort(rules []*Rule) {
 	})
 }
 
-// Resolve returns the rule that speaks for an object, nil when none does, and the rules of the same priority that select it
-// too and lost. The rules must be sorted.
+// Resolve returns the rule that speaks for an object, nil when none does, and the rules of the same
+// priority that select it too and lost. The rules must be sorted.
 func Resolve(rules []*Rule, s Subject) (winner *Rule, losers []*Rule) {
 	for _, r := range rules {
 		if winner != nil && r.Priority != winner.Priority {

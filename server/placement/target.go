@@ -52,10 +52,12 @@ func (w World) location(name string) (Location, bool) {
 	return Location{}, false
 }
 
-// Join writes a decision as the annotation skerry.dev/targets has it: names joined by commas, the longest there first.
+// Join writes a decision as the annotation skerry.dev/targets has it: names joined by commas, the
+// longest there first.
 func Join(targets []string) string { return strings.Join(targets, ",") }
 
-// Split reads a decision from an annotation. It returns nil for the short form that stands for many targets.
+// Split reads a decision from an annotation. It returns nil for the short form that stands for many
+// targets.
 func Split(annotation string) []string {
 	if annotation == "" || strings.ContainsRune(annotation, ':') {
 		return nil

@@ -1,5 +1,6 @@
-// Package queue is how the parts of a center work off what they have to do: a queue in which a thing stands once however often it is added,
-// and from which one that failed comes back later. It knows nothing of what is done.
+// Package queue is how the parts of a center work off what they have to do: a queue in which a
+// thing stands once however often it is added, and from which one that failed comes back later. It
+// knows nothing of what is done.
 package queue
 
 import (
@@ -12,14 +13,16 @@ import (
 // Queue holds what is to be done.
 type Queue[T comparable] = workqueue.TypedRateLimitingInterface[T]
 
-// New returns an empty queue. What fails comes back after first, then after twice as long each time, at most after longest. Each thing is
-// delayed by its own failures: a limit over all of them would hold thousands back after one outage of the API.
+// New returns an empty queue. What fails comes back after first, then after twice as long each
+// time, at most after longest. Each thing is delayed by its own failures: a limit over all of them
+// would hold thousands back after one outage of the API.
 func New[T comparable](first, longest time.Duration) Queue[T] {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[T](first, longest))
 }
 
-// Drain does what the queue holds, one thing after another, until it is shut down. What is added again while it is done comes once more. What
-// fails is told to failed and comes back, unless ctx has ended: then failing means nothing.
+// Drain does what the queue holds, one thing after another, until it is shut down. What is added
+// again while it is done comes once more. What fails is told to failed and comes back, unless ctx
+// has ended: then failing means nothing.
 func Drain[T comparable](ctx context.Context, q Queue[T], do func(context.Context, T) error, failed func(T, error)) {
 	for {
 		item, down := q.Get()

@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/server/queue"
 )
 
-// What fails comes back after its own delay, which doubles and is forgotten by a success; the others do not wait for it.
+// What fails comes back after its own delay, which doubles and is forgotten by a success; the
+// others do not wait for it.
 func TestWhatFailsComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queue.New[string](time.Second, 3*time.Second)

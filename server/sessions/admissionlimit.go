@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Sessions that begin, for each core: a hello is compared, an inbox opened, and often something is sent.
+// Sessions that begin, for each core: a hello is compared, an inbox opened, and often something is
+// sent.
 const (
 	sessionsPerSecond = 150
 	sessionsAtOnce    = 150
@@ -20,8 +21,9 @@ const (
 	longestRetry  = time.Minute
 )
 
-// admissionLimit admits sessions at a rate that the center can serve. Who comes over the rate is told when there is a place, one after the other, so that
-// a storm comes back as a queue. It costs nothing but the handshake; sessions that stand are not touched.
+// admissionLimit admits sessions at a rate that the center can serve. Who comes over the rate is
+// told when there is a place, one after the other, so that a storm comes back as a queue. It costs
+// nothing but the handshake; sessions that stand are not touched.
 type admissionLimit struct {
 	rate, most float64
 

@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// fakeAuthorities go through the phases of a rotation. The bundle of a phase is one of its own; agents' certificates are those of the test.
+// fakeAuthorities go through the phases of a rotation. The bundle of a phase is one of its own;
+// agents' certificates are those of the test.
 type fakeAuthorities struct {
 	mu     sync.Mutex
 	is     v1alpha1.AuthoritiesStatus

@@ -15,8 +15,8 @@ const (
 	ownParent    = "OwnParent"
 )
 
-// same refuses a second name for a cluster: two agents would delete and rewrite each other's objects. A cluster that the target was let in with before is not
-// refused. d.mu must be held.
+// same refuses a second name for a cluster: two agents would delete and rewrite each other's
+// objects. A cluster that the target was let in with before is not refused. d.mu must be held.
 func (d *Server) same(name string, hello tunnel.Hello) error {
 	if hello.Cluster == "" || hello.Force {
 		return nil
@@ -50,7 +50,8 @@ func (t *targets) withCluster(uid, but string) (name string) {
 	return name
 }
 
-// loops refuses a relay that is this center, or above it: what it wants would come back to it for ever.
+// loops refuses a relay that is this center, or above it: what it wants would come back to it for
+// ever.
 func (d *Server) loops(name string, hello tunnel.Hello) error {
 	switch {
 	case hello.Center.IsZero():
@@ -82,7 +83,8 @@ func (d *Server) unwelcome(name string, err error) error {
 	return err
 }
 
-// setRefusedCondition says in a status why the target has no session, when that is because it was refused.
+// setRefusedCondition says in a status why the target has no session, when that is because it was
+// refused.
 func (d *Server) setRefusedCondition(st *v1alpha1.SyncTarget) {
 	d.mu.Lock()
 	why := d.unwanted[st.Name]

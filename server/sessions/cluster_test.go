@@ -28,8 +28,9 @@ func refusal(t *testing.T, l *link) *tunnel.Refused {
 	return refused
 }
 
-// One cluster has one name: a second one is refused for good, with both names, and its status says so. The first goes on, over a restart too. A copy of
-// a cluster is let in when its admin says so, and both go on then.
+// One cluster has one name: a second one is refused for good, with both names, and its status says
+// so. The first goes on, over a restart too. A copy of a cluster is let in when its admin says so,
+// and both go on then.
 func TestOneClusterHasOneName(t *testing.T) {
 	c := newCenter(t)
 	stop := c.open()

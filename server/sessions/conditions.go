@@ -28,8 +28,8 @@ func (s *session) updateConditions(said tunnel.ChildStatus, dropped int, log *sl
 	}
 }
 
-// relate puts what the agent says of itself into the status. What it does not say any more is taken out; while it has said nothing, what it
-// said in an earlier session stays.
+// relate puts what the agent says of itself into the status. What it does not say any more is taken
+// out; while it has said nothing, what it said in an earlier session stays.
 func relate(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	if said == nil {
 		return
@@ -44,7 +44,8 @@ func relate(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	}
 }
 
-// withheldCondition returns the condition for which the target does not do what is placed on it, nil when there is none.
+// withheldCondition returns the condition for which the target does not do what is placed on it,
+// nil when there is none.
 func withheldCondition(st *v1alpha1.SyncTarget) *metav1.Condition {
 	for _, kind := range []string{tunnel.CenterTrusted, tunnel.StoreHealthy, tunnel.TargetReachable} {
 		if c := apimeta.FindStatusCondition(st.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {

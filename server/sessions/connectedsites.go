@@ -23,12 +23,14 @@ import (
 	"skerry.dev/skerry/tunnel/ondemand"
 )
 
-// connectedSites is who has a session over QUIC and from where, kept in a file, so that a center that was killed can call its sites: one that has nothing to
-// say would notice only at its next heartbeat. It is a hint and nothing more: it is not synced, so that only the end of the machine takes
-// what was written, what cannot be read is left out, and losing it costs seconds.
+// connectedSites is who has a session over QUIC and from where, kept in a file, so that a center
+// that was killed can call its sites: one that has nothing to say would notice only at its next
+// heartbeat. It is a hint and nothing more: it is not synced, so that only the end of the machine
+// takes what was written, what cannot be read is left out, and losing it costs seconds.
 //
-// A line of the file is a name and an address, or a name and noAddress; the last of a name counts. What is new is appended, all that came while the
-// file was written before in one write, and a file of which most is old is written anew.
+// A line of the file is a name and an address, or a name and noAddress; the last of a name counts.
+// What is new is appended, all that came while the file was written before in one write, and a file
+// of which most is old is written anew.
 type connectedSites struct {
 	path string
 	log  *slog.Logger
@@ -51,9 +53,11 @@ const (
 	maxRoll = 50_000
 	// oldLines are how many lines more than two for each entry the file may have.
 	oldLines = 1000
-	// rollPatience is how long a site waits at most for its line: a disk that does not answer keeps nobody out.
+	// rollPatience is how long a site waits at most for its line: a disk that does not answer keeps
+	// nobody out.
 	rollPatience = time.Second
-	// callPace is how long the center waits between two calls: a site that was called comes with a handshake.
+	// callPace is how long the center waits between two calls: a site that was called comes with a
+	// handshake.
 	callPace = 4 * time.Millisecond
 	// maxRollLine is a name, an address and a space.
 	maxRollLine = 128
@@ -61,8 +65,9 @@ const (
 	noAddress = "-"
 )
 
-// callAgain is how long after the call before it sites that have not come are called again: a datagram may be lost, and a link that was down when the
-// center died may come back later than the center. They are called for half a minute, ever more seldom.
+// callAgain is how long after the call before it sites that have not come are called again: a
+// datagram may be lost, and a link that was down when the center died may come back later than the
+// center. They are called for half a minute, ever more seldom.
 var callAgain = []time.Duration{0, 700 * time.Millisecond, 800 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2 * time.Second, 3 * time.Second,
 	4 * time.Second, 6 * time.Second, 9 * time.Second}
 
@@ -94,7 +99,8 @@ func (r *connectedSites) load() map[string]netip.AddrPort {
 	return out
 }
 
-// record says where the session of a target comes from; nil is that it has none that has to be called.
+// record says where the session of a target comes from; nil is that it has none that has to be
+// called.
 func (r *connectedSites) record(target string, from net.Addr) {
 	var at netip.AddrPort
 	if udp, ok := from.(*net.UDPAddr); ok {
@@ -148,7 +154,8 @@ func (r *connectedSites) wait(ctx context.Context) {
 	}
 }
 
-// run writes what is new to the file. It does not when ctx has ended: the sessions that end then are still the ones to call.
+// run writes what is new to the file. It does not when ctx has ended: the sessions that end then
+// are still the ones to call.
 func (r *connectedSites) run(ctx context.Context) {
 	for {
 		select {
@@ -166,7 +173,8 @@ func (r *connectedSites) run(ctx context.Context) {
 	}
 }
 
-// write appends what is new, or writes all anew when most of the file is old, is not known, or cannot be appended to.
+// write appends what is new, or writes all anew when most of the file is old, is not known, or
+// cannot be appended to.
 func (r *connectedSites) write() error {
 	r.mu.Lock()
 	upTo, news, all := r.recorded, r.changes, len(r.entries)
@@ -214,7 +222,8 @@ func (r *connectedSites) rewrite() (lines int, err error) {
 	return len(entries), os.Rename(r.path+".new", r.path)
 }
 
-// before returns who was connected before. They stay on the roll until they have come, or were called in vain. It is called once, before anybody comes.
+// before returns who was connected before. They stay on the roll until they have come, or were
+// called in vain. It is called once, before anybody comes.
 func (r *connectedSites) before() map[string]netip.AddrPort {
 	waiting := r.load()
 	r.mu.Lock()

@@ -23,7 +23,8 @@ func at(i int) *net.UDPAddr {
 	return net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(1000+i)))
 }
 
-// What is on the roll is there after a crash; those who come are called no more, and those who never come are forgotten.
+// What is on the roll is there after a crash; those who come are called no more, and those who
+// never come are forgotten.
 func TestRoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "roll")
@@ -79,7 +80,8 @@ func TestRoll(t *testing.T) {
 	})
 }
 
-// Sites that come together are written together, the file does not grow with those that come and go, and one that cannot be written keeps nobody out.
+// Sites that come together are written together, the file does not grow with those that come and
+// go, and one that cannot be written keeps nobody out.
 func TestRollOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
@@ -137,8 +139,8 @@ func TestRollOfMany(t *testing.T) {
 	})
 }
 
-// A center that is killed calls its agents when it is there again: they do not wait for their next heartbeat. An agent that is called with
-// another's secret does nothing.
+// A center that is killed calls its agents when it is there again: they do not wait for their next
+// heartbeat. An agent that is called with another's secret does nothing.
 func TestKilledCenterCallsItsAgents(t *testing.T) {
 	c := newCenter(t)
 	stop := c.open()

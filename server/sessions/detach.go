@@ -28,7 +28,8 @@ func detachOf(st *v1alpha1.SyncTarget) detach {
 // waits reports whether a SyncTarget waits for its target to be empty.
 func (is detach) waits() bool { return is.deleting && is.held }
 
-// remains is how much a target that is being emptied still has, by its own reports; known is false while it has not taken over the order.
+// remains is how much a target that is being emptied still has, by its own reports; known is false
+// while it has not taken over the order.
 func (d *Server) remains(s *session) (n int, known bool) {
 	if s == nil || d.cfg.Reports == nil || !s.state(d.cfg.Objects(s.target)).done {
 		return 0, false
@@ -36,7 +37,8 @@ func (d *Server) remains(s *session) (n int, known bool) {
 	return d.cfg.Reports(s.target), true
 }
 
-// reconcileFinalizer puts our finalizer on a SyncTarget whose policy is Clean, and takes it off when the target is empty or the policy is another.
+// reconcileFinalizer puts our finalizer on a SyncTarget whose policy is Clean, and takes it off
+// when the target is empty or the policy is another.
 func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 	known, ok := d.targets.get(name)
 	if !ok {

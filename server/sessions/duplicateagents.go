@@ -13,19 +13,21 @@ import (
 // maxOusted is how many agents that were replaced are remembered with a session.
 const maxOusted = 4
 
-// rivalTime is how long a site is said to have two agents after they took turns the last time. Each waits half a minute to a minute before
-// it comes again.
+// rivalTime is how long a site is said to have two agents after they took turns the last time. Each
+// waits half a minute to a minute before it comes again.
 const rivalTime = 15 * time.Minute
 
-// duplicateAgents is what a session knows of the agents whose place it took. One that was replaced and comes back is no restart, which has
-// another instance each time: two agents run with one identity, and one of them is a copy.
+// duplicateAgents is what a session knows of the agents whose place it took. One that was replaced
+// and comes back is no restart, which has another instance each time: two agents run with one
+// identity, and one of them is a copy.
 type duplicateAgents struct {
 	ousted []string // instances, the last one at the end
 	from   string   // where the other one is
 	at     time.Time
 }
 
-// replaces notes that a session takes the place of another that was alive. It reports whether two take turns.
+// replaces notes that a session takes the place of another that was alive. It reports whether two
+// take turns.
 func (s *session) replaces(old *session, now time.Time) bool {
 	was, is := old.hello.Instance, s.hello.Instance
 	s.duplicateAgents = old.duplicateAgents
@@ -40,7 +42,8 @@ func (s *session) replaces(old *session, now time.Time) bool {
 	return turns
 }
 
-// duplicateCondition says in the status whether two agents took turns lately. What never happened is not mentioned.
+// duplicateCondition says in the status whether two agents took turns lately. What never happened
+// is not mentioned.
 func duplicateCondition(st *v1alpha1.SyncTarget, s *session, now time.Time) {
 	if !s.at.IsZero() && now.Sub(s.at) < rivalTime {
 		set(st, v1alpha1.ConditionUnique, metav1.ConditionFalse, "TwoAgents", fmt.Sprintf("two agents with the key of this site take turns, from %s and from %s: one is a copy "+

@@ -15,7 +15,8 @@ type farConn struct{ tunnel.Conn }
 
 func (farConn) RemoteAddr() net.Addr { return at(1) }
 
-// A device and its copy hold one identity: one session at a time, and the admin is told. Restarts of one agent are nothing to tell.
+// A device and its copy hold one identity: one session at a time, and the admin is told. Restarts
+// of one agent are nothing to tell.
 func TestClonedDevice(t *testing.T) {
 	c := newCenter(t)
 	c.open()

@@ -23,11 +23,13 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// attempts bounds how often a join is tried again because somebody else wrote the token or the SyncTarget meanwhile.
+// attempts bounds how often a join is tried again because somebody else wrote the token or the
+// SyncTarget meanwhile.
 const attempts = 5
 
-// redeem uses a token up and signs the certificate of the site that came with it. The token is marked before anything is handed out, by a
-// write that only one can win; a site that lost the answer comes again with the same key and gets it once more.
+// redeem uses a token up and signs the certificate of the site that came with it. The token is
+// marked before anything is handed out, by a write that only one can win; a site that lost the
+// answer comes again with the same key and gets it once more.
 func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
 	client, err := d.client()
 	if err != nil {
@@ -42,7 +44,8 @@ func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte
 	return chain, err
 }
 
-// tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was read.
+// tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was
+// read.
 func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
 	token, err := d.token(ctx, client, r)
 	if err != nil {
@@ -122,7 +125,8 @@ func (d *Server) token(ctx context.Context, client dynamic.Interface, r enroll.J
 	return t, nil
 }
 
-// write changes the data of the token's Secret if it is still as it was read: of several, only one can win.
+// write changes the data of the token's Secret if it is still as it was read: of several, only one
+// can win.
 func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data map[string][]byte) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID}, "data": data,
@@ -140,8 +144,9 @@ func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data 
 	return nil
 }
 
-// ensureTarget makes the SyncTarget, or gives the existing one, which was read before, the key. A site that joins again keeps its place and
-// the labels that it has there; the token's labels count in any case.
+// ensureTarget makes the SyncTarget, or gives the existing one, which was read before, the key. A
+// site that joins again keeps its place and the labels that it has there; the token's labels count
+// in any case.
 func ensureTarget(ctx context.Context, client dynamic.Interface, name string, existing *unstructured.Unstructured, key string,
 	fromSite, fromToken map[string]string) (*unstructured.Unstructured, error) {
 	labels := maps.Clone(fromSite)

@@ -16,7 +16,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// 100 tokens, each tried by many sites at once while the center restarts again and again: each joins exactly one.
+// 100 tokens, each tried by many sites at once while the center restarts again and again: each
+// joins exactly one.
 func TestTokenJoinsOnce(t *testing.T) {
 	c := newCenter(t)
 	const tokens, sites, rounds = 100, 5, 2
@@ -226,7 +227,8 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 	}
 }
 
-// No site may be named as the admin's space is. Who tries is told why, and the token is still good for another name.
+// No site may be named as the admin's space is. Who tries is told why, and the token is still good
+// for another name.
 func TestNoSiteIsNamedRoot(t *testing.T) {
 	c := newCenter(t)
 	token, s := c.token(nil, time.Hour), newSite(t, v1alpha1.RootSpace)

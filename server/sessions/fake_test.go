@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeAPI is as much of a kube API as the server talks to: objects by their path, merge patches with preconditions, statuses as a whole.
+// fakeAPI is as much of a kube API as the server talks to: objects by their path, merge patches
+// with preconditions, statuses as a whole.
 type fakeAPI struct {
 	asked     atomic.Int64 // how often a standingDoor has counted objects
 	mu        sync.Mutex

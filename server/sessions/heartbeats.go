@@ -7,16 +7,19 @@ import (
 )
 
 const (
-	// heartbeat is how often lastSeen of a connected target is written when nothing else changes. When its session ends it is written in any case: the
-	// heartbeats are what is known after the center itself was lost.
+	// heartbeat is how often lastSeen of a connected target is written when nothing else changes.
+	// When its session ends it is written in any case: the heartbeats are what is known after the
+	// center itself was lost.
 	heartbeat = time.Minute
-	// beatShare is how many times as long as such a write took there is no other, so that those of thousands of targets, which come ever more seldom,
-	// take half a percent of a core; slowest is the most that it is.
+	// beatShare is how many times as long as such a write took there is no other, so that those of
+	// thousands of targets, which come ever more seldom, take half a percent of a core; slowest is
+	// the most that it is.
 	beatShare = 200
 	slowest   = 10 * time.Second
 )
 
-// heartbeats says when the next heartbeat may be written, and whose it is. It belongs to the goroutine that keeps statuses.
+// heartbeats says when the next heartbeat may be written, and whose it is. It belongs to the
+// goroutine that keeps statuses.
 type heartbeats struct {
 	next  time.Time
 	round []string // targets, the one whose status was written longest ago first

@@ -24,7 +24,8 @@ func sites(n int) (names []string) {
 	return names
 }
 
-// standingDoor is a server that keeps the statuses of targets until stop returns, through a transport to the API. All of them have a session and all that is in one feed.
+// standingDoor is a server that keeps the statuses of targets until stop returns, through a
+// transport to the API. All of them have a session and all that is in one feed.
 func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets ...string) (server *Server, feed *store.Feed, stop func()) {
 	server = New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} },
 		Objects: func(string) int { api.asked.Add(1); return 0 }, Log: slog.New(slog.DiscardHandler)})
@@ -81,7 +82,8 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 	})
 }
 
-// A session to which nothing happens is left alone but for its heartbeat, and what happens to it is seen in the next glance.
+// A session to which nothing happens is left alone but for its heartbeat, and what happens to it is
+// seen in the next glance.
 func TestIdleSessionsAreLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, glances = 60, 20
@@ -102,7 +104,8 @@ func TestIdleSessionsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// Heartbeats take little of the time, however many targets there are; when a session ends, the status says when the target was last heard of.
+// Heartbeats take little of the time, however many targets there are; when a session ends, the
+// status says when the target was last heard of.
 func TestHeartbeatsLeaveTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, takes = 60, 20 * time.Millisecond

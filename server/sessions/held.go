@@ -31,8 +31,9 @@ func (s *session) reportWithheld(before *tunnel.ChildStatus, now *tunnel.Withhel
 	}
 }
 
-// holdsBack is what the status says of what the agent holds; before is what it said. It stays while the agent's word is not complete: at the
-// start of a session, and until it is known how a held agent differs.
+// holdsBack is what the status says of what the agent holds; before is what it said. It stays while
+// the agent's word is not complete: at the start of a session, and until it is known how a held
+// agent differs.
 func (is siteState) holdsBack(before *v1alpha1.SyncTargetHeld) *v1alpha1.SyncTargetHeld {
 	if is.said == nil {
 		return before

@@ -16,7 +16,8 @@ func (c *center) accept(name, word string) {
 	c.api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationAccept: word}}})
 }
 
-// A site that does not obey this center is shown with what it would lose; an admin's word goes to it when it is about exactly that.
+// A site that does not obey this center is shown with what it would lose; an admin's word goes to
+// it when it is about exactly that.
 func TestHeldTargetIsAccepted(t *testing.T) {
 	c := newCenter(t)
 	c.open()
@@ -58,7 +59,8 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 	case <-time.After(200 * time.Millisecond):
 	}
 
-	// What is held stays in the status while the site is away, and a word that was given meanwhile counts when it is back.
+	// What is held stays in the status while the site is away, and a word that was given meanwhile
+	// counts when it is back.
 	l.stop()
 	within(t, "its end", func() bool { return says(status(), v1alpha1.ConditionConnected, "False") })
 	if is := status(); is.Held == nil || is.Held.Accept != held.Accept {

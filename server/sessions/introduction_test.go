@@ -21,7 +21,8 @@ func comes(server *Server, target string) *session {
 	return s
 }
 
-// A site that comes has its status written once, when it has said how it is and what it has; one that comes back as it was does not before its heartbeat.
+// A site that comes has its status written once, when it has said how it is and what it has; one
+// that comes back as it was does not before its heartbeat.
 func TestASiteThatComesIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()

@@ -57,7 +57,8 @@ type quietHours struct{ begin, end int }
 
 const dayMinutes = 24 * 60
 
-// parseQuietHours reads "HH:MM-HH:MM" with "Z" or an offset "+HH:MM" behind it. Anything else is never.
+// parseQuietHours reads "HH:MM-HH:MM" with "Z" or an offset "+HH:MM" behind it. Anything else is
+// never.
 func parseQuietHours(s string) quietHours {
 	const plain = len("HH:MM-HH:MM")
 	if len(s) < plain || s[5] != '-' {

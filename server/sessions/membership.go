@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// How long a site waits before it asks again when only a person can change the answer. Most can come back soon; a revoked one is not wanted.
+// How long a site waits before it asks again when only a person can change the answer. Most can
+// come back soon; a revoked one is not wanted.
 const (
 	retryStranger = time.Minute
 	retryRevoked  = 10 * time.Minute
@@ -21,8 +22,9 @@ const (
 // targetUnknown is why a site is refused that has a certificate of this center and no SyncTarget.
 const targetUnknown = "TargetUnknown"
 
-// member refuses everybody but the holder of the key that is recorded for the target, with a *tunnel.Refused. It is asked when a session
-// begins, at each renewal, and when the SyncTarget changes.
+// member refuses everybody but the holder of the key that is recorded for the target, with a
+// *tunnel.Refused. It is asked when a session begins, at each renewal, and when the SyncTarget
+// changes.
 func (d *Server) member(id tunnel.Identity) error {
 	known, ok := d.targets.get(id.Target)
 	switch {

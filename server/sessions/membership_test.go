@@ -23,8 +23,9 @@ func (c *center) release(name string) {
 	c.api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
 }
 
-// A revoked key loses its session at once and gets nothing ever again: no session, no renewal, no join; neither before nor after the name is
-// released, a restart of the center, or the end of its certificate. Another key takes the name's place once it is released.
+// A revoked key loses its session at once and gets nothing ever again: no session, no renewal, no
+// join; neither before nor after the name is released, a restart of the center, or the end of its
+// certificate. Another key takes the name's place once it is released.
 func TestRevokedKeyIsNeverLetIn(t *testing.T) {
 	c := newCenter(t)
 	stop := c.open()

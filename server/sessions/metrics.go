@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxSeries is how many targets a metric names at most: those that stand worst. Of the others only the sums speak. A target that stands well is not named.
+// maxSeries is how many targets a metric names at most: those that stand worst. Of the others only
+// the sums speak. A target that stands well is not named.
 const maxSeries = 100
 
 // healthMetrics tell how the direct children of this center stand.
@@ -59,7 +60,8 @@ func (h healthMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// health is how all targets stand: counts, and values by the names of those of which they are not 0.
+// health is how all targets stand: counts, and values by the names of those of which they are not
+// 0.
 type health struct {
 	states, failing              map[string]int
 	away, refused, lacking, held map[string]float64

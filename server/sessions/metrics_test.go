@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// What is wrong with targets is counted; those that stand well are not named, and of many that stand badly the worst alone.
+// What is wrong with targets is counted; those that stand well are not named, and of many that
+// stand badly the worst alone.
 func TestHealthMetrics(t *testing.T) {
 	api := newFakeAPI()
 	const n = 3 * maxSeries

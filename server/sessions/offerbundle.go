@@ -19,7 +19,8 @@ type offer struct {
 	at     time.Time
 }
 
-// offerAll sends the authorities of the moment to all agents that have others, or a certificate that is about to count no more.
+// offerAll sends the authorities of the moment to all agents that have others, or a certificate
+// that is about to count no more.
 func (d *Server) offerAll() {
 	is := d.cfg.Authorities.Authorities()
 	for _, s := range d.current() {

@@ -13,10 +13,12 @@ import (
 	"skerry.dev/skerry/tunnel/delta"
 )
 
-// quietFor returns how long nothing may come over a link until its agent counts as silent: an agent asks for a heartbeat more often.
+// quietFor returns how long nothing may come over a link until its agent counts as silent: an agent
+// asks for a heartbeat more often.
 func quietFor(class delta.Class) time.Duration { return tunnel.KeepAliveOf(class) + signTime }
 
-// signTime is how long after it is due a heartbeat may come: the agent looks each second, and the link has a delay.
+// signTime is how long after it is due a heartbeat may come: the agent looks each second, and the
+// link has a delay.
 const signTime = 2500 * time.Millisecond
 
 // outages are the targets whose reports are old. mu is never held while anybody else is called.
@@ -35,8 +37,9 @@ func (d *Server) Outage(target string) (placement.Outage, bool) {
 	return o, ok
 }
 
-// set takes over whether a target has an outage, and reports whether that is news. An outage that goes on keeps its beginning, and its words while the
-// reason is the same: what follows from it is not written again.
+// set takes over whether a target has an outage, and reports whether that is news. An outage that
+// goes on keeps its beginning, and its words while the reason is the same: what follows from it is
+// not written again.
 func (o *outages) set(target string, is placement.Outage, out bool) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,7 +58,8 @@ func (o *outages) set(target string, is placement.Outage, out bool) (news bool) 
 	return true
 }
 
-// listen notes which sessions have been heard since the last call. It is of the goroutine of runStatusWriter alone.
+// listen notes which sessions have been heard since the last call. It is of the goroutine of
+// runStatusWriter alone.
 func (d *Server) listen(now time.Time) {
 	for _, s := range d.current() {
 		if received := s.conn.Stats().ReceivedBytes; received != s.received {
@@ -92,7 +96,8 @@ func (d *Server) assessOne(name string, now time.Time) {
 	}
 }
 
-// outageOf judges a target. known is false while this center has just started and the target may still come: what was last said of it holds.
+// outageOf judges a target. known is false while this center has just started and the target may
+// still come: what was last said of it holds.
 func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out, known bool) {
 	t, ok := d.targets.get(name)
 	if !ok {

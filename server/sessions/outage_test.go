@@ -41,7 +41,8 @@ func (c *fadingConn) fades(quiet bool) {
 	c.quiet = quiet
 }
 
-// An agent that is not heard is told within 10 s, long before its session ends, and so is that it is heard again.
+// An agent that is not heard is told within 10 s, long before its session ends, and so is that it
+// is heard again.
 func TestSilenceIsSeenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()
@@ -122,7 +123,8 @@ func TestOutagesThatAreTold(t *testing.T) {
 	}
 }
 
-// A center that starts believes what was last said of its targets, and waits for those that were connected.
+// A center that starts believes what was last said of its targets, and waits for those that were
+// connected.
 func TestOutagesAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()

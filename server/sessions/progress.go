@@ -18,9 +18,11 @@ import (
 const (
 	// countSettle is how long news of a target gather before what it has is counted.
 	countSettle = time.Second
-	// countShare is how many times as long as counting took nothing is counted: of thousands of targets that report all the time a twentieth of a core.
+	// countShare is how many times as long as counting took nothing is counted: of thousands of
+	// targets that report all the time a twentieth of a core.
 	countShare = 20
-	// maxNamed is how many refusals and moves a status names, and maxWords how long the words of each may be.
+	// maxNamed is how many refusals and moves a status names, and maxWords how long the words of
+	// each may be.
 	maxNamed, maxWords = 10, 300
 )
 
@@ -30,7 +32,8 @@ type progress struct {
 	moves []placement.Moving
 }
 
-// progresses are those of all targets that have a session, and which of them are to be counted again.
+// progresses are those of all targets that have a session, and which of them are to be counted
+// again.
 type progresses struct {
 	mu    sync.Mutex
 	of    map[string]*progress
@@ -42,7 +45,8 @@ func newProgresses() *progresses {
 	return &progresses{of: map[string]*progress{}, dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// Recount tells that what Config.Tally or Config.Moves says of a target may have changed. It does not wait.
+// Recount tells that what Config.Tally or Config.Moves says of a target may have changed. It does
+// not wait.
 func (d *Server) Recount(target string) {
 	p := d.progress
 	p.mu.Lock()
@@ -80,7 +84,8 @@ func (d *Server) count(ctx context.Context) {
 	}
 }
 
-// countOne counts what a target has; its status is written with others of its kind, see Server.findStaleStatuses.
+// countOne counts what a target has; its status is written with others of its kind, see
+// Server.findStaleStatuses.
 func (d *Server) countOne(name string) {
 	s := d.session(name)
 	if s == nil || d.cfg.Tally == nil {

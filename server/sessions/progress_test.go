@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// A status says how much of what is placed is applied and what is refused, soon after the reports say so, and is not written again while they say the same.
+// A status says how much of what is placed is applied and what is refused, soon after the reports
+// say so, and is not written again while they say the same.
 func TestProgressIsInTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()

@@ -2,8 +2,10 @@ package sessions
 
 import "skerry.dev/skerry/store"
 
-// RequestBarrier has a target's reports confirmed: Config.BarrierReached is called once it has durably stored what its feed had at a revision, and its reports were
-// compared after that. What is in its inbox then it has said knowing that revision. A target that has no session is asked when it comes back. It does not wait.
+// RequestBarrier has a target's reports confirmed: Config.BarrierReached is called once it has
+// durably stored what its feed had at a revision, and its reports were compared after that. What is
+// in its inbox then it has said knowing that revision. A target that has no session is asked when
+// it comes back. It does not wait.
 func (d *Server) RequestBarrier(target string, revision int64) {
 	d.mu.Lock()
 	d.barriers[target] = max(d.barriers[target], revision)

@@ -16,8 +16,9 @@ type confirmation struct {
 	revision int64
 }
 
-// A target confirms what it has durably stored, not before, and after its reports were compared; one that has no session when it comes back, in whichever
-// session; and what is asked for meanwhile after that.
+// A target confirms what it has durably stored, not before, and after its reports were compared;
+// one that has no session when it comes back, in whichever session; and what is asked for meanwhile
+// after that.
 func TestConfirm(t *testing.T) {
 	c := newCenter(t)
 	c.confirmed = make(chan confirmation, 10)

@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// rotationPause is how often a rotation is looked at when nothing wakes it: times pass, and orders get lost with their sessions.
+// rotationPause is how often a rotation is looked at when nothing wakes it: times pass, and orders
+// get lost with their sessions.
 const rotationPause = 5 * time.Second
 
 // maxWaitingFor is how many names of targets a status holds.
@@ -54,8 +55,9 @@ func (d *Server) wakeRotation() {
 	}
 }
 
-// rotate leads the authorities from phase to phase, as the admin asked and the targets are ready, until ctx ends. All that it must remember is
-// in the authorities' own state, the request and the status of the SyncTargets.
+// rotate leads the authorities from phase to phase, as the admin asked and the targets are ready,
+// until ctx ends. All that it must remember is in the authorities' own state, the request and the
+// status of the SyncTargets.
 func (d *Server) rotate(ctx context.Context) {
 	tick := time.NewTicker(rotationPause)
 	defer tick.Stop()
@@ -120,7 +122,8 @@ func (d *Server) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string,
 	return is, waiting, request
 }
 
-// ready reports whether a target may be in the next phase. It has no identity before its first session.
+// ready reports whether a target may be in the next phase. It has no identity before its first
+// session.
 func ready(identity *v1alpha1.SyncTargetIdentity, is v1alpha1.AuthoritiesStatus) bool {
 	switch {
 	case identity == nil:
@@ -132,7 +135,8 @@ func ready(identity *v1alpha1.SyncTargetIdentity, is v1alpha1.AuthoritiesStatus)
 	}
 }
 
-// nextPhase is the phase that is due, empty while the present one lasts; notBefore is when it may begin if nothing but time is awaited.
+// nextPhase is the phase that is due, empty while the present one lasts; notBefore is when it may
+// begin if nothing but time is awaited.
 func nextPhase(is v1alpha1.AuthoritiesStatus, request *v1alpha1.AuthoritiesRequest, waiting int, now time.Time) (due v1alpha1.AuthoritiesPhase, notBefore time.Time) {
 	if request == nil {
 		request = &v1alpha1.AuthoritiesRequest{}

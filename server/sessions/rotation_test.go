@@ -111,8 +111,9 @@ func (c *center) toldStatus() (s v1alpha1.AuthoritiesStatus) {
 	return s
 }
 
-// The switch waits until every target has the bundle durably, connected or not; who comes back later gets it then; what the admin reads says
-// who is waited for, and a restart of the center in between changes nothing.
+// The switch waits until every target has the bundle durably, connected or not; who comes back
+// later gets it then; what the admin reads says who is waited for, and a restart of the center in
+// between changes nothing.
 func TestRotationWaitsForEverybody(t *testing.T) {
 	c := newCenter(t)
 	stop := c.open()
@@ -170,7 +171,8 @@ func TestRotationWaitsForEverybody(t *testing.T) {
 	stop()
 }
 
-// One that cannot take the bundle keeps its session and holds the switch up, until the admin goes on without it. A revoked one holds nothing up.
+// One that cannot take the bundle keeps its session and holds the switch up, until the admin goes
+// on without it. A revoked one holds nothing up.
 func TestRotationIsForced(t *testing.T) {
 	c := newCenter(t)
 	c.open()

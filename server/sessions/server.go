@@ -32,11 +32,13 @@ import (
 
 // Config is what the sessions need of the center.
 type Config struct {
-	// API returns a configuration for the root space with the center's own rights. It is called when the API serves.
+	// API returns a configuration for the root space with the center's own rights. It is called
+	// when the API serves.
 	API         func() *rest.Config
 	Incarnation store.Incarnation
 	Version     string
-	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done with what TLSConfig says; see tcp.Listen.
+	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done
+	// with what TLSConfig says; see tcp.Listen.
 	Packet net.PacketConn
 	Stream net.Listener
 	// Certificate proves the center.
@@ -56,27 +58,31 @@ type Config struct {
 	Inbox func(target string) (store.Sink, error)
 	// Objects counts what is placed on a target.
 	Objects func(target string) int
-	// Reports counts what the inbox of a target holds, Unkept those reports that it has no room for, Forget removes the inbox of a target that is gone. They
-	// may be nil.
+	// Reports counts what the inbox of a target holds, Unkept those reports that it has no room
+	// for, Forget removes the inbox of a target that is gone. They may be nil.
 	Reports func(target string) int
 	Unkept  func(target string) int
 	Forget  func(target string)
-	// BarrierReached is called when a target has confirmed, see RequestBarrier. It must not wait, and may be nil where nobody asks.
+	// BarrierReached is called when a target has confirmed, see RequestBarrier. It must not wait,
+	// and may be nil where nobody asks.
 	BarrierReached func(target string, revision int64)
-	// Tally counts what the reports of a target say of all that is placed on it, and names the first refusals. Moves lists the moves from or to it. Both may
-	// be nil, else Recount is to be called when they say something else.
+	// Tally counts what the reports of a target say of all that is placed on it, and names the
+	// first refusals. Moves lists the moves from or to it. Both may be nil, else Recount is to be
+	// called when they say something else.
 	Tally func(target string, first int) placement.Tally
 	Moves func(target string) []placement.Moving
-	// Outage is called when reports of a target begin to be old, and when they are current again; Server.Outage tells which. It must not wait, and may be nil.
+	// Outage is called when reports of a target begin to be old, and when they are current again;
+	// Server.Outage tells which. It must not wait, and may be nil.
 	Outage func(target string)
-	// Held is called when a target says that it holds deletions of a namespace, and when it is another number. It must not wait, and may be nil.
+	// Held is called when a target says that it holds deletions of a namespace, and when it is
+	// another number. It must not wait, and may be nil.
 	Held func(target string, in tunnel.WithheldIn)
 	// Above tells the centers above this one, its parent first. It may be nil.
 	Above func() []store.Incarnation
 	// OnConnection is called for each connection that a session is to begin on. It may be nil.
 	OnConnection func()
-	// Streams returns who serves the streams that a target opens over its data connection. A nil Streams,
-	// and a nil handler, cancel them.
+	// Streams returns who serves the streams that a target opens over its data connection. A nil
+	// Streams, and a nil handler, cancel them.
 	Streams func(who tunnel.Identity) tunnel.StreamHandler
 	// Metrics is where what is counted is registered; nil counts for nobody.
 	Metrics prometheus.Registerer
@@ -85,17 +91,20 @@ type Config struct {
 
 // Authorities are the center's certificate authorities, which a rotation replaces step by step.
 type Authorities interface {
-	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each durable when it returns.
+	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each
+	// durable when it returns.
 	Authorities() v1alpha1.AuthoritiesStatus
 	Announce() error
 	Switch() error
 	Retire() error
-	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their certificates.
+	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their
+	// certificates.
 	Bundle() []byte
 	AgentCAs() *x509.CertPool
 }
 
-// Server lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from the writes it is handed.
+// Server lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from
+// the writes it is handed.
 type Server struct {
 	cfg        Config
 	client     func() (dynamic.Interface, error)
@@ -151,7 +160,8 @@ func (d *Server) Handler() http.Handler {
 		Knocked: func(name, from string) { d.unknownAgent(name, from, "WrongAuthority") }, Log: d.cfg.Log})
 }
 
-// Run accepts agents until ctx ends. Then their sessions are closed, and they come back by themselves when the center is there again.
+// Run accepts agents until ctx ends. Then their sessions are closed, and they come back by
+// themselves when the center is there again.
 func (d *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -212,8 +222,9 @@ func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.
 	}
 }
 
-// TLSConfig asks for an agent's certificate, which one of this center's authorities must have signed; whether its holder still belongs here is asked
-// when the session begins, so that it can be told. One that has expired is let in too: its session can do nothing but renew it, so that a site
+// TLSConfig asks for an agent's certificate, which one of this center's authorities must have
+// signed; whether its holder still belongs here is asked when the session begins, so that it can be
+// told. One that has expired is let in too: its session can do nothing but renew it, so that a site
 // that was cut off for long comes back by itself.
 func (d *Server) TLSConfig() *tls.Config {
 	return &tls.Config{

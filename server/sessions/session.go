@@ -50,8 +50,8 @@ type session struct {
 	shown    siteState
 	counted  tunnel.Stats // the bytes that usage has, and what they were for
 	purposes [traffic.Transport + 1]int64
-	// written is when the status was written, at first when the session began. It is of the goroutine of runStatusWriter alone, as is looks: how many glances
-	// there were.
+	// written is when the status was written, at first when the session began. It is of the
+	// goroutine of runStatusWriter alone, as is looks: how many glances there were.
 	written time.Time
 	checks  uint
 	// received is how many bytes had come then. It is of the goroutine of runStatusWriter, too.
@@ -69,7 +69,8 @@ func (s *session) watches(feed *store.Feed) {
 // markChanged has the session looked at in the next glance.
 func (s *session) markChanged() { s.changed.Store(true) }
 
-// acknowledged notes what the agent has durably stored, and tells whether its status says that it lacks something.
+// acknowledged notes what the agent has durably stored, and tells whether its status says that it
+// lacks something.
 func (s *session) acknowledged(p store.Position) (waited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,8 @@ type siteState struct {
 	progress *progress
 }
 
-// siteState is how a session stands with what is placed on its target, and what the target has reported.
+// siteState is how a session stands with what is placed on its target, and what the target has
+// reported.
 func (d *Server) siteState(s *session) siteState {
 	is := s.state(d.cfg.Objects(s.target))
 	if d.cfg.Unkept != nil {
@@ -116,8 +118,9 @@ func (s *session) state(objects int) siteState {
 	return out
 }
 
-// urgent reports whether a status that says shown is to be written at once: it says something about the target that is not so. How far the
-// target has got, and how many objects it has, changes at all targets with one object that is placed on all.
+// urgent reports whether a status that says shown is to be written at once: it says something about
+// the target that is not so. How far the target has got, and how many objects it has, changes at
+// all targets with one object that is placed on all.
 func (is siteState) urgent(shown siteState) bool {
 	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || (is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held ||
 		is.progress.refuses() != shown.progress.refuses()
@@ -140,8 +143,9 @@ func (s *session) lastShown() siteState {
 // introduction is how long a session may take to begin before its status says anything of it.
 const introduction = 5 * time.Second
 
-// introduces reports whether a session has only begun: its agent has not said yet how it is, or what it has. A moment later there is more to write, and
-// of thousands that come at once each would be written several times.
+// introduces reports whether a session has only begun: its agent has not said yet how it is, or
+// what it has. A moment later there is more to write, and of thousands that come at once each would
+// be written several times.
 func (s *session) introduces(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +159,8 @@ func (s *session) introduces(now time.Time) bool {
 	return s.acked.Incarnation != s.feed.Head().Incarnation && !distrusts(s.said, tunnel.CenterRegressed)
 }
 
-// checkDelivery notes that what was to be sent at the glance before should be there by now, and reports whether there is more by now.
+// checkDelivery notes that what was to be sent at the glance before should be there by now, and
+// reports whether there is more by now.
 func (s *session) checkDelivery() (more bool) {
 	head := s.feed.Head().Revision
 	s.mu.Lock()
@@ -242,7 +247,8 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	})
 }
 
-// admit decides about a hello. The newest session of a target wins; closing the older one does not touch the new one.
+// admit decides about a hello. The newest session of a target wins; closing the older one does not
+// touch the new one.
 func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 	if err := d.member(id); err != nil {
 		return tunnel.Admission{}, err
@@ -297,8 +303,9 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(), Wake: d.wake(ctx, s)}}, nil
 }
 
-// wake puts a session on the roll and returns what its agent is called with, when that is in the file: the center may be killed right after the
-// welcome. A broken TCP connection is noticed without a call.
+// wake puts a session on the roll and returns what its agent is called with, when that is in the
+// file: the center may be killed right after the welcome. A broken TCP connection is noticed
+// without a call.
 func (d *Server) wake(ctx context.Context, s *session) []byte {
 	if s.conn.Transport() != "quic" {
 		d.connected.record(s.target, nil)
@@ -326,7 +333,8 @@ func (s *session) wait(ctx context.Context) error {
 // endTime is how long a new session waits for the end of the one before it.
 const endTime = 5 * time.Second
 
-// leave forgets a session, unless a newer one has taken its place, and notes when the target was last heard of. It reports whether it was the current one.
+// leave forgets a session, unless a newer one has taken its place, and notes when the target was
+// last heard of. It reports whether it was the current one.
 func (d *Server) leave(s *session, heard time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -346,8 +346,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// within waits for a condition.
-// patience is how long a test waits for what must come; the limit is for broken code, not for slow machines.
+// within waits for a condition. patience is how long a test waits for what must come; the limit is
+// for broken code, not for slow machines.
 const patience = time.Minute
 
 func within(t testing.TB, what string, is func() bool) {

@@ -22,24 +22,28 @@ import (
 const (
 	// settle is how long changes of a target's status are gathered into one write.
 	settle = 200 * time.Millisecond
-	// steps is how many statuses are written in a glance at most of which nothing has changed but how far the targets have got: each is a write to disk
-	// and about 10 ms of work, and thousands at once would be in the way of what people do.
+	// steps is how many statuses are written in a glance at most of which nothing has changed but
+	// how far the targets have got: each is a write to disk and about 10 ms of work, and thousands
+	// at once would be in the way of what people do.
 	steps = 3
-	// glance is how often sessions are compared with what their status says, in memory. A change that an agent has not acknowledged a glance
-	// later makes it late.
+	// glance is how often sessions are compared with what their status says, in memory. A change
+	// that an agent has not acknowledged a glance later makes it late.
 	glance = time.Second
-	// calm is after how many glances a session to which nothing has happened is looked at all the same, to count what has crossed its link: it counts
-	// for the day on which that is done.
+	// calm is after how many glances a session to which nothing has happened is looked at all the
+	// same, to count what has crossed its link: it counts for the day on which that is done.
 	calm = 60
-	// crowd is from how many statuses on that have to be written there is a pause after each, crowdPause times as long as the writing took.
+	// crowd is from how many statuses on that have to be written there is a pause after each,
+	// crowdPause times as long as the writing took.
 	crowd        = 32
 	crowdPause   = 2
 	longestPause = time.Second
-	// welcomeBack is how long after its start a center waits for its targets before it calls them disconnected.
+	// welcomeBack is how long after its start a center waits for its targets before it calls them
+	// disconnected.
 	welcomeBack = 20 * time.Second
 )
 
-// revoked is why a site has no session, and gets none: the reason of its condition, and of what it is told.
+// revoked is why a site has no session, and gets none: the reason of its condition, and of what it
+// is told.
 const revoked = "Revoked"
 
 var syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
@@ -70,8 +74,10 @@ func (d *Server) runStatusWriter(ctx context.Context) {
 	}
 }
 
-// updateStatuses brings the statuses of targets up to date. When there are many, sites are coming back all at once, and a status takes several times the work of letting
-// a site in: so that it does not slow that down, and what changes meanwhile is written with the rest, there is a pause after each. It reports whether ctx still goes on.
+// updateStatuses brings the statuses of targets up to date. When there are many, sites are coming
+// back all at once, and a status takes several times the work of letting a site in: so that it does
+// not slow that down, and what changes meanwhile is written with the rest, there is a pause after
+// each. It reports whether ctx still goes on.
 func (d *Server) updateStatuses(ctx context.Context, names []string, look <-chan time.Time) bool {
 	for _, name := range names {
 		began := time.Now()
@@ -103,8 +109,9 @@ func (d *Server) updateStatus(ctx context.Context, name string) {
 	d.targets.failed(name)
 }
 
-// findStaleStatuses finds the targets whose status may say something else than is so: the agent is late, or has caught up, or a write has failed. Of thousands of
-// sessions nearly all have nothing to say, so it looks only at those to which something has happened.
+// findStaleStatuses finds the targets whose status may say something else than is so: the agent is
+// late, or has caught up, or a write has failed. Of thousands of sessions nearly all have nothing
+// to say, so it looks only at those to which something has happened.
 func (d *Server) findStaleStatuses() {
 	var stepped []*session
 	for _, s := range d.changedSessions() {
@@ -166,7 +173,8 @@ func (d *Server) current() map[string]*session {
 	return maps.Clone(d.sessions)
 }
 
-// writeStatus brings the status of a SyncTarget up to date. Before the center has waited for its targets, an absent one is left as it is.
+// writeStatus brings the status of a SyncTarget up to date. Before the center has waited for its
+// targets, an absent one is left as it is.
 func (d *Server) writeStatus(ctx context.Context, name string) error {
 	known, ok := d.targets.get(name)
 	if !ok {
@@ -225,18 +233,21 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 	return err
 }
 
-// statusPath is where the status of a target is written as a whole, which the kube API does for little (apiserver/targetstatus.go).
+// statusPath is where the status of a target is written as a whole, which the kube API does for
+// little (apiserver/targetstatus.go).
 func statusPath(name string) []string {
 	return []string{"apis", syncTargets.Group, syncTargets.Version, syncTargets.Resource, name, "status"}
 }
 
-// statusBody is what is written there. It names the object that the status was made for, and the version of it.
+// statusBody is what is written there. It names the object that the status was made for, and the
+// version of it.
 func statusBody(st *v1alpha1.SyncTarget) ([]byte, error) {
 	return json.Marshal(map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "SyncTarget",
 		"metadata": map[string]any{"name": st.Name, "uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": &st.Status})
 }
 
-// disconnected reports whether a session of the target ended since this center started, and when it was last heard of.
+// disconnected reports whether a session of the target ended since this center started, and when it
+// was last heard of.
 func (d *Server) disconnected(name string) (heard time.Time, left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -244,8 +255,8 @@ func (d *Server) disconnected(name string) (heard time.Time, left bool) {
 	return heard, left
 }
 
-// setLastSeen says to the minute when a connected target was heard, and reports whether that is news. A time that lies in the future, because a clock was set
-// back, is replaced.
+// setLastSeen says to the minute when a connected target was heard, and reports whether that is
+// news. A time that lies in the future, because a clock was set back, is replaced.
 func setLastSeen(st *v1alpha1.SyncTarget, at time.Time) bool {
 	minute := metav1.NewTime(at.Truncate(time.Minute))
 	if last := st.Status.LastSeen; last != nil && !last.Before(&minute) && !last.After(time.Now()) {
@@ -273,7 +284,8 @@ func (d *Server) quiet(st *v1alpha1.SyncTarget) {
 		"without a sign of life the session ends after %s", o.Since.UTC().Format(time.RFC3339), tunnel.Idle))
 }
 
-// present says what there is to say of a connected target, but for what changes all the time: that is what pulse adds, where the status is written anyway.
+// present says what there is to say of a connected target, but for what changes all the time: that
+// is what pulse adds, where the status is written anyway.
 func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.BytesToday) (pulse func()) {
 	status, came := &st.Status, s.lastShown() == siteState{}
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
@@ -323,7 +335,8 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	}
 }
 
-// unkept says that reports of a target are not kept, because they would take more of the center's disk than a target may.
+// unkept says that reports of a target are not kept, because they would take more of the center's
+// disk than a target may.
 func unkept(st *v1alpha1.SyncTarget, n int) {
 	if n == 0 {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionReportsKept)

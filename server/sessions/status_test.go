@@ -28,7 +28,8 @@ func (f *fakeAPI) status(t testing.TB, name string) v1alpha1.SyncTargetStatus {
 	return st.Status
 }
 
-// says reports whether a condition has a status, and a reason if that is asked for: "True", "False/Behind".
+// says reports whether a condition has a status, and a reason if that is asked for: "True",
+// "False/Behind".
 func says(s v1alpha1.SyncTargetStatus, kind, want string) bool {
 	c := apimeta.FindStatusCondition(s.Conditions, kind)
 	status, reason, _ := strings.Cut(want, "/")
@@ -161,7 +162,8 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// A server that starts gives its targets time to come back before it says that they are gone; nothing is left when it ends.
+// A server that starts gives its targets time to come back before it says that they are gone;
+// nothing is left when it ends.
 func TestStatusOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()
@@ -292,7 +294,8 @@ func (s slowAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.fakeAPI.RoundTrip(r)
 }
 
-// When many statuses have to be written, most of the time is left for what else a crowd of sites needs. A few are written at once.
+// When many statuses have to be written, most of the time is left for what else a crowd of sites
+// needs. A few are written at once.
 func TestManyStatusesLeaveTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 10 * time.Millisecond

@@ -14,17 +14,20 @@ import (
 )
 
 const (
-	// awayAfter is how long a target has no session before the parent of a relay is told so: a link that comes back, or a relay that starts anew, is no
-	// news all the way up. backAfter is how long it has one before it is told that it is back.
+	// awayAfter is how long a target has no session before the parent of a relay is told so: a link
+	// that comes back, or a relay that starts anew, is no news all the way up. backAfter is how
+	// long it has one before it is told that it is back.
 	awayAfter = 45 * time.Second
 	backAfter = 15 * time.Second
-	// reachPause is how long after each word of it there is no other (but that somebody is connected, where the last word was nobody), and twice as long, up to reachLongest, with each word that comes soon after that: sites
-	// that come and go all day are not worth a frame each.
+	// reachPause is how long after each word of it there is no other (but that somebody is
+	// connected, where the last word was nobody), and twice as long, up to reachLongest, with each
+	// word that comes soon after that: sites that come and go all day are not worth a frame each.
 	reachPause   = 30 * time.Second
 	reachLongest = 5 * time.Minute
 )
 
-// subtreeReach knows which targets are connected, and when that is to be told. It belongs to below, whose lock guards it.
+// subtreeReach knows which targets are connected, and when that is to be told. It belongs to below,
+// whose lock guards it.
 type subtreeReach struct {
 	of      map[string]*reached
 	turning map[string]bool      // those of which is told what is no longer so
@@ -47,7 +50,8 @@ func newSubtreeReach() subtreeReach {
 	return subtreeReach{of: map[string]*reached{}, turning: map[string]bool{}, pause: reachPause}
 }
 
-// observe takes over what the status of a SyncTarget says. Whoever's key was revoked does not count, nor who has not been asked for yet.
+// observe takes over what the status of a SyncTarget says. Whoever's key was revoked does not
+// count, nor who has not been asked for yet.
 func (r *subtreeReach) observe(name string, status *v1alpha1.SyncTargetStatus, now time.Time) {
 	is := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionConnected)
 	if is == nil || is.Reason == revoked {

@@ -32,7 +32,8 @@ func (r *reaching) seen(name string, connected bool, since time.Duration, below 
 	r.observe(name, status, r.now)
 }
 
-// after lets time pass, and tells what is said by then: targets, connected, names with how long they have been away.
+// after lets time pass, and tells what is said by then: targets, connected, names with how long
+// they have been away.
 func (r *reaching) after(d time.Duration, want string) {
 	r.Helper()
 	news := false
@@ -79,7 +80,8 @@ func TestShortAbsencesAreNotTold(t *testing.T) {
 	r.after(quiet, "nothing")
 }
 
-// A relay that starts anew has in the statuses what was so before, and says nothing else while its sites come back.
+// A relay that starts anew has in the statuses what was so before, and says nothing else while its
+// sites come back.
 func TestARestartIsNotTold(t *testing.T) {
 	r := newReaching(t)
 	r.seen("oslo", true, time.Hour, nil)
@@ -159,7 +161,8 @@ func TestReachWithAClockThatWentBack(t *testing.T) {
 	r.after(awayAfter, "0/1 oslo:-23h59m15s")
 }
 
-// The first site of a relay is told at once: as long as the word is that there is none, everything below the relay counts as not reachable.
+// The first site of a relay is told at once: as long as the word is that there is none, everything
+// below the relay counts as not reachable.
 func TestFirstSiteIsToldAtOnce(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	r := newSubtreeReach()

@@ -17,8 +17,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// subtreeStatus knows which sites are not as they should be, and which are connected, from the statuses of their SyncTargets: what a relay tells its own parent. What
-// a relay below says of its sites is in the status of its SyncTarget, so it goes up through any number of relays.
+// subtreeStatus knows which sites are not as they should be, and which are connected, from the
+// statuses of their SyncTargets: what a relay tells its own parent. What a relay below says of its
+// sites is in the status of its SyncTarget, so it goes up through any number of relays.
 type subtreeStatus struct {
 	mu      sync.Mutex
 	of      map[string]tunnel.SubtreeStatus // by SyncTarget; those that have no trouble to tell are not in it
@@ -59,7 +60,8 @@ func (b *subtreeStatus) tick(now time.Time) {
 	}
 }
 
-// Subtree returns what is to be told of the sites below this center, and a channel that is closed when it is something else.
+// Subtree returns what is to be told of the sites below this center, and a channel that is closed
+// when it is something else.
 func (d *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) {
 	b := d.subtree
 	b.mu.Lock()
@@ -94,7 +96,8 @@ func troubles(name string, status *v1alpha1.SyncTargetStatus) (out tunnel.Subtre
 	return out
 }
 
-// subtreeTrouble puts what a relay says of the sites below it into its status. While it has said nothing, what it said in an earlier session stays.
+// subtreeTrouble puts what a relay says of the sites below it into its status. While it has said
+// nothing, what it said in an earlier session stays.
 func subtreeTrouble(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus, objects int) {
 	if said == nil {
 		return
@@ -127,7 +130,8 @@ func subtreeTrouble(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus, objects i
 	set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionFalse, reason, strings.Join(why, "; "))
 }
 
-// trouble puts the sites in trouble below a relay into its status, and says of them what to do; nothing where there are none.
+// trouble puts the sites in trouble below a relay into its status, and says of them what to do;
+// nothing where there are none.
 func trouble(relay string, told *v1alpha1.SyncTargetBelow, below *tunnel.SubtreeStatus) (reason string, why []string) {
 	if below.Troubled == 0 {
 		return "", nil
@@ -152,7 +156,8 @@ func trouble(relay string, told *v1alpha1.SyncTargetBelow, below *tunnel.Subtree
 		strings.Join(names, ", "), strings.Join(relays, ", "))}
 }
 
-// away puts those below a relay that have no session into its status, and says who they are; nothing where all have one.
+// away puts those below a relay that have no session into its status, and says who they are;
+// nothing where all have one.
 func away(told *v1alpha1.SyncTargetBelow, r *tunnel.SubtreeReach) string {
 	var names []string
 	for _, a := range r.Away {

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// What a relay says of the sites below it stands in its status, with the next step, and goes on up, also while the relay is away.
+// What a relay says of the sites below it stands in its status, with the next step, and goes on up,
+// also while the relay is away.
 func TestWhatIsBelowARelay(t *testing.T) {
 	c := newCenter(t)
 	c.open()
@@ -82,7 +83,8 @@ func TestWhatIsBelowARelay(t *testing.T) {
 	})
 }
 
-// Of each target the worst counts once, names are bounded, and what is gone or well again is not told any more.
+// Of each target the worst counts once, names are bounded, and what is gone or well again is not
+// told any more.
 func TestTroublesAreCounted(t *testing.T) {
 	d := &Server{subtree: newSubtreeStatus()}
 	see := func(name string, status v1alpha1.SyncTargetStatus) {

@@ -23,7 +23,8 @@ type target struct {
 	detach detach
 }
 
-// targets are the SyncTargets as the last write said, and which of them need their status looked at.
+// targets are the SyncTargets as the last write said, and which of them need their status looked
+// at.
 type targets struct {
 	mu      sync.Mutex
 	known   map[string]target
@@ -105,8 +106,8 @@ func (t *targets) takeChanged() []string {
 	return out
 }
 
-// put takes over a SyncTarget. It reports whether the SyncTarget is new, who may come in under its name has changed, or its link is to be used
-// in another way.
+// put takes over a SyncTarget. It reports whether the SyncTarget is new, who may come in under its
+// name has changed, or its link is to be used in another way.
 func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 	is := target{key: obj.Annotations[v1alpha1.AnnotationKey], accept: obj.Annotations[v1alpha1.AnnotationAccept], object: obj,
 		link: policyOf(obj.Spec.Link), detach: detachOf(obj)}
@@ -123,7 +124,8 @@ func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 // awaitTime is how long a join waits until it is known here.
 const awaitTime = 5 * time.Second
 
-// await waits, not for ever, until the target is known with the key, so that a site that joined is let in when it dials at once.
+// await waits, not for ever, until the target is known with the key, so that a site that joined is
+// let in when it dials at once.
 func (t *targets) await(ctx context.Context, name, key string) {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
@@ -190,7 +192,8 @@ func (d *Server) Progress(int64) {}
 func (d *Server) wrote(name string, written map[string]any) {
 	obj := &v1alpha1.SyncTarget{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, obj); err != nil {
-		// The kube API has checked it, so this is one of another version. Who may come in stands in its metadata, which are read first.
+		// The kube API has checked it, so this is one of another version. Who may come in stands in
+		// its metadata, which are read first.
 		d.cfg.Log.Warn("a SyncTarget could not be read whole", "target", name, "err", err)
 	}
 	obj.ManagedFields = nil // most of it, and nothing that matters here

@@ -61,7 +61,8 @@ type TokenInfo struct {
 	UsedBy string
 }
 
-// CreateToken makes a join token and returns its text, which is kept nowhere. The configuration is of the root space and holds the center's CA.
+// CreateToken makes a join token and returns its text, which is kept nowhere. The configuration is
+// of the root space and holds the center's CA.
 func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string, error) {
 	if o.TTL <= 0 {
 		return "", errors.New("the token's TTL must be greater than 0")
@@ -100,7 +101,8 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 	return token.String(), nil
 }
 
-// ListTokens returns the tokens, the last to expire last. With an error come those that could be read.
+// ListTokens returns the tokens, the last to expire last. With an error come those that could be
+// read.
 func ListTokens(ctx context.Context, root *rest.Config) ([]TokenInfo, error) {
 	client, err := dynamic.NewForConfig(root)
 	if err != nil {

@@ -26,7 +26,8 @@ func TestTokens(t *testing.T) {
 	if c.join(newSite(t, "paris"), early).status != 200 {
 		t.Fatal("join refused")
 	}
-	// What others keep under the type of tokens is none of ours, and what cannot be read hides nothing.
+	// What others keep under the type of tokens is none of ours, and what cannot be read hides
+	// nothing.
 	c.api.change(secretsPath+"/x", map[string]any{"metadata": map[string]any{"name": "x"}, "type": string(tokenType)})
 	list, err := ListTokens(t.Context(), c.root())
 	must(t, err)

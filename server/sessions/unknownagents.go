@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// maxUnknown bounds how many agents are remembered that knock and are not known here; anybody can knock.
+	// maxUnknown bounds how many agents are remembered that knock and are not known here; anybody
+	// can knock.
 	maxUnknown = 50
 	// unknownTime is for how long one is. Who is not known asks once an hour in the end.
 	unknownTime = 2 * time.Hour
@@ -28,7 +29,8 @@ const (
 	unknownEvery = 5 * time.Second
 )
 
-// unknownAgents are the agents that knock and are not known here: they belonged to a center whose data was lost, or were removed.
+// unknownAgents are the agents that knock and are not known here: they belonged to a center whose
+// data was lost, or were removed.
 type unknownAgents struct {
 	mu    sync.Mutex
 	names map[string]v1alpha1.UnknownAgent

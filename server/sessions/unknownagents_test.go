@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// Agents that a center does not know are told by name: those with a certificate of its own, and those that say that they belong to another. Who joins is not
-// among them any more.
+// Agents that a center does not know are told by name: those with a certificate of its own, and
+// those that say that they belong to another. Who joins is not among them any more.
 func TestUnknownAgentsAreTold(t *testing.T) {
 	c := newCenter(t)
 	c.open()

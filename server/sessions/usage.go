@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// usage counts what crosses the link of each target in a UTC day. It is begun from what the status says, so that a center that is
-// killed forgets a minute at most, or as many seconds as there are targets.
+// usage counts what crosses the link of each target in a UTC day. It is begun from what the status
+// says, so that a center that is killed forgets a minute at most, or as many seconds as there are
+// targets.
 type usage struct {
 	mu sync.Mutex
 	of map[string]*v1alpha1.BytesToday
@@ -64,7 +65,8 @@ func stored(status *v1alpha1.BytesToday) *v1alpha1.BytesToday {
 	return t
 }
 
-// account counts what has crossed in a session since the last call, says what of the link may be used, and returns what crossed today.
+// account counts what has crossed in a session since the last call, says what of the link may be
+// used, and returns what crossed today.
 func (d *Server) account(s *session, at time.Time) v1alpha1.BytesToday {
 	known, ok := d.targets.get(s.target)
 	if !ok {

@@ -40,11 +40,14 @@ type Config struct {
 	Set *Set
 	// Loopback returns the center's own access to a space, "*" for all of them.
 	Loopback func(space string) *rest.Config
-	// URL is where a space is served, and HostURL the same at a host of its own, "" where spaces have none; nil is none.
+	// URL is where a space is served, and HostURL the same at a host of its own, "" where spaces
+	// have none; nil is none.
 	URL, HostURL func(space string) string
-	// Open is the access that root is set up with, also by a replica that does not lead; nil is Loopback.
+	// Open is the access that root is set up with, also by a replica that does not lead; nil is
+	// Loopback.
 	Open func(space string) *rest.Config
-	// Lead is closed when this replica may change what spaces are; nil is always. The Set is kept without.
+	// Lead is closed when this replica may change what spaces are; nil is always. The Set is kept
+	// without.
 	Lead <-chan struct{}
 	// Content gives and deletes what is stored in a space.
 	Content Content

@@ -16,7 +16,8 @@ import (
 // creatorBinding is the ClusterRoleBinding that makes the creator of a Space its admin.
 const creatorBinding = "skerry:creator"
 
-// admitCreator makes the user who created the Space its admin, once: whoever is admin there may take the binding away for good.
+// admitCreator makes the user who created the Space its admin, once: whoever is admin there may
+// take the binding away for good.
 func (c *Controller) admitCreator(ctx context.Context, s *v1alpha1.Space) error {
 	creator := s.Annotations[v1alpha1.AnnotationCreator]
 	if creator == "" || meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady) != nil {

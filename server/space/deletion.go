@@ -16,7 +16,8 @@ import (
 // retainRecheck is how often a space that may not go yet is looked at again.
 const retainRecheck = 5 * time.Second
 
-// delete lets a Space go: at once by policy Delete, by policy Retain when users have left nothing in it.
+// delete lets a Space go: at once by policy Delete, by policy Retain when users have left nothing
+// in it.
 func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Duration, error) {
 	if !slices.Contains(s.Finalizers, finalizer) {
 		return 0, nil
@@ -52,7 +53,8 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 // progressPause is how often a deletion that takes long says how much is left.
 const progressPause = 2 * time.Second
 
-// progress says in the status how many objects of a space that is being deleted are left. That it cannot be said stops nothing.
+// progress says in the status how many objects of a space that is being deleted are left. That it
+// cannot be said stops nothing.
 func (c *Controller) progress(ctx context.Context, s *v1alpha1.Space) func(left int) {
 	last := time.Now()
 	return func(left int) {
@@ -67,7 +69,8 @@ func (c *Controller) progress(ctx context.Context, s *v1alpha1.Space) func(left 
 	}
 }
 
-// empty purges until nothing is left: a request that was in flight when the space left the set may still have written.
+// empty purges until nothing is left: a request that was in flight when the space left the set may
+// still have written.
 func (c *Controller) empty(ctx context.Context, space string, progress func(left int)) error {
 	for {
 		if err := c.config.Content.Purge(ctx, space, progress); err != nil {

@@ -25,8 +25,8 @@ import (
 // namespace is one namespace of one space.
 type namespace struct{ space, name string }
 
-// emptier deletes what is in namespaces that are being deleted, in all spaces: one watch across them, and Kubernetes' own deleter with
-// clients of the one space.
+// emptier deletes what is in namespaces that are being deleted, in all spaces: one watch across
+// them, and Kubernetes' own deleter with clients of the one space.
 type emptier struct {
 	loopback func(space string) *rest.Config
 	queue    queue.Queue[namespace]
@@ -76,7 +76,8 @@ func (e *emptier) note(obj any) {
 	}
 }
 
-// spaceOfNamespace reads the space from the storage key /registry/namespaces/<space>/<name> that readers across spaces get.
+// spaceOfNamespace reads the space from the storage key /registry/namespaces/<space>/<name> that
+// readers across spaces get.
 func spaceOfNamespace(ns *corev1.Namespace) string {
 	rest, ok := strings.CutPrefix(ns.GetSelfLink(), "/registry/namespaces/")
 	if !ok {

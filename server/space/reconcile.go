@@ -64,7 +64,8 @@ func (c *Controller) settle(ctx context.Context, s *v1alpha1.Space) error {
 		return nil
 	}
 	url := c.config.URL(s.Name)
-	// First of all: a Space that is deleted before it has its finalizer would leave behind what is in it.
+	// First of all: a Space that is deleted before it has its finalizer would leave behind what is
+	// in it.
 	if !slices.Contains(s.Finalizers, finalizer) {
 		s.Finalizers = append(s.Finalizers, finalizer)
 		if err := c.update(ctx, s, ""); err != nil {

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Set is the spaces that exist. Root is always in it and never listed. All methods may be called concurrently.
+// Set is the spaces that exist. Root is always in it and never listed. All methods may be called
+// concurrently.
 type Set struct {
 	mu     sync.RWMutex
 	names  map[string]struct{}

@@ -35,8 +35,8 @@ func (s sink) Replace(all []any, _ string) error { s.replace(all); return nil }
 // Resync implements cache.ReflectorStore.
 func (sink) Resync() error { return nil }
 
-// plainList is a ListWatch that begins with a LIST: a streamed one is collected by namespace and name alone, and would lose objects of
-// equal names in different spaces.
+// plainList is a ListWatch that begins with a LIST: a streamed one is collected by namespace and
+// name alone, and would lose objects of equal names in different spaces.
 type plainList struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported tells the reflector.
@@ -88,7 +88,8 @@ func (c *Controller) watch(ctx context.Context) {
 	cache.NewReflectorWithOptions(lw, &unstructured.Unstructured{}, to, cache.ReflectorOptions{Name: "spaces"}).RunWithContext(ctx)
 }
 
-// enqueue queues a Space unless there is nothing to do for it: after a start that is true of nearly all.
+// enqueue queues a Space unless there is nothing to do for it: after a start that is true of nearly
+// all.
 func (c *Controller) enqueue(obj any) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 // meteredLog is how much of a log crosses a metered link when nobody says how much he wants.
 const meteredLog = 1 << 20
 
-// briefly asks for a log over a metered link: for its first MiB, unless the client has said how much
-// it wants, and with a last line that says so when it was cut.
+// briefly asks for a log over a metered link: for its first MiB, unless the client has said how
+// much it wants, and with a last line that says so when it was cut.
 func (s *Streams) briefly(
 	ctx context.Context,
 	target string,

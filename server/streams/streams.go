@@ -43,8 +43,8 @@ func (s *Streams) Do(
 	return exchange.Via(ctx, s.Targets, target, r)
 }
 
-// Serve has a target answer a client's request to upgrade its connection, and passes bytes until one
-// side ends or the request's context does. It calls begun with the targets that the answer came
+// Serve has a target answer a client's request to upgrade its connection, and passes bytes until
+// one side ends or the request's context does. It calls begun with the targets that the answer came
 // through, and with its code, before the client has the answer.
 func (s *Streams) Serve(
 	w http.ResponseWriter,

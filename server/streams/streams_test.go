@@ -60,7 +60,8 @@ func execOf() *exchange.Request {
 	}
 }
 
-// center is a server whose every request is an exec at site oslo. It says with which code that began.
+// center is a server whose every request is an exec at site oslo. It says with which code that
+// began.
 func center(
 	t *testing.T,
 	s sites,
@@ -148,7 +149,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the site answers instead passes, so that kubectl falls back to SPDY or says why.
+// TestRefusals: what the site answers instead passes, so that kubectl falls back to SPDY or says
+// why.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		s    sites
@@ -234,8 +236,8 @@ func logOf() *exchange.Request {
 	}
 }
 
-// TestMeteredLog: a log over a link that is paid for is cut, and says so; one that is short, or whose
-// reader says how much it wants, is as it is.
+// TestMeteredLog: a log over a link that is paid for is cut, and says so; one that is short, or
+// whose reader says how much it wants, is as it is.
 func TestMeteredLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		length int

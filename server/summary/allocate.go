@@ -10,8 +10,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// allocate is the JSON patch after which a Service or a claim shows what a target has chosen for it; nil when it does. A field that is empty, or holds what
-// a target has chosen before, takes it; any other holds the user's wish and stays. Which is which stands in an annotation.
+// allocate is the JSON patch after which a Service or a claim shows what a target has chosen for
+// it; nil when it does. A field that is empty, or holds what a target has chosen before, takes it;
+// any other holds the user's wish and stays. Which is which stands in an annotation.
 func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
 	meta, _ := obj["metadata"].(map[string]any)
 	spec, _ := obj["spec"].(map[string]any)
@@ -88,8 +89,8 @@ func (a *allocation) ports(f *store.Filled) {
 	}
 }
 
-// text makes a field that is empty, or holds what a target chose before, hold what the target chose now. It
-// returns what of that is the target's.
+// text makes a field that is empty, or holds what a target chose before, hold what the target chose
+// now. It returns what of that is the target's.
 func (a *allocation) text(field, was, got string) string {
 	have, _ := a.spec[field].(string)
 	switch {
@@ -104,7 +105,8 @@ func (a *allocation) text(field, was, got string) string {
 	return got
 }
 
-// families are those of a Service's addresses. A target that does not tell them leaves them as they are shown.
+// families are those of a Service's addresses. A target that does not tell them leaves them as they
+// are shown.
 func (a *allocation) families(f *store.Filled) {
 	if a.spec["type"] == "ExternalName" {
 		return
@@ -130,7 +132,8 @@ func equalTexts(list []any, texts []string) bool {
 	return slices.EqualFunc(list, texts, func(e any, s string) bool { return e == s })
 }
 
-// mark says in the annotation what is the target's choice now, and nothing any more in that of older centers.
+// mark says in the annotation what is the target's choice now, and nothing any more in that of
+// older centers.
 func (a *allocation) mark(notes map[string]any) {
 	path := func(name string) string { return "/metadata/annotations/" + strings.ReplaceAll(name, "/", "~1") }
 	text, had := a.now.String(), notes[v1alpha1.AnnotationAllocated]

@@ -12,9 +12,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotations is what annotations of an object say: skerry.dev/refused and skerry.dev/unreachable-since. Kinds without conditions (ConfigMaps, Secrets,
-// ServiceAccounts), and custom resources whose status is not the targets' to say, have them instead of conditions: people find them there, and a relay's
-// agent takes a refusal up to the parent.
+// annotations is what annotations of an object say: skerry.dev/refused and
+// skerry.dev/unreachable-since. Kinds without conditions (ConfigMaps, Secrets, ServiceAccounts),
+// and custom resources whose status is not the targets' to say, have them instead of conditions:
+// people find them there, and a relay's agent takes a refusal up to the parent.
 type annotations struct{ refused, unreachable string }
 
 // marked is an object's mark, with what is needed to take it off again.
@@ -72,7 +73,8 @@ func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) err
 	return nil
 }
 
-// saysUnreachable reports whether an object has the condition skerry.dev/Reachable, which stands there while it is False.
+// saysUnreachable reports whether an object has the condition skerry.dev/Reachable, which stands
+// there while it is False.
 func saysUnreachable(obj map[string]any) bool {
 	status, _ := obj["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)

@@ -22,7 +22,8 @@ func (i instant) Patch(context.Context, store.Key, string, string, []byte) (map[
 	return map[string]any{"metadata": map[string]any{"resourceVersion": "5"}}, nil
 }
 
-// BenchmarkReportToPatch measures what this package adds to a status on its way: from the report in the inbox to the call of the API.
+// BenchmarkReportToPatch measures what this package adds to a status on its way: from the report in
+// the inbox to the call of the API.
 func BenchmarkReportToPatch(b *testing.B) {
 	const conditions = `[{"type":"Available","status":"True","reason":"MinimumReplicasAvailable"},{"type":"Progressing","status":"True"}]`
 	replicas := 0

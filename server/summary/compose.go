@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// compose makes the status of an object from what its targets report, and adds our conditions. Nil means that there is nothing to say.
+// compose makes the status of an object from what its targets report, and adds our conditions. Nil
+// means that there is nothing to say.
 func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.RawMessage, error) {
 	s.mu.Lock()
 	extra := make([]condition, 0, len(s.extra[at.Key]))
@@ -63,7 +64,8 @@ func mergeAll(k store.Key, reports []*store.Report) (map[string]any, error) {
 	return merged, nil
 }
 
-// add puts our conditions behind those of the targets. One that a relay says of itself, too, is replaced by ours.
+// add puts our conditions behind those of the targets. One that a relay says of itself, too, is
+// replaced by ours.
 func add(list any, extra []condition) []any {
 	old, _ := list.([]any)
 	var out []any
@@ -78,8 +80,8 @@ func add(list any, extra []condition) []any {
 	return out
 }
 
-// takesConditions reports whether a kind's status has conditions. Of kinds that are not known it is tried: the API takes out what
-// the schema does not have.
+// takesConditions reports whether a kind's status has conditions. Of kinds that are not known it is
+// tried: the API takes out what the schema does not have.
 func takesConditions(k store.Key) bool {
 	if !placement.BuiltIn(k.Group) {
 		return true

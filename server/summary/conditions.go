@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// worstOf merges two lists of conditions by type. Of a type that is good when True, the order is False, Unknown, absent, True: it is
-// shown as True only when every target says so. Of a type that is bad when True, the order is True, Unknown, False, absent. Of
-// equals the latest transition is shown.
+// worstOf merges two lists of conditions by type. Of a type that is good when True, the order is
+// False, Unknown, absent, True: it is shown as True only when every target says so. Of a type that
+// is bad when True, the order is True, Unknown, False, absent. Of equals the latest transition is
+// shown.
 func worstOf(a, b any) any {
 	x, y := byType(a), byType(b)
 	out := make([]any, 0, len(x)+len(y))

@@ -7,8 +7,9 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// Tally counts what a target reports of all that is placed on it: it reads each report once. What the center itself does not send
-// counts as refused, and so does a deletion that the target cannot carry out. It names so many refusals.
+// Tally counts what a target reports of all that is placed on it: it reads each report once. What
+// the center itself does not send counts as refused, and so does a deletion that the target cannot
+// carry out. It names so many refusals.
 func (s *Summary) Tally(target string, first int) (out placement.Tally) {
 	for _, e := range s.cfg.Placed(target) {
 		if why, unsent := s.unsent.of(e.Key); unsent {

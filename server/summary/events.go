@@ -17,7 +17,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// recorder writes Events. An event that is equal but for its time has the same name, so it is counted, also after a restart.
+// recorder writes Events. An event that is equal but for its time has the same name, so it is
+// counted, also after a restart.
 type recorder struct {
 	api   API
 	log   *slog.Logger
@@ -80,7 +81,8 @@ func (r *recorder) write(ctx context.Context, e placement.Event) error {
 	return nil
 }
 
-// eventKey names an Event by what it says. Events of cluster-scoped objects are in the namespace default.
+// eventKey names an Event by what it says. Events of cluster-scoped objects are in the namespace
+// default.
 func eventKey(e placement.Event) store.Key {
 	sum := sha256.Sum256([]byte(e.Key.Encode() + "\x00" + e.UID + "\x00" + e.Reason + "\x00" + e.Message))
 	k := store.Key{Space: e.Key.Space, Resource: "events", Namespace: e.Key.Namespace}

@@ -20,7 +20,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// center is an API over a map whose writes come back as a store's do, with inboxes and decisions set by hand.
+// center is an API over a map whose writes come back as a store's do, with inboxes and decisions
+// set by hand.
 type center struct {
 	t    *testing.T
 	s    *Summary

@@ -14,8 +14,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// filledBy is what the target that was decided for first has filled in of an object of this kind, nil for nothing: where there are several it speaks for
-// all, as it does for the names of Pods.
+// filledBy is what the target that was decided for first has filled in of an object of this kind,
+// nil for nothing: where there are several it speaks for all, as it does for the names of Pods.
 func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	if len(reports) == 0 || reports[0] == nil {
 		return nil
@@ -76,8 +76,8 @@ func shownVolume(obj map[string]any) *store.Filled {
 	return nil
 }
 
-// observeFilled takes over what a write says of what is filled in. Of a Service it only forgets: what it has then is looked up when it is written.
-// The lock must be held.
+// observeFilled takes over what a write says of what is filled in. Of a Service it only forgets:
+// what it has then is looked up when it is written. The lock must be held.
 func (n *shown) observeFilled(k store.Key, obj map[string]any, echo bool) {
 	switch {
 	case isDeployment(k):
@@ -89,8 +89,9 @@ func (n *shown) observeFilled(k store.Key, obj map[string]any, echo bool) {
 	}
 }
 
-// fill writes what the target has filled in, when the object does not show it already. The revision of a Deployment goes with its status where that is
-// written anyway, and as Kubernetes writes it: with the status, so that it makes no new generation.
+// fill writes what the target has filled in, when the object does not show it already. The revision
+// of a Deployment goes with its status where that is written anyway, and as Kubernetes writes it:
+// with the status, so that it makes no new generation.
 func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Filled) error {
 	s.mu.Lock()
 	before := s.shown[at.Key].filled
@@ -130,7 +131,8 @@ func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Fille
 	return nil
 }
 
-// revisionOp is the operation that writes a Deployment's revision beside its status, nil when there is nothing to write.
+// revisionOp is the operation that writes a Deployment's revision beside its status, nil when there
+// is nothing to write.
 func revisionOp(k store.Key, before shown, f *store.Filled) map[string]any {
 	if f == nil || !isDeployment(k) || before.filled == filledSum(f) {
 		return nil

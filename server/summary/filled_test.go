@@ -215,8 +215,8 @@ func TestAClaimShowsItsVolume(t *testing.T) {
 	}
 }
 
-// What a site fills in of families and classes is its choice, follows the object to another site, and leaves
-// wishes alone.
+// What a site fills in of families and classes is its choice, follows the object to another site,
+// and leaves wishes alone.
 func TestFamiliesAndClassesAreTheTargets(t *testing.T) {
 	c := newCenter(t)
 	free, wish := key("", "services", "free"), key("", "services", "wish")

@@ -9,8 +9,10 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// foreignStatus reports whether the status of an object is not the targets' to say: it is that of a custom resource, and somebody in the space has written
-// it, such as an operator that works there. What it has found out is more than the copy on a target knows of, and a fight about it would never end.
+// foreignStatus reports whether the status of an object is not the targets' to say: it is that of a
+// custom resource, and somebody in the space has written it, such as an operator that works there.
+// What it has found out is more than the copy on a target knows of, and a fight about it would
+// never end.
 func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool, error) {
 	if placement.BuiltIn(at.Key.Group) || at.Class != placement.Placed {
 		return false, nil
@@ -38,8 +40,9 @@ func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool
 	return theirs, nil
 }
 
-// unchanged returns the revision that a custom resource must still have when its status is written, so that what somebody in the space writes for the first
-// time is not lost; or that it is theirs already.
+// unchanged returns the revision that a custom resource must still have when its status is written,
+// so that what somebody in the space writes for the first time is not lost; or that it is theirs
+// already.
 func (s *Summary) unchanged(ctx context.Context, at placement.Located, revision int64) (now int64, theirs bool, err error) {
 	if revision != 0 {
 		return revision, false, nil

@@ -2,8 +2,8 @@ package summary
 
 import "skerry.dev/skerry/store"
 
-// inFlightWrites is that an object is being written. Its deletion may be told before the answer to the write comes: what the answer says is history then, and
-// remembering it would be for ever.
+// inFlightWrites is that an object is being written. Its deletion may be told before the answer to
+// the write comes: what the answer says is history then, and remembering it would be for ever.
 type inFlightWrites struct {
 	writers int
 	gone    bool
@@ -28,7 +28,8 @@ func (s *Summary) begin(k store.Key) (end func()) {
 	}
 }
 
-// overtaken reports whether an object was deleted since its writing began. When it was made anew since, that will be told. The lock must be held.
+// overtaken reports whether an object was deleted since its writing began. When it was made anew
+// since, that will be told. The lock must be held.
 func (s *Summary) overtaken(k store.Key) bool {
 	u := s.writing[k]
 	return u != nil && u.gone

@@ -12,8 +12,9 @@ import (
 // maxLeaving bounds how many objects of a target are watched that are to leave it.
 const maxLeaving = 1000
 
-// leaving are the objects that targets report although they are not placed there: they are to leave, and a target that cannot remove one says why.
-// No object in a space is left that could say it.
+// leaving are the objects that targets report although they are not placed there: they are to
+// leave, and a target that cannot remove one says why. No object in a space is left that could say
+// it.
 type leaving struct {
 	mu sync.Mutex
 	of map[string]map[store.Key]struct{}

@@ -61,8 +61,8 @@ func with(m, more map[string]rule) map[string]rule {
 	return m
 }
 
-// ruleOf tells how a field merges. Of kinds that are not known only counts of replicas are added up: no other number is known to
-// be one that may be.
+// ruleOf tells how a field merges. Of kinds that are not known only counts of replicas are added
+// up: no other number is known to be one that may be.
 func ruleOf(k store.Key, field string) rule {
 	if t, ok := typed[k.Group+"/"+k.Resource]; ok {
 		return t[field]
@@ -78,8 +78,9 @@ func ruleOf(k store.Key, field string) rule {
 	return same
 }
 
-// Merge makes one status of two of one kind, each of one target or itself merged. It is associative and commutative, so that tiers
-// may merge what tiers merged. A target that has not reported counts as an empty status.
+// Merge makes one status of two of one kind, each of one target or itself merged. It is associative
+// and commutative, so that tiers may merge what tiers merged. A target that has not reported counts
+// as an empty status.
 func Merge(k store.Key, a, b map[string]any) map[string]any {
 	out := map[string]any{}
 	for field := range a {
@@ -126,7 +127,8 @@ func combine(out map[string]any, field string, r rule, a, b any) {
 	}
 }
 
-// pick returns the one of two texts that is better. If one is not there it returns the other, or nothing when both are needed.
+// pick returns the one of two texts that is better. If one is not there it returns the other, or
+// nothing when both are needed.
 func pick(a, b any, better func(x, y string) bool, oneIsEnough bool) any {
 	x, okX := a.(string)
 	y, okY := b.(string)

@@ -11,21 +11,25 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// mirrorTargets is the number of targets up to which the Pods of a placed object are readable in the space.
+// mirrorTargets is the number of targets up to which the Pods of a placed object are readable in
+// the space.
 const mirrorTargets = 10
 
-// Annotations of mirrored Pods. What reaches into a Pod reads its name and its UID, too (tunnel/exchange).
+// Annotations of mirrored Pods. What reaches into a Pod reads its name and its UID, too
+// (tunnel/exchange).
 const (
-	// annotationReportedAs is the Pod's name on its target, where that is another than in the space.
+	// annotationReportedAs is the Pod's name on its target, where that is another than in the
+	// space.
 	annotationReportedAs = exchange.ReportedAs
 	// annotationReportedUID is the Pod's UID on its target.
 	annotationReportedUID = exchange.ReportedUID
-	// annotationReportedHash tells which Pod was mirrored, and as what it was seen: two hashes with a dot between them.
+	// annotationReportedHash tells which Pod was mirrored, and as what it was seen: two hashes with
+	// a dot between them.
 	annotationReportedHash = "skerry.dev/reported-hash"
 )
 
-// mirrored is what is known of one reported Pod name in one namespace: the targets that may have such a Pod, and what the
-// space has of them.
+// mirrored is what is known of one reported Pod name in one namespace: the targets that may have
+// such a Pod, and what the space has of them.
 type mirrored struct {
 	targets map[string]int    // with how often they reported, so that none is forgotten while it reports again
 	objects map[string]mirror // by name in the space
@@ -43,7 +47,8 @@ func (s *Summary) mirrorReported(target string, k store.Key) {
 	s.mirrorOf(k).targets[target]++
 }
 
-// mirrorOf returns what is known of a reported name, making it when there is nothing. The lock must be held.
+// mirrorOf returns what is known of a reported name, making it when there is nothing. The lock must
+// be held.
 func (s *Summary) mirrorOf(k store.Key) *mirrored {
 	m := s.mirrors[k]
 	if m == nil {
@@ -53,7 +58,8 @@ func (s *Summary) mirrorOf(k store.Key) *mirrored {
 	return m
 }
 
-// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The lock must be held.
+// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The lock must
+// be held.
 func (s *Summary) observeMirror(w store.Write) bool {
 	meta, _ := w.Object["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
@@ -87,7 +93,8 @@ func reportKey(k store.Key, notes map[string]any) store.Key {
 	return k
 }
 
-// unmirror notes that a Pod is not in the space any more, whoever deleted it. The lock must be held.
+// unmirror notes that a Pod is not in the space any more, whoever deleted it. The lock must be
+// held.
 func (s *Summary) unmirror(k store.Key) {
 	if !isMirrored(k) {
 		return
@@ -134,7 +141,8 @@ func (s *Summary) removeOwner(rk store.Key, m *mirrored) {
 	}
 }
 
-// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The lock must be held.
+// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The lock must
+// be held.
 func (s *Summary) wakeOwned(by store.Key, note string) {
 	o := s.owners[by]
 	if o == nil || o.note == note {

@@ -32,7 +32,8 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 	return nil
 }
 
-// putMirror creates a Pod with its status in one write, or brings the status of an existing one up to date.
+// putMirror creates a Pod with its status in one write, or brings the status of an existing one up
+// to date.
 func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wanted, have map[string]mirror) error {
 	pk := k
 	pk.Name = name
@@ -65,7 +66,8 @@ func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wan
 	return nil
 }
 
-// adopt finds out whether an existing Pod is a mirror from before, or one that the space's users made.
+// adopt finds out whether an existing Pod is a mirror from before, or one that the space's users
+// made.
 func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 	obj, err := s.cfg.API.Get(ctx, pk, mirroredVersion(pk))
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -85,7 +87,8 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 // mirroredFields are what a mirror shows beside its metadata and its status.
 func mirroredFields() []string { return []string{"spec", "data", "revision"} }
 
-// writeMirrorStatus writes the status of a mirror. Of Pods it is a subresource; of others it is written with the whole, by the rules for mirrors.
+// writeMirrorStatus writes the status of a mirror. Of Pods it is a subresource; of others it is
+// written with the whole, by the rules for mirrors.
 func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid string, status json.RawMessage) error {
 	subresource := ""
 	if pk.Resource == "pods" {
@@ -94,7 +97,8 @@ func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid strin
 	return s.writeStatus(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status, nil)
 }
 
-// changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a node, its labels, its status.
+// changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a
+// node, its labels, its status.
 func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
 	mirror := mirrorFor(k, pk.Name, w)
 	meta, _ := mirror["metadata"].(map[string]any)
@@ -152,7 +156,8 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	}
 }
 
-// mirrorHash is two hashes: which Pod it is, and all that people see of it but its status. Of names what the object is completed from.
+// mirrorHash is two hashes: which Pod it is, and all that people see of it but its status. Of names
+// what the object is completed from.
 func mirrorHash(of string, object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})

@@ -38,8 +38,8 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	}
 }
 
-// Apply takes one write, in the order of revisions. A status that somebody else wrote is put right unless it is theirs, and what a decision
-// changed is said again.
+// Apply takes one write, in the order of revisions. A status that somebody else wrote is put right
+// unless it is theirs, and what a decision changed is said again.
 func (s *Summary) Apply(w store.Write) {
 	if w.Object == nil {
 		s.pacing.forget(w.Key)

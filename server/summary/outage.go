@@ -11,12 +11,15 @@ import (
 )
 
 const (
-	// outageAge is how old an outage is when objects begin to say it: a site that is back within that time costs no write.
+	// outageAge is how old an outage is when objects begin to say it: a site that is back within
+	// that time costs no write.
 	outageAge = 20 * time.Second
-	// outagePace is the pause between two objects that are looked at because an outage has begun or ended. When a thousand sites go at once that
-	// bounds the writes to 100 a second; what people read by name says it at once (Config.Outage is asked).
+	// outagePace is the pause between two objects that are looked at because an outage has begun or
+	// ended. When a thousand sites go at once that bounds the writes to 100 a second; what people
+	// read by name says it at once (Config.Outage is asked).
 	outagePace = 10 * time.Millisecond
-	// rewordPause is the least time between two messages of a condition that stays False: of an object on many targets, some come and go all the time.
+	// rewordPause is the least time between two messages of a condition that stays False: of an
+	// object on many targets, some come and go all the time.
 	rewordPause = time.Minute
 )
 
@@ -53,8 +56,9 @@ func (o *outages) restart(target string) {
 	}
 }
 
-// next returns the job that is to go on now, and else how long there is none. The one that is due since the shortest time goes first: while a
-// thousand sites are gone, one more is told within seconds.
+// next returns the job that is to go on now, and else how long there is none. The one that is due
+// since the shortest time goes first: while a thousand sites are gone, one more is told within
+// seconds.
 func (o *outages) next(now time.Time) (job *outageJob, rest time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -78,7 +82,8 @@ func (o *outages) done(j *outageJob) {
 	}
 }
 
-// runOutages has the objects of targets say outages, and no longer say them, at a pace, until ctx ends.
+// runOutages has the objects of targets say outages, and no longer say them, at a pace, until ctx
+// ends.
 func (s *Summary) runOutages(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -124,7 +129,8 @@ func (s *Summary) stepOutage(j *outageJob) time.Duration {
 	return 0
 }
 
-// due notes that an object may say an outage from now on, and reports whether it has something to say, or to take back.
+// due notes that an object may say an outage from now on, and reports whether it has something to
+// say, or to take back.
 func (s *Summary) due(k store.Key, out bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,9 +146,11 @@ func (s *Summary) saysOutage(k store.Key) bool {
 	return s.shown[k].outage || s.marked[k].unreachable != ""
 }
 
-// outageCondition puts the condition skerry.dev/Reachable on an object one of whose targets has an outage, and takes it off when all are current. It returns
-// the same as the annotation skerry.dev/unreachable-since has it. An object begins to say it when its turn has come (runOutages), so that writes for
-// other reasons, as at the start of a center, do not tell all at once.
+// outageCondition puts the condition skerry.dev/Reachable on an object one of whose targets has an
+// outage, and takes it off when all are current. It returns the same as the annotation
+// skerry.dev/unreachable-since has it. An object begins to say it when its turn has come
+// (runOutages), so that writes for other reasons, as at the start of a center, do not tell all at
+// once.
 func (s *Summary) outageCondition(at placement.Located) string {
 	of := placement.OutagesOf(at.Targets, s.outage)
 	s.mu.Lock()
@@ -178,7 +186,8 @@ func (s *Summary) outage(target string) (placement.Outage, bool) {
 	return is, out && time.Since(is.Since) >= outageAge
 }
 
-// MirrorOf returns the target that a mirrored object of a space is at; it is false for other objects.
+// MirrorOf returns the target that a mirrored object of a space is at; it is false for other
+// objects.
 func (s *Summary) MirrorOf(k store.Key) (target string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

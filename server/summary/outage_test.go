@@ -25,7 +25,8 @@ func (c *center) unreachableSince(k store.Key) string {
 	return since
 }
 
-// An object says within 30 s that its only site is silent, its status stays what it was, and it says nothing any more when the site is back.
+// An object says within 30 s that its only site is silent, its status stays what it was, and it
+// says nothing any more when the site is back.
 func TestAnOutageIsACondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCenter(t)
@@ -89,7 +90,8 @@ func TestAShortOutageCostsNothing(t *testing.T) {
 	})
 }
 
-// Of an object on several targets the condition says which are silent, and is not written anew each time that one comes or goes.
+// Of an object on several targets the condition says which are silent, and is not written anew each
+// time that one comes or goes.
 func TestSomeSitesAreSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCenter(t)
@@ -119,8 +121,9 @@ func TestSomeSitesAreSilent(t *testing.T) {
 	})
 }
 
-// When many sites with 20 objects each vanish at once, the writes are spread; another one that vanishes then is told all the same, and when all
-// are back before their turn nothing is written for them.
+// When many sites with 20 objects each vanish at once, the writes are spread; another one that
+// vanishes then is told all the same, and when all are back before their turn nothing is written
+// for them.
 func TestManyOutagesArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sites, each = 100, 20

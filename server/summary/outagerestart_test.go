@@ -30,7 +30,8 @@ func (c *center) restart() {
 	c.stop = func() { cancel(); <-done }
 }
 
-// A center that starts while sites are silent tells what it has not told at the same pace, and writes nothing of what is told already.
+// A center that starts while sites are silent tells what it has not told at the same pace, and
+// writes nothing of what is told already.
 func TestOutagesAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects = 300

@@ -11,8 +11,10 @@ import (
 const (
 	// fewTargets are read at every report: it costs next to nothing.
 	fewTargets = 8
-	// gathers is how many times as long as reading what all of an object's targets report the first report waits for more, and longest the most: a change of
-	// an object that is on a thousand targets is reported a thousand times, and until the last has it the center has more urgent things to do.
+	// gathers is how many times as long as reading what all of an object's targets report the first
+	// report waits for more, and longest the most: a change of an object that is on a thousand
+	// targets is reported a thousand times, and until the last has it the center has more urgent
+	// things to do.
 	gathers = 9
 	longest = time.Second
 	// guessed is how long reading one report takes, as long as none was read.

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Reports of an object that is on many targets gather for as long as reading them costs, others are read at once.
+// Reports of an object that is on many targets gather for as long as reading them costs, others are
+// read at once.
 func TestPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pacing

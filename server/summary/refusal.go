@@ -26,7 +26,8 @@ func (c condition) json() map[string]any {
 		"lastTransitionTime": c.since.UTC().Format(time.RFC3339)}
 }
 
-// SetCondition puts a condition of a decision on a placed object; one that is as it should be is taken off.
+// SetCondition puts a condition of a decision on a placed object; one that is as it should be is
+// taken off.
 func (s *Summary) SetCondition(k store.Key, c placement.Condition) {
 	quiet := c.Status || (c.Type == v1alpha1.ConditionObjectMoving && c.Reason == string(placement.Settled))
 	if c.Type == v1alpha1.ConditionObjectMoving && c.Status {
@@ -57,8 +58,9 @@ func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
 	s.extra[k][c.Type] = n
 }
 
-// refusalCondition says what targets refuse, as a condition and as an Event, and takes the condition off when they do not any more. It returns
-// the same as the annotation skerry.dev/refused has it.
+// refusalCondition says what targets refuse, as a condition and as an Event, and takes the
+// condition off when they do not any more. It returns the same as the annotation skerry.dev/refused
+// has it.
 func (s *Summary) refusalCondition(at placement.Located, reports []*store.Report) string {
 	found := append(s.refusals(at, reports), s.refusedNeeds(at)...)
 	var lines []string

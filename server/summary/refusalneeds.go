@@ -7,11 +7,12 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// NeedsRefused is the reason of a workload that is at its targets, but something that its pods name is not.
+// NeedsRefused is the reason of a workload that is at its targets, but something that its pods name
+// is not.
 const NeedsRefused = "NeedsRefused"
 
-// refusedNeeds are the refusals of what the pods of a workload name, on the targets of the workload. Of classes the site
-// itself judges: it may have one of that name.
+// refusedNeeds are the refusals of what the pods of a workload name, on the targets of the
+// workload. Of classes the site itself judges: it may have one of that name.
 func (s *Summary) refusedNeeds(at placement.Located) (out []refusal) {
 	s.mu.Lock()
 	none := len(s.refused) == 0

@@ -18,8 +18,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// reportedEvents are the Events that targets report. One that is shown goes by its time to live, as Events do, or with its report: that a center forgets at a
-// restart which Events it has shown costs no more than that.
+// reportedEvents are the Events that targets report. One that is shown goes by its time to live, as
+// Events do, or with its report: that a center forgets at a restart which Events it has shown costs
+// no more than that.
 type reportedEvents struct {
 	news  map[store.Key]map[string]bool // reported key -> targets that have something new to say
 	shown map[reportedEvent][]store.Key // what the space shows of it
@@ -95,8 +96,8 @@ func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent) error 
 // errNotMirrored is returned while what an Event is about is not in the space yet.
 var errNotMirrored = errors.New("what the event is about is not mirrored yet")
 
-// eventsFor are the Events that show one report: at the placed object, where people look first, and at what of it the Event is about, if the space
-// shows that.
+// eventsFor are the Events that show one report: at the placed object, where people look first, and
+// at what of it the Event is about, if the space shows that.
 func (s *Summary) eventsFor(from reportedEvent, owner placement.Located, r store.Report) (map[store.Key]map[string]any, error) {
 	out := map[store.Key]map[string]any{}
 	add := func(kind, apiVersion, name, uid, message, component string) {

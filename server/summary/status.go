@@ -16,8 +16,8 @@ import (
 
 // shown is what is known of the status of one object in its space, as hashes.
 type shown struct {
-	// now is the status that the object has. asked is what was last asked for, and got what the API made of that: a schema may
-	// take fields out.
+	// now is the status that the object has. asked is what was last asked for, and got what the API
+	// made of that: a schema may take fields out.
 	now, asked, got store.Hash
 	filled          uint64 // the filledSum of what it shows of that
 	revision        int64
@@ -99,8 +99,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	return s.fill(ctx, at, filled)
 }
 
-// writeStatus writes a status when the object does not show it already, with what is filled in beside it where that can go along. What the API will not take is
-// not tried again before it changes.
+// writeStatus writes a status when the object does not show it already, with what is filled in
+// beside it where that can go along. What the API will not take is not tried again before it
+// changes.
 func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subresource string, status json.RawMessage, filled *store.Filled) error {
 	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
 	defer s.begin(k)()
@@ -159,8 +160,9 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 	return nil
 }
 
-// unserved tells why a status could not be written: the object was deleted meanwhile, or its kind has no status of its own, and there is nothing
-// to do; or its kind is not served for the moment, and the status is written later.
+// unserved tells why a status could not be written: the object was deleted meanwhile, or its kind
+// has no status of its own, and there is nothing to do; or its kind is not served for the moment,
+// and the status is written later.
 func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid string, cause error) error {
 	if at, ok := s.cfg.Located(k); !ok || at.UID != uid {
 		return nil
@@ -171,7 +173,8 @@ func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid str
 	return fmt.Errorf("write status of %s: %w", k, cause)
 }
 
-// update takes over what the answer to a request says of an object, unless it was deleted meanwhile.
+// update takes over what the answer to a request says of an object, unless it was deleted
+// meanwhile.
 func (s *Summary) update(k store.Key, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

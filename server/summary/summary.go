@@ -14,29 +14,32 @@ import (
 // writers is how many objects are written at a time.
 const writers = 8
 
-// API is what summary does to the objects of spaces. Errors are those of the API, so that apierrors.IsConflict, IsNotFound,
-// IsAlreadyExists and IsInvalid tell.
+// API is what summary does to the objects of spaces. Errors are those of the API, so that
+// apierrors.IsConflict, IsNotFound, IsAlreadyExists and IsInvalid tell.
 type API interface {
 	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
 	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
-	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge patch, an array is a JSON Patch.
-	// It returns the object as it is then.
+	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge
+	// patch, an array is a JSON Patch. It returns the object as it is then.
 	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Delete removes an object at once, if it still has this UID; whatever it has where that is empty.
+	// Delete removes an object at once, if it still has this UID; whatever it has where that is
+	// empty.
 	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
 }
 
 // Config is what summary needs. All fields are needed.
 type Config struct {
 	API API
-	// Report reads the last report of a key from a target's inbox. It is false for what was never reported, and for tombstones.
+	// Report reads the last report of a key from a target's inbox. It is false for what was never
+	// reported, and for tombstones.
 	Report func(target string, key store.Key) (store.Entry, bool, error)
 	// Desired is the body that targets are sent of an object, as it is now.
 	Desired func(ctx context.Context, key store.Key) ([]byte, error)
 	// Located tells where an object is, and Owner the same for one that an owner reference names.
 	Located func(key store.Key) (placement.Located, bool)
 	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
-	// Outage tells why the reports of a target are old; it is false while they are current. Placed lists what is placed on a target.
+	// Outage tells why the reports of a target are old; it is false while they are current. Placed
+	// lists what is placed on a target.
 	Outage func(target string) (placement.Outage, bool)
 	Placed func(target string) []store.Entry
 	// Needs lists what the pods of a workload name, and NeededBy the workloads that name an object.
@@ -44,8 +47,8 @@ type Config struct {
 	Log             *slog.Logger
 }
 
-// Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one goroutine at a time, everything else may
-// be called at any time.
+// Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one
+// goroutine at a time, everything else may be called at any time.
 type Summary struct {
 	cfg    Config
 	queue  queue.Queue[store.Key]
@@ -116,8 +119,8 @@ func (s *Summary) Run(ctx context.Context) error {
 	return nil
 }
 
-// mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what owns them, and the history of
-// workloads. It is empty for other kinds.
+// mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what
+// owns them, and the history of workloads. It is empty for other kinds.
 func mirroredType(k store.Key) (apiVersion, kind string) {
 	switch k.Group + "/" + k.Resource {
 	case "/pods":

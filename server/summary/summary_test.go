@@ -184,7 +184,8 @@ func TestAStatusThatSomebodyElseWroteIsPutRight(t *testing.T) {
 	c.eventually("put right", func() bool { return num(c.status(web)["replicas"]) == 1 })
 }
 
-// An operator in the space writes what it has found out; a target's copy of the custom resource shows only what its definition gives it.
+// An operator in the space writes what it has found out; a target's copy of the custom resource
+// shows only what its definition gives it.
 func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
 	boat := key("example.com", "boats", "mary")
 	c := newCenter(t)
@@ -220,7 +221,8 @@ func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
 	}
 }
 
-// Also when the operator writes just before the center does for the first time, and when the center was restarted since.
+// Also when the operator writes just before the center does for the first time, and when the center
+// was restarted since.
 func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {
 	boat := key("example.com", "boats", "mary")
 	c := newCenter(t)
@@ -274,8 +276,9 @@ func TestWhatTheCenterDoesNotSendIsSaidOnce(t *testing.T) {
 	c.eventually("no annotation", func() bool { return mark() == "" })
 }
 
-// TestARefusalStandsOnTheWorkloadThatNeedsIt refuses a Secret and a claim that a Deployment names at one of its two
-// targets, and lets them in again. A class that is refused there is the site's to judge.
+// TestARefusalStandsOnTheWorkloadThatNeedsIt refuses a Secret and a claim that a Deployment names
+// at one of its two targets, and lets them in again. A class that is refused there is the site's to
+// judge.
 func TestARefusalStandsOnTheWorkloadThatNeedsIt(t *testing.T) {
 	c := newCenter(t)
 	secret, claim := key("", "secrets", "cert"), key("", "persistentvolumeclaims", "data")

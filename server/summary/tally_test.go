@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Of what is placed on a target some is applied as it is, some refused, some applied as it was before, and of some nothing is said.
+// Of what is placed on a target some is applied as it is, some refused, some applied as it was
+// before, and of some nothing is said.
 func TestTally(t *testing.T) {
 	c := newCenter(t)
 	hash := store.HashBody(1, []byte("now"))

@@ -19,8 +19,8 @@ func (u *unsent) of(k store.Key) (store.ReportError, bool) {
 	return why, ok
 }
 
-// Refuse says of a placed object that the center does not send it, as if its targets refused it; nil takes
-// that back. It does not block.
+// Refuse says of a placed object that the center does not send it, as if its targets refused it;
+// nil takes that back. It does not block.
 func (s *Summary) Refuse(k store.Key, why *store.ReportError) {
 	s.unsent.mu.Lock()
 	if delete(s.unsent.why, k); why != nil {

@@ -22,8 +22,9 @@ type wanted struct {
 	ownerUID           string
 }
 
-// wantedMirrors reads what the targets report of one name, and gives each Pod its name in the space: the longest placed target keeps the
-// plain one, others get their target's name behind it. Targets that report nothing any more are gone.
+// wantedMirrors reads what the targets report of one name, and gives each Pod its name in the
+// space: the longest placed target keeps the plain one, others get their target's name behind it.
+// Targets that report nothing any more are gone.
 func (s *Summary) wantedMirrors(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
 	var list []wanted
 	for _, t := range targets {
@@ -56,7 +57,8 @@ func (s *Summary) wantedMirrors(k store.Key, targets []string, taken bool) (want
 	return want, gone, nil
 }
 
-// wantedMirror reports whether a reported Pod belongs into the space: its owner is placed on that target, and not on too many.
+// wantedMirror reports whether a reported Pod belongs into the space: its owner is placed on that
+// target, and not on too many.
 func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (wanted, bool) {
 	var object map[string]any
 	if json.Unmarshal(r.Object, &object) != nil {
@@ -80,7 +82,8 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 // reference is what names an owner.
 type reference struct{ APIVersion, Kind, Name string }
 
-// ownersOf are the objects that a report's object says it belongs to. What is to be completed has its owner in its name.
+// ownersOf are the objects that a report's object says it belongs to. What is to be completed has
+// its owner in its name.
 func ownersOf(k store.Key, r store.Report, object map[string]any) (out []reference) {
 	if r.Of != "" {
 		if owner, ok := replicasetdiff.Owner(k); ok {
@@ -100,8 +103,8 @@ func ownersOf(k store.Key, r store.Report, object map[string]any) (out []referen
 	return out
 }
 
-// errOtherVersion is returned while a report is to be completed from a version of its owner that is not the present one: the site has not got
-// that yet, and will report anew when it has.
+// errOtherVersion is returned while a report is to be completed from a version of its owner that is
+// not the present one: the site has not got that yet, and will report anew when it has.
 var errOtherVersion = errors.New("it was reported against another version of its owner")
 
 // complete fills in what a report left out because it is in the desired body of the owner.

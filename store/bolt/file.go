@@ -122,8 +122,8 @@ func (f *File) Unclean() bool { return f.unclean }
 // keyCleanShutdown is there while the file is closed and knows all that was done.
 var keyCleanShutdown = []byte("settled")
 
-// MarkCleanShutdown records, right before Close, that the file knows all that was done, so that the next Open
-// is not Unclean.
+// MarkCleanShutdown records, right before Close, that the file knows all that was done, so that the
+// next Open is not Unclean.
 func (f *File) MarkCleanShutdown() error {
 	return f.update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketMeta).Put(keyCleanShutdown,

@@ -37,7 +37,8 @@ type Record struct {
 	Kind       string `json:"kind,omitempty"`
 	// OriginUID is the UID of the source object.
 	OriginUID string `json:"origin,omitempty"`
-	// Prefix is what the space's namespaces have before their names on the target, as it was when the object was made there.
+	// Prefix is what the space's namespaces have before their names on the target, as it was when
+	// the object was made there.
 	Prefix string `json:"prefix,omitempty"`
 }
 
@@ -70,10 +71,10 @@ type Pending struct {
 	Durable func()
 }
 
-// Piggyback writes what is pending in the same transaction as every other change of the file. It buys a
-// sync a record: one change of what is desired costs two syncs and not four. pending is called
-// within the transaction; if that fails, nothing is written and the next transaction asks again. It
-// must be called before the file is used.
+// Piggyback writes what is pending in the same transaction as every other change of the file. It
+// buys a sync a record: one change of what is desired costs two syncs and not four. pending is
+// called within the transaction; if that fails, nothing is written and the next transaction asks
+// again. It must be called before the file is used.
 func (i *Inventory) Piggyback(pending func() Pending) {
 	i.file.piggybacked = append(i.file.piggybacked,
 		func(tx *bbolt.Tx) error { return pending().write(tx) })

@@ -36,8 +36,8 @@ func (s *Sink) Size() int64 {
 	return s.state.size
 }
 
-// UnknownBodies returns how many live entries have no body here, for lack of room or because it cannot be
-// read.
+// UnknownBodies returns how many live entries have no body here, for lack of room or because it
+// cannot be read.
 func (s *Sink) UnknownBodies() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,8 +31,8 @@ type SinkOptions struct {
 	// batch, before Commit returns.
 	OnCommit func(keys []store.Key)
 	// Room returns how many bytes the bodies of the copy may take as they are stored. A body that
-	// does not fit is not stored: Get returns its entry as UnknownBody, and the sender need not send it
-	// again. Nil is no limit.
+	// does not fit is not stored: Get returns its entry as UnknownBody, and the sender need not
+	// send it again. Nil is no limit.
 	Room func() int64
 	// Holds reports whether the consumer has something under a key that the copy does not know. A
 	// tombstone of such a key is stored, so that it is carried out. Nil is never.

@@ -6,10 +6,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// AddUnknown records that the objects of these keys are on the target. A key that the copy does not know
-// becomes an entry without a body, whose hash equals no other: at the next comparison the sender
-// sends the body, or a tombstone. It returns how many were new. If there are any, the present
-// exchange with the sender should begin anew.
+// AddUnknown records that the objects of these keys are on the target. A key that the copy does not
+// know becomes an entry without a body, whose hash equals no other: at the next comparison the
+// sender sends the body, or a tombstone. It returns how many were new. If there are any, the
+// present exchange with the sender should begin anew.
 func (s *Sink) AddUnknown(keys ...store.Key) (int, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -36,8 +36,8 @@ func (s *Sink) AddUnknown(keys ...store.Key) (int, error) {
 	return n, err
 }
 
-// RefetchUnknown makes the copy differ from its sender wherever it has no body, so that the next comparison
-// brings the bodies.
+// RefetchUnknown makes the copy differ from its sender wherever it has no body, so that the next
+// comparison brings the bodies.
 func (s *Sink) RefetchUnknown() error {
 	s.commit.Lock()
 	defer s.commit.Unlock()

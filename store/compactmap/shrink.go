@@ -1,7 +1,7 @@
 package compactmap
 
-// Shrink returns a list with the same elements whose memory is at most four times what they need. It
-// is the list itself where that is so already.
+// Shrink returns a list with the same elements whose memory is at most four times what they need.
+// It is the list itself where that is so already.
 func Shrink[E any](list []E) []E {
 	if cap(list) <= 4*len(list) {
 		return list

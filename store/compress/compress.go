@@ -122,8 +122,8 @@ func newTools(level zstd.EncoderLevel) (*tools, error) {
 	return &tools{enc, dec}, nil
 }
 
-// ReleaseMemory lets go of the memory that the codec works with. The next use takes it again, which costs
-// about a millisecond.
+// ReleaseMemory lets go of the memory that the codec works with. The next use takes it again, which
+// costs about a millisecond.
 func (c *Codec) ReleaseMemory() { c.tools.Store(nil) }
 
 func (c *Codec) wake() *tools {

@@ -149,8 +149,8 @@ func dial(l *bufconn.Listener) (*kubernetes.Client, error) {
 // Client returns the one etcd client on the store. Share it, and never close it.
 func (s *Store) Client() *kubernetes.Client { return s.client }
 
-// ReleaseMemory gives back memory after a burst: each idle connection to a file has a cache of up to 2 MB.
-// The next burst opens new connections.
+// ReleaseMemory gives back memory after a burst: each idle connection to a file has a cache of up
+// to 2 MB. The next burst opens new connections.
 func (s *Store) ReleaseMemory() {
 	if s.file != nil {
 		s.file.rest()

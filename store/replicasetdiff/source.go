@@ -1,6 +1,6 @@
-// Package replicasetdiff takes out of the report of a ReplicaSet what its parent knows already: labels,
-// selector and template, which are most of it and come from the Deployment that the parent has
-// sent.
+// Package replicasetdiff takes out of the report of a ReplicaSet what its parent knows already:
+// labels, selector and template, which are most of it and come from the Deployment that the parent
+// has sent.
 //
 //	source, ok := replicasetdiff.Of(deployment, uid, key)    // both ends, from the Deployment's desired body
 //	rest, ok := source.Diff(replicaSet)           // the child: what differs

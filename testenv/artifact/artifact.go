@@ -64,7 +64,8 @@ var wecNames = []string{"kubectl", "kube-apiserver", "kubelet", "kube-proxy"}
 // Kit is a complete set of artifacts.
 type Kit struct {
 	// Bin is a directory with every program by its usual name: kubectl, kube-apiserver, wec,
-	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app, helm, website-operator.
+	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app, helm,
+	// website-operator.
 	Bin string
 	// Images is the OCI archive with every image.
 	Images string

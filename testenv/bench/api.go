@@ -15,11 +15,13 @@ import (
 const (
 	apiObjects, apiPage = 13000, 500
 	apiNS               = "api"
-	// apiTimes is how often what a percentile of 99 is told of is done: it is the twentieth slowest then, and not one or two that the machine held up.
+	// apiTimes is how often what a percentile of 99 is told of is done: it is the twentieth slowest
+	// then, and not one or two that the machine held up.
 	apiTimes = 2000
 )
 
-// api measures the API of one space beside an upstream API server on etcd: the same requests by the same client, taking turns.
+// api measures the API of one space beside an upstream API server on etcd: the same requests by the
+// same client, taking turns.
 func (b *bench) api(ctx context.Context) error {
 	b.say("start a center, and an upstream API server on etcd")
 	c, err := b.StartCenter(ctx, "api", "")
@@ -76,8 +78,9 @@ type duel struct {
 	*bench
 }
 
-// turns lets both do the same n times in all, in several turns, and prints the percentiles. Who begins changes from turn to turn, and what is done a few
-// times only is done in turns of one: what the machine does beside it, and what grows, meets both alike.
+// turns lets both do the same n times in all, in several turns, and prints the percentiles. Who
+// begins changes from turn to turn, and what is done a few times only is done in turns of one: what
+// the machine does beside it, and what grows, meets both alike.
 func (d *duel) turns(ctx context.Context, name string, n int, percentiles []float64, measure func(context.Context, *server) (time.Duration, error)) error {
 	turns := 4
 	if n <= 40 {
@@ -174,7 +177,8 @@ func (d *duel) reads(ctx context.Context) error {
 		{"list-pages", 16, func(ctx context.Context, s *server) (time.Duration, error) {
 			return timed(func() error { return s.listPages(ctx, page) })
 		}},
-		// A list that follows a write must show it, and may not wait for it longer than the write itself took.
+		// A list that follows a write must show it, and may not wait for it longer than the write
+		// itself took.
 		{"list-500-after-write", 80, func(ctx context.Context, s *server) (time.Duration, error) {
 			if _, err := s.create(ctx); err != nil {
 				return 0, err

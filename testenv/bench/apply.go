@@ -16,7 +16,8 @@ type route struct {
 	sequence int
 }
 
-// apply measures from the API's answer to the object existing at the edge, on both ways, taking turns so that both see the same machine.
+// apply measures from the API's answer to the object existing at the edge, on both ways, taking
+// turns so that both see the same machine.
 func (b *bench) apply(ctx context.Context) error {
 	var stops []func()
 	defer func() {
@@ -102,7 +103,8 @@ func (b *bench) oneByOne(ctx context.Context, r *route, kind string, path func(s
 	return took, nil
 }
 
-// bursts measures how long 100 objects, written by 10 writers at once, take until the last is at the edge.
+// bursts measures how long 100 objects, written by 10 writers at once, take until the last is at
+// the edge.
 func (b *bench) bursts(ctx context.Context, base, ours *route) error {
 	var floorTimes, ourTimes []float64
 	for range 3 {

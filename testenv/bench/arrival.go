@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// arrivals watches a collection and remembers when each object was first seen to satisfy a condition.
+// arrivals watches a collection and remembers when each object was first seen to satisfy a
+// condition.
 type arrivals struct {
 	mu   sync.Mutex
 	seen map[string]time.Time
@@ -18,7 +19,8 @@ type arrivals struct {
 	stop func()
 }
 
-// arrive begins to watch. mark returns the name under which the object counts, or "" when it does not.
+// arrive begins to watch. mark returns the name under which the object counts, or "" when it does
+// not.
 func arrive(ctx context.Context, k *drive.Kube, path string, mark func(object) string) (*arrivals, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &arrivals{seen: map[string]time.Time{}, wake: make(chan struct{})}

@@ -19,7 +19,8 @@ type Options struct {
 	Skerry, Testenv, Kubectl string
 	// Etcd is the path of etcd, which the figure api needs.
 	Etcd string
-	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces. Empty means all of these; api and soak must be asked for.
+	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces.
+	// Empty means all of these; api and soak must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
@@ -32,7 +33,8 @@ type report struct{ out io.Writer }
 
 func (r report) print(f figure.Line) error { return figure.Print(r.out, f) }
 
-// The two simulated clusters of the benchmark: the floor's own upstream, and the edge that both write to.
+// The two simulated clusters of the benchmark: the floor's own upstream, and the edge that both
+// write to.
 const (
 	upstream, edge = "bench-up", "bench-edge"
 	floorNS        = "floor"

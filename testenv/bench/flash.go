@@ -9,16 +9,17 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// flashObjects is how many objects the site has whose flash is spared, flashIdle for how long nothing happens to them, and flashBusy for how
-// long something does once a second.
+// flashObjects is how many objects the site has whose flash is spared, flashIdle for how long
+// nothing happens to them, and flashBusy for how long something does once a second.
 const (
 	flashObjects = 1000
 	flashIdle    = 5 * time.Minute
 	flashBusy    = time.Minute
 )
 
-// flash counts how often an agent makes its file durable, and what it writes: when nothing happens, when the status of an object changes at the
-// site once a second, and when an object changes in the space once a second. The last has no goal: what is acknowledged is durable, so it is two syncs at
+// flash counts how often an agent makes its file durable, and what it writes: when nothing happens,
+// when the status of an object changes at the site once a second, and when an object changes in the
+// space once a second. The last has no goal: what is acknowledged is durable, so it is two syncs at
 // least.
 func (b *bench) flash(ctx context.Context) error {
 	if err := b.needGauge(ctx); err != nil {
@@ -77,7 +78,8 @@ func (b *bench) flash(ctx context.Context) error {
 	return nil
 }
 
-// fileRests is how long nothing is written when all that has happened is: what need not be durable at once waits for less.
+// fileRests is how long nothing is written when all that has happened is: what need not be durable
+// at once waits for less.
 const fileRests = 8 * time.Second
 
 // settled returns when what happened before is written.

@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// floor is the small program that nothing can be much faster than: it watches a collection of one API and applies each object to the
-// other, one after another, until its context ends.
+// floor is the small program that nothing can be much faster than: it watches a collection of one
+// API and applies each object to the other, one after another, until its context ends.
 func floor(ctx context.Context, from, to *drive.Kube, path string, apply func(ctx context.Context, to *drive.Kube, obj object) error) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	began, ended := make(chan struct{}), make(chan error, 1)
@@ -21,7 +21,8 @@ func floor(ctx context.Context, from, to *drive.Kube, path string, apply func(ct
 			if typ == "DELETED" || typ == "BOOKMARK" || json.Unmarshal(raw, &obj) != nil {
 				return
 			}
-			// An object that the other side refuses shows as a missing arrival: the measurement fails by its deadline.
+			// An object that the other side refuses shows as a missing arrival: the measurement
+			// fails by its deadline.
 			_ = apply(ctx, to, obj)
 		})
 	}()

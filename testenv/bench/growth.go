@@ -9,9 +9,10 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// How growth is measured. For soakWarm a process may fill what has a bound: the first five minutes roll each Deployment once, the center's watch caches keep
-// some minutes of events, and the bodies that it makes patches against come to their 2 MB in a quarter of an hour. What comes after is compared with
-// itself: the median of the last third of the samples with that of the first.
+// How growth is measured. For soakWarm a process may fill what has a bound: the first five minutes
+// roll each Deployment once, the center's watch caches keep some minutes of events, and the bodies
+// that it makes patches against come to their 2 MB in a quarter of an hour. What comes after is
+// compared with itself: the median of the last third of the samples with that of the first.
 const (
 	soakSamples = 15 * time.Second
 	soakWarm    = 20 * time.Minute
@@ -51,7 +52,8 @@ type growth struct {
 	warm    int // how many of the samples are from before the process was warm
 }
 
-// sample is a moment: what the process held, and how many Pods there were. A cluster that is slow to remove Pods has more of them, and so have all caches.
+// sample is a moment: what the process held, and how many Pods there were. A cluster that is slow
+// to remove Pods has more of them, and so have all caches.
 type sample struct {
 	memory
 	pods float64
@@ -77,7 +79,8 @@ func (g *growth) last() string {
 	return out
 }
 
-// print prints by how much each part of the memory grew. What live heap does not do, garbage between collections and holes between objects do.
+// print prints by how much each part of the memory grew. What live heap does not do, garbage
+// between collections and holes between objects do.
 func (g *growth) print(r report, note string) error {
 	third := (len(g.samples) - g.warm) / 3
 	if third < 3 {

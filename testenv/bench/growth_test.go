@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// What a process holds more than before it was warm is no growth; what it holds more at the end than when it was is.
+// What a process holds more than before it was warm is no growth; what it holds more at the end
+// than when it was is.
 func TestGrowthBeginsWarm(t *testing.T) {
 	g := growth{name: "agent", warm: 4}
 	for _, live := range []float64{1, 5, 9, 9, 10, 10, 10, 10, 11, 10, 11, 11, 12} {

@@ -13,8 +13,9 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// link stands between an agent and its center on one loopback address: it forwards UDP and TCP, delays each direction by a set time and
-// counts the payload of UDP datagrams. Order is kept, so jitter cannot reorder.
+// link stands between an agent and its center on one loopback address: it forwards UDP and TCP,
+// delays each direction by a set time and counts the payload of UDP datagrams. Order is kept, so
+// jitter cannot reorder.
 type link struct {
 	Address string
 	center  string
@@ -66,10 +67,12 @@ func (l *link) Close() {
 // SetRTT delays each direction by half of rtt from now on.
 func (l *link) SetRTT(rtt time.Duration) { l.delay.Store(int64(rtt / 2)) }
 
-// Cut lets nothing cross any more, as a link does that is silently down, or lets it cross again. What was open over TCP is broken.
+// Cut lets nothing cross any more, as a link does that is silently down, or lets it cross again.
+// What was open over TCP is broken.
 func (l *link) Cut(on bool) { l.cut.Store(on) }
 
-// OnlyUDP refuses TCP from now on: what crosses there is not counted, and over either an agent may come back.
+// OnlyUDP refuses TCP from now on: what crosses there is not counted, and over either an agent may
+// come back.
 func (l *link) OnlyUDP() { l.onlyUDP.Store(true) }
 
 // delayed hands over what is put into it after the link's delay, in order.

@@ -14,8 +14,9 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// memory is what the kernel says of a process, in KiB, and what the process says itself: of its heap, what the last collection of garbage has found in use, and
-// for how many events the watch caches of a center have room, which follows the rate of writes.
+// memory is what the kernel says of a process, in KiB, and what the process says itself: of its
+// heap, what the last collection of garbage has found in use, and for how many events the watch
+// caches of a center have room, which follows the rate of writes.
 type memory struct{ rss, anon, live, events float64 }
 
 func memoryOf(pid int) (m memory, err error) {
@@ -103,7 +104,8 @@ func liveHeap(ctx context.Context, center *drive.Kube) (float64, error) {
 	return 0, fmt.Errorf("the profile of the heap has no line %q", name)
 }
 
-// settled returns the memory once it has been steady for a while: garbage is collected and returned only with time.
+// settled returns the memory once it has been steady for a while: garbage is collected and returned
+// only with time.
 func settled(ctx context.Context, pid int) (m memory, err error) {
 	last := memory{}
 	for steady, tries := 0, 0; steady < 8 && tries < 60; tries++ {
@@ -156,7 +158,8 @@ func (b *bench) centerMemory(ctx context.Context) error {
 	if err := b.print(figure.Line{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: figure.Of(160), N: 1}); err != nil {
 		return err
 	}
-	// The first space is the first write of all: it brings code and buffers that no further space brings again, so it is a figure of its own.
+	// The first space is the first write of all: it brings code and buffers that no further space
+	// brings again, so it is a figure of its own.
 	made, before := 0, idle
 	for _, n := range []int{1, 100, 1000} {
 		began := time.Now()

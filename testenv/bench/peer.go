@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/testenv/pki"
 )
 
-// peer is what a center is compared with: an upstream API server, storing in an etcd that syncs to disk as it does by default.
+// peer is what a center is compared with: an upstream API server, storing in an etcd that syncs to
+// disk as it does by default.
 type peer struct {
 	kube *drive.Kube
 	etcd *drive.Process
@@ -68,7 +69,8 @@ func (b *bench) startPeer(ctx context.Context) (_ *peer, err error) {
 	return p, err
 }
 
-// peerFiles writes the keys of an upstream API server and its administrator's kubeconfig, and returns that and the flags to serve with.
+// peerFiles writes the keys of an upstream API server and its administrator's kubeconfig, and
+// returns that and the flags to serve with.
 func peerFiles(dir, address string) (config string, flags []string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -84,7 +86,8 @@ func peerFiles(dir, address string) (config string, flags []string, err error) {
 		return "", nil, err
 	}
 	file := func(name string) string { return filepath.Join(keys, name) }
-	// An administrator by certificate, as the one of a center is: how a caller is recognized costs time with every request.
+	// An administrator by certificate, as the one of a center is: how a caller is recognized costs
+	// time with every request.
 	config = filepath.Join(dir, "kubeconfig")
 	if err := os.WriteFile(config, fmt.Appendf(nil, `apiVersion: v1
 kind: Config

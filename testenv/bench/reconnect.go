@@ -12,15 +12,16 @@ import (
 // reconnected is how many objects are on the site when it comes back.
 const reconnected = 10_000
 
-// reconnectRTT is the round trip of the link that it comes back over. Without any, whoever is busy for a millisecond makes the other side send its part of the
-// handshake again.
+// reconnectRTT is the round trip of the link that it comes back over. Without any, whoever is busy
+// for a millisecond makes the other side send its part of the handshake again.
 const reconnectRTT = 20 * time.Millisecond
 
 // away is for how long a link is down: after that no session is left, on neither side.
 const away = 80 * time.Second
 
-// bytesPerReconnect counts what it costs when an agent comes back from an outage in which k of its objects changed: when its link was down, and when
-// its process ended and starts again, which is the most that coming back can cost.
+// bytesPerReconnect counts what it costs when an agent comes back from an outage in which k of its
+// objects changed: when its link was down, and when its process ended and starts again, which is
+// the most that coming back can cost.
 func (b *bench) bytesPerReconnect(ctx context.Context) error {
 	b.say("place %d objects, and let the agent come back", reconnected)
 	if err := b.placeMany(ctx); err != nil {
@@ -74,7 +75,8 @@ type outage struct {
 // returned is what coming back took: all bytes, and those behind the handshake.
 type returned struct{ bytes, own float64 }
 
-// comesBack lets the agent be away while k objects change, and counts what crosses until the link is quiet again.
+// comesBack lets the agent be away while k objects change, and counts what crosses until the link
+// is quiet again.
 func (b *bench) comesBack(ctx context.Context, o outage, k int, changed *int) (returned, error) {
 	if err := errors.Join(b.quiet(ctx), o.leave(ctx)); err != nil {
 		return returned{}, err

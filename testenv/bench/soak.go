@@ -7,25 +7,29 @@ import (
 	"time"
 )
 
-// What a soak puts on the target: soakApps Deployments of soakReplicas Pods, and ConfigMaps that make it soakObjects in all.
+// What a soak puts on the target: soakApps Deployments of soakReplicas Pods, and ConfigMaps that
+// make it soakObjects in all.
 const (
 	soakObjects  = 1000
 	soakApps     = 300
 	soakReplicas = 10
-	// soakHistory is small, so that the number of ReplicaSets is steady after five minutes of churn.
+	// soakHistory is small, so that the number of ReplicaSets is steady after five minutes of
+	// churn.
 	soakHistory = 1
 )
 
-// Each round of churn changes some ConfigMaps, rolls one Deployment, and makes and deletes one object.
+// Each round of churn changes some ConfigMaps, rolls one Deployment, and makes and deletes one
+// object.
 const (
 	soakRound   = time.Second
 	soakChanges = 5
-	// soakCrowd is how many Pods there may be: where the cluster is too slow to remove the old ones no Deployment is rolled, because what
-	// grows then is what there is to know.
+	// soakCrowd is how many Pods there may be: where the cluster is too slow to remove the old ones
+	// no Deployment is rolled, because what grows then is what there is to know.
 	soakCrowd = soakApps * soakReplicas * 11 / 10
 )
 
-// soak churns 1,000 objects and 3,000 Pods for a while and prints what the agent and the center hold, and by how much that grows once they are warm.
+// soak churns 1,000 objects and 3,000 Pods for a while and prints what the agent and the center
+// hold, and by how much that grows once they are warm.
 func (b *bench) soak(ctx context.Context) error {
 	if b.soakFor < soakLeast {
 		return fmt.Errorf("soak for %s at least: the first %s are for getting warm", soakLeast, soakWarm)

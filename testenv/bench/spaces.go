@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// spaces measures a space's life: from its creation to its readiness, what five definitions in it cost, and how a center starts with much in it.
+// spaces measures a space's life: from its creation to its readiness, what five definitions in it
+// cost, and how a center starts with much in it.
 func (b *bench) spaces(ctx context.Context) error {
 	b.say("measure spaces with definitions, and a start with 20,000 objects")
 	c, err := b.StartCenter(ctx, "spaces", "")
@@ -59,7 +60,8 @@ func makeSpace(ctx context.Context, k *drive.Kube, name string) error {
 		"metadata": object{"name": name}, "spec": object{}})
 }
 
-// spaceDefinitions measures what a space costs whose five definitions are in use: each has an object.
+// spaceDefinitions measures what a space costs whose five definitions are in use: each has an
+// object.
 func (b *bench) spaceDefinitions(ctx context.Context, k *drive.Kube, c *drive.Center) error {
 	const n, definitions = 20, 5
 	before, err := settled(ctx, c.PID())

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
-// status measures from a status change at the edge to the upstream object showing it, on both ways, taking turns.
+// status measures from a status change at the edge to the upstream object showing it, on both ways,
+// taking turns.
 func (b *bench) status(ctx context.Context) error {
 	stop, err := floor(ctx, b.edge, b.up, gauges(floorNS), statusTo(gauges(floorNS)))
 	if err != nil {
@@ -74,7 +75,8 @@ func (b *bench) placeGauge(ctx context.Context) error {
 	return err
 }
 
-// statusBack changes the status at the edge n times, one after another with a pause between, and times each on the way back.
+// statusBack changes the status at the edge n times, one after another with a pause between, and
+// times each on the way back.
 func (b *bench) statusBack(ctx context.Context, r *route, n int, pause time.Duration) ([]time.Duration, error) {
 	a, err := arrive(ctx, r.from, gauges(r.ns), func(obj object) string {
 		status, _ := obj["status"].(object)

@@ -114,7 +114,8 @@ func (b *bench) bytesPerStatus(ctx context.Context) error {
 	return b.print(figure.Line{Figure: "wire-per-status-update-alone", Value: figure.Median(each), Unit: "B", Goal: figure.Of(400), N: len(each)})
 }
 
-// bytesPerRollout counts the status updates of pods while a Deployment of 50 rolls, and the bytes that crossed meanwhile.
+// bytesPerRollout counts the status updates of pods while a Deployment of 50 rolls, and the bytes
+// that crossed meanwhile.
 func (b *bench) bytesPerRollout(ctx context.Context) error {
 	if err := b.nodes(ctx, 4); err != nil {
 		return err
@@ -159,7 +160,8 @@ func (b *bench) rolledOut(ctx context.Context, name string, n int) error {
 	return b.runningPods(ctx, b.edge, n)
 }
 
-// updates counts the events of a collection, and their bytes: as JSON, and each compressed by itself.
+// updates counts the events of a collection, and their bytes: as JSON, and each compressed by
+// itself.
 type updates struct {
 	mu               sync.Mutex
 	n, bytes, packed int

@@ -1,6 +1,7 @@
 package bench
 
-// sideBySide calls do for 0 to n-1 by so many writers at once. A writer whose call fails stops; one of their errors is returned.
+// sideBySide calls do for 0 to n-1 by so many writers at once. A writer whose call fails stops; one
+// of their errors is returned.
 func sideBySide(writers, n int, do func(i int) error) error {
 	errs := make(chan error)
 	for w := range writers {

@@ -74,7 +74,8 @@ func (d *demo) askWeb(ctx context.Context, cluster string) (string, error) {
 	return "pods run; the service answers by name", err
 }
 
-// refusedMove asks for a move of the whole namespace. The database's volume cannot come along, so nothing moves and the space says why.
+// refusedMove asks for a move of the whole namespace. The database's volume cannot come along, so
+// nothing moves and the space says why.
 func (d *demo) refusedMove(ctx context.Context) (string, error) {
 	if err := d.print(ctx, d.shop, "label", "namespace", "store", "skerry.dev/target="+d.there); err != nil {
 		return "", err
@@ -93,7 +94,8 @@ func (d *demo) refusedMove(ctx context.Context) (string, error) {
 	return "nothing moved, the condition says why and what to do", d.print(ctx, d.shop, "get", "namespace", "store", "-o", moving)
 }
 
-// move pins the database and watches both clusters until the old copy is gone: at no time may both be without an available copy.
+// move pins the database and watches both clusters until the old copy is gone: at no time may both
+// be without an available copy.
 func (d *demo) move(ctx context.Context) (string, error) {
 	if err := d.print(ctx, d.shop, "label", "-n", "store", "statefulset", "db", "skerry.dev/target="+d.here); err != nil {
 		return "", err

@@ -31,7 +31,8 @@ type Options struct {
 	Out  io.Writer
 }
 
-// The clusters of the demo. Their names start alike, so that they do not meet clusters that somebody else has up.
+// The clusters of the demo. Their names start alike, so that they do not meet clusters that
+// somebody else has up.
 const (
 	paris, tokyo, oslo = "demo-paris", "demo-tokyo", "demo-oslo"
 	space              = "shop"

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// steps runs the steps of the demo one after another, prints a line for each and remembers how long each took.
+// steps runs the steps of the demo one after another, prints a line for each and remembers how long
+// each took.
 type steps struct {
 	out   io.Writer
 	began time.Time
@@ -20,7 +21,8 @@ type step struct {
 	took        time.Duration
 }
 
-// run prints what is about to happen, does it, and prints what was shown. The steps after a failed one are not run.
+// run prints what is about to happen, does it, and prints what was shown. The steps after a failed
+// one are not run.
 func (s *steps) run(ctx context.Context, what string, do func(ctx context.Context) (shown string, err error)) error {
 	fmt.Fprintf(s.out, "[%6.1fs] %s ...\n", time.Since(s.began).Seconds(), what)
 	started := time.Now()

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Kube is a bare client of one kube API: what a program needs that measures, and nothing that would cost time in between.
+// Kube is a bare client of one kube API: what a program needs that measures, and nothing that would
+// cost time in between.
 type Kube struct {
 	base string
 	auth string
@@ -150,8 +151,9 @@ func (k *Kube) MergePatch(ctx context.Context, path string, patch any) error {
 	return err
 }
 
-// Watch calls visit for every event of a collection from now on, until ctx ends. began is closed when the watch stands, so that nothing that is
-// written afterwards is missed; where the API ends the watch, as it does after some time, it goes on behind the last event.
+// Watch calls visit for every event of a collection from now on, until ctx ends. began is closed
+// when the watch stands, so that nothing that is written afterwards is missed; where the API ends
+// the watch, as it does after some time, it goes on behind the last event.
 func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, visit func(typ string, at time.Time, obj json.RawMessage)) error {
 	list, err := k.Do(ctx, http.MethodGet, path+"?limit=1", "", nil)
 	if err != nil {

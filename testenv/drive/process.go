@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Process is a program that was started and is stopped by its own handle. Its output goes to a log file.
+// Process is a program that was started and is stopped by its own handle. Its output goes to a log
+// file.
 type Process struct {
 	Name string
 	// Log is the file that holds what it printed.
@@ -31,8 +32,9 @@ type Process struct {
 // ErrExited is returned when a process ended although it was to go on.
 var ErrExited = errors.New("the process ended")
 
-// Start runs a program with its output in dir/name.log; one that starts again goes on in the same log. The process gets a group of
-// its own, so that a Ctrl-C in the terminal reaches only the driver, which then stops things in order. env is added to the environment.
+// Start runs a program with its output in dir/name.log; one that starts again goes on in the same
+// log. The process gets a group of its own, so that a Ctrl-C in the terminal reaches only the
+// driver, which then stops things in order. env is added to the environment.
 func Start(dir, name string, env []string, program string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -56,7 +58,8 @@ func Start(dir, name string, env []string, program string, args ...string) (*Pro
 	return p, nil
 }
 
-// follow copies standard output to the log and offers its lines to WaitLine; lines that nobody waits for are only logged.
+// follow copies standard output to the log and offers its lines to WaitLine; lines that nobody
+// waits for are only logged.
 func (p *Process) follow(out io.Reader, log *os.File) {
 	sc := bufio.NewScanner(out)
 	for sc.Scan() {
@@ -96,7 +99,8 @@ func (p *Process) WaitLine(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// Stop ends the process with SIGTERM and, when that has not helped after 10 s, with SIGKILL. It waits until it is gone.
+// Stop ends the process with SIGTERM and, when that has not helped after 10 s, with SIGKILL. It
+// waits until it is gone.
 func (p *Process) Stop() {
 	p.once.Do(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)

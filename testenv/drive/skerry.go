@@ -49,10 +49,12 @@ func FreeAddress() (string, error) {
 	return "", fmt.Errorf("find a free port: none from %d to %d is free for both TCP and UDP", firstPort, endPort-1)
 }
 
-// Ports below those that the kernel gives to whoever asks for any (net.ipv4.ip_local_port_range): such a one could be taken between the look and the use.
+// Ports below those that the kernel gives to whoever asks for any (net.ipv4.ip_local_port_range):
+// such a one could be taken between the look and the use.
 const firstPort, endPort = 20_000, 30_000
 
-// StartCenter starts `skerry center` and waits until it says that it is ready. An empty address means a free one on loopback.
+// StartCenter starts `skerry center` and waits until it says that it is ready. An empty address
+// means a free one on loopback.
 func (s Site) StartCenter(ctx context.Context, name, address string, args ...string) (*Center, error) {
 	if address == "" {
 		var err error
@@ -81,7 +83,8 @@ func (s Site) Token(ctx context.Context, c *Center, args ...string) (string, err
 	return strings.TrimSpace(out), err
 }
 
-// StartAgent enrols and starts `skerry agent` beside the cluster of kubeconfig, as a child of the center.
+// StartAgent enrols and starts `skerry agent` beside the cluster of kubeconfig, as a child of the
+// center.
 func (s Site) StartAgent(ctx context.Context, c *Center, name, kubeconfig string, args ...string) (*Process, error) {
 	token, err := s.Token(ctx, c)
 	if err != nil {
@@ -106,7 +109,8 @@ func (s Site) SpaceKubeconfig(ctx context.Context, c *Center, space string) (str
 	return path, os.WriteFile(path, []byte(out), 0o600)
 }
 
-// Run runs a program and returns its standard output; the error carries what it wrote to standard error.
+// Run runs a program and returns its standard output; the error carries what it wrote to standard
+// error.
 func (s Site) Run(ctx context.Context, program string, args ...string) (string, error) {
 	return s.RunWithInput(ctx, "", program, args...)
 }
@@ -135,7 +139,8 @@ func (s Site) Apply(ctx context.Context, kubeconfig, manifest string, args ...st
 	return s.RunWithInput(ctx, manifest, s.Kubectl, append([]string{"--kubeconfig", kubeconfig, "apply", "-f", "-"}, args...)...)
 }
 
-// Until runs check every 100 ms until it returns nil, and returns its last error when the time is up.
+// Until runs check every 100 ms until it returns nil, and returns its last error when the time is
+// up.
 func Until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -35,8 +35,9 @@ var places = []struct{ process, point string }{
 	{"center", "beforePlacementDecision"},
 }
 
-// TestKilledEverywhere makes a namespace, objects, a change and a deletion, kills the process that comes to the place, and holds that
-// everything arrives exactly once all the same and that nothing else is touched.
+// TestKilledEverywhere makes a namespace, objects, a change and a deletion, kills the process that
+// comes to the place, and holds that everything arrives exactly once all the same and that nothing
+// else is touched.
 func TestKilledEverywhere(t *testing.T) {
 	if os.Getenv("SKERRY_SCENARIOS") != "1" {
 		t.Skip("this test starts a cluster: run it with SKERRY_SCENARIOS=1 (make scenarios)")
@@ -98,8 +99,8 @@ func (s *site) round(ctx context.Context, t *testing.T, ns, process, point strin
 	}
 }
 
-// arrival is how long a change may take to arrive when a process was killed meanwhile: the agent may sleep through a center's restart until
-// its next ping, 20 s later.
+// arrival is how long a change may take to arrive when a process was killed meanwhile: the agent
+// may sleep through a center's restart until its next ping, 20 s later.
 const arrival = 40 * time.Second
 
 func (s *site) arrives(ctx context.Context, path, value string) error {

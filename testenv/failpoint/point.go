@@ -11,13 +11,15 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// stuck is for how long a process stays at a place that it has reached. It is killed there long before.
+// stuck is for how long a process stays at a place that it has reached. It is killed there long
+// before.
 const stuck = 10 * time.Minute
 
 // control is the failpoints' own HTTP address of one process.
 type control string
 
-// newControl returns a free address for a process's failpoints and the environment that makes the process listen there.
+// newControl returns a free address for a process's failpoints and the environment that makes the
+// process listen there.
 func newControl() (control, []string, error) {
 	address, err := drive.FreeAddress()
 	if err != nil {

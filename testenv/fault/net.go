@@ -3,8 +3,8 @@
 // them. The faults are in the router alone, so the ends see what they would see
 // of a bad network: silence. It needs root.
 //
-// Host i has the address 10.203.i.2. It has no way out: no default route, so that
-// with its link down no packet takes another way. An uplink (package netns) lets the machine itself reach what
+// Host i has the address 10.203.i.2. It has no way out: no default route, so that with its link
+// down no packet takes another way. An uplink (package netns) lets the machine itself reach what
 // listens in a host, without passing the router.
 //
 // As with clusters, what is made follows from a file that is written first, so

@@ -29,7 +29,8 @@ type Rule struct {
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Loss is the part of packets that is dropped at random, 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
-	// MTU drops packets of more bytes than this without a word to their sender: a hole, as misconfigured tunnels have it.
+	// MTU drops packets of more bytes than this without a word to their sender: a hole, as
+	// misconfigured tunnels have it.
 	MTU int `json:"mtu,omitempty"`
 	// UDP makes the rule one for UDP only, as a firewall has it that does not know QUIC.
 	UDP bool `json:"udp,omitempty"`
@@ -98,8 +99,8 @@ func (r Rule) String() string {
 // protocolUDP is UDP's number in the head of an IP packet.
 const protocolUDP = 17
 
-// fate decides about a packet of a size and protocol between two hosts: how long it takes, or that it
-// is lost. random returns numbers in [0, 1).
+// fate decides about a packet of a size and protocol between two hosts: how long it takes, or that
+// it is lost. random returns numbers in [0, 1).
 func (r Rules) fate(from, to string, size int, protocol byte, random func() float64) (delay time.Duration, lost bool) {
 	for _, rule := range r {
 		if !rule.matches(from, to) || rule.UDP && protocol != protocolUDP {

@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// Of the list that the kernel gives to a program (getauxval): where the vDSO is, an entry that means nothing, and the end.
+// Of the list that the kernel gives to a program (getauxval): where the vDSO is, an entry that
+// means nothing, and the end.
 const (
 	auxShortcut = 33
 	auxIgnore   = 1
@@ -17,7 +18,8 @@ const word = 8
 
 var order = binary.LittleEndian
 
-// hideShortcut takes the vDSO off the list that lies above the program's stack: the number of arguments, they, a zero, the environment, a zero, the list.
+// hideShortcut takes the vDSO off the list that lies above the program's stack: the number of
+// arguments, they, a zero, the environment, a zero, the list.
 func (t *tracer) hideShortcut() error {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(t.pid, &regs); err != nil {

@@ -19,10 +19,10 @@
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
-// A script that uses a real cluster is skipped without root. Shared clusters
-// start when the first script uses them and are taken down after the last one;
-// a script leaves nothing of its own in them, which $NS, a name that no other
-// script has, helps with. $CENTER and $OTHER are free addresses for centers. Processes end with their script.
+// A script that uses a real cluster is skipped without root. Shared clusters start when the first
+// script uses them and are taken down after the last one; a script leaves nothing of its own in
+// them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
+// addresses for centers. Processes end with their script.
 //
 // Tests import it; [Run] does nothing unless SKERRY_SCENARIOS=1.
 package scenarios

@@ -9,10 +9,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Declared is the list of upstream's tests by their names: those that are run, and those that are not, with the reason.
+// Declared is the list of upstream's tests by their names: those that are run, and those that are
+// not, with the reason.
 type Declared struct {
 	Run []string `json:"run"`
-	// WithSite are run in a space of a center that has a site, because they are about what controllers and nodes do.
+	// WithSite are run in a space of a center that has a site, because they are about what
+	// controllers and nodes do.
 	WithSite []string `json:"withSite"`
 	Excluded []struct {
 		Reason string   `json:"reason"`

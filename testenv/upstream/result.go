@@ -15,7 +15,8 @@ import (
 type Result struct {
 	Space string `json:"space"`
 	Test  string `json:"spec"`
-	// State is passed, or how it failed; skipped when the test itself declined to run, which counts as not passed.
+	// State is passed, or how it failed; skipped when the test itself declined to run, which counts
+	// as not passed.
 	State   string  `json:"state"`
 	Seconds float64 `json:"seconds"`
 	Message string  `json:"message,omitempty"`
@@ -28,7 +29,8 @@ const passed = "passed"
 // Round is one run of a list of tests.
 type Round struct {
 	Name string `json:"name"`
-	// Spaces is in how many spaces at once they ran, Declared how many of them each space was asked.
+	// Spaces is in how many spaces at once they ran, Declared how many of them each space was
+	// asked.
 	Spaces   int     `json:"spaces"`
 	Declared int     `json:"declared"`
 	Excluded int     `json:"excluded"`
@@ -78,7 +80,8 @@ func table(w io.Writer, rounds []*Round) {
 	}
 }
 
-// follow reads the results that the processes of a suite add to a file, as they come, until ctx ends, and then what is left.
+// follow reads the results that the processes of a suite add to a file, as they come, until ctx
+// ends, and then what is left.
 func follow(ctx context.Context, path string, each func(Result)) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o600)
 	if err != nil {

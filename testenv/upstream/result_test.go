@@ -20,7 +20,8 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestFollow: lines come as they are written, also one that is written in two parts, and the last ones after the end.
+// TestFollow: lines come as they are written, also one that is written in two parts, and the last
+// ones after the end.
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results")
 	f, err := os.Create(path)

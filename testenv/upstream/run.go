@@ -20,7 +20,8 @@ import (
 type Options struct {
 	// Skerry and Testenv are the paths of the product's and of this module's binaries.
 	Skerry, Testenv string
-	// Built is the directory with what `make conformance` builds: specs.test, ginkgo, kubectl and kubectl-convert, all of upstream.
+	// Built is the directory with what `make conformance` builds: specs.test, ginkgo, kubectl and
+	// kubectl-convert, all of upstream.
 	Built string
 	// Lists is the directory with the declared lists, testenv/conformance.
 	Lists string
@@ -54,7 +55,8 @@ type run struct {
 	rounds []*Round
 }
 
-// Run starts a center, runs the rounds, prints a line for each test and a table at the end, and stops what it has started.
+// Run starts a center, runs the rounds, prints a line for each test and a table at the end, and
+// stops what it has started.
 func Run(ctx context.Context, o Options) (err error) {
 	dir, err := os.MkdirTemp("", "skerry-conformance-")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// withSite runs the specs that need a site, in one space of a center of its own: the spaces of the other one would send what is left in
-// them to the site, too.
+// withSite runs the specs that need a site, in one space of a center of its own: the spaces of the
+// other one would send what is left in them to the site, too.
 func (r *run) withSite(ctx context.Context) (err error) {
 	cluster := fmt.Sprintf("conformance-%d", os.Getpid())
 	out, err := r.Site.Run(ctx, r.Site.Testenv, "up", "--kind", "simulated", cluster)

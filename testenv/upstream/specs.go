@@ -53,7 +53,8 @@ func (r *run) inSpaces(ctx context.Context, name string, spaces []string, which 
 	return errors.Join(errs...)
 }
 
-// spacesOf names the n spaces of a round. Results and logs go by these names, so no two rounds may have the same.
+// spacesOf names the n spaces of a round. Results and logs go by these names, so no two rounds may
+// have the same.
 func spacesOf(round string, n int) (names []string) {
 	for i := range n {
 		names = append(names, fmt.Sprintf("conformance-%s-%d", round, i+1))

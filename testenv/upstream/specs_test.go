@@ -10,7 +10,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// TestRoundsAreCountedApart: each round of specs counts its own results, and each space of a round has a log of its own.
+// TestRoundsAreCountedApart: each round of specs counts its own results, and each space of a round
+// has a log of its own.
 func TestRoundsAreCountedApart(t *testing.T) {
 	dir := t.TempDir()
 	program := func(name, script string) string {

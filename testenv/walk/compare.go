@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// compare reads everything once more, from the space and from the clusters: the watches may not be the only witness.
+// compare reads everything once more, from the space and from the clusters: the watches may not be
+// the only witness.
 func (w *walk) compare(ctx context.Context) error {
 	shapes, err := readAll(ctx, w.lab.space)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// cycle lets writers and faults run, mends everything and waits until every site is as the model says.
+// cycle lets writers and faults run, mends everything and waits until every site is as the model
+// says.
 func (w *walk) cycle(ctx context.Context, c cycle) error {
 	var running sync.WaitGroup
 	mended := make([]time.Time, len(c.faults))
@@ -58,8 +59,9 @@ func (w *walk) cycle(ctx context.Context, c cycle) error {
 // slow is what the log says more about.
 const slow = 5 * time.Second
 
-// healed is from when on nothing keeps the sites from being as they are to be: the last fault is mended, and the last write is made. It is one time for all,
-// because what moves between sites goes from the one only when it is at the other.
+// healed is from when on nothing keeps the sites from being as they are to be: the last fault is
+// mended, and the last write is made. It is one time for all, because what moves between sites goes
+// from the one only when it is at the other.
 func healed(mended []time.Time, stopped time.Time) time.Time {
 	return slices.MaxFunc(append(slices.Clone(mended), stopped), time.Time.Compare)
 }
@@ -74,7 +76,8 @@ func took(as map[string]time.Time, whole time.Time, site string) (longest time.D
 	return longest
 }
 
-// tellSlow tells what happened when in a cycle that took long, what the agents said, and what each site waited for at the end.
+// tellSlow tells what happened when in a cycle that took long, what the agents said, and what each
+// site waited for at the end.
 func (w *walk) tellSlow(c cycle, as map[string]time.Time, awaited map[string][]difference, mended []time.Time, stopped time.Time) {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 	for i, f := range c.faults {
@@ -121,13 +124,16 @@ func (w *walk) suffer(ctx context.Context, f fault, began time.Time) (time.Time,
 }
 
 const (
-	// patience is how long a site may take to be as the model says. The goal is much less; what is later than this is lost.
+	// patience is how long a site may take to be as the model says. The goal is much less; what is
+	// later than this is lost.
 	patience = 90 * time.Second
-	// doubt is after how long, and how often from then on, a cluster is asked what it has: a watch is not the only witness.
+	// doubt is after how long, and how often from then on, a cluster is asked what it has: a watch
+	// is not the only witness.
 	doubt = 10 * time.Second
 )
 
-// converge waits until every site is as the model says, and returns when each was, and what it had waited for at last.
+// converge waits until every site is as the model says, and returns when each was, and what it had
+// waited for at last.
 func (w *walk) converge(ctx context.Context) (as map[string]time.Time, awaited map[string][]difference, err error) {
 	as, awaited = map[string]time.Time{}, map[string][]difference{}
 	wanted := map[string]map[string]int{}

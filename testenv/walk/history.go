@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// history remembers what happened to each object, and the faults: what is told of a failure is only what concerns it.
+// history remembers what happened to each object, and the faults: what is told of a failure is only
+// what concerns it.
 type history struct {
 	began time.Time
 

@@ -37,7 +37,8 @@ type seen struct {
 type verdict struct {
 	Lost, Resurrected, WronglyDeleted, WrittenTwice, WentBack int
 	Events                                                    int
-	// Repeated events tell of a write that an event has told of before; Repeats are the first of them, in words.
+	// Repeated events tell of a write that an event has told of before; Repeats are the first of
+	// them, in words.
 	Repeated int
 	Repeats  []string
 	// Untold is how often a site had something, or had not, of which no event had told.
@@ -137,9 +138,10 @@ func (j *judge) told(site string) int64 {
 	return j.sites[site].newest
 }
 
-// behold is told what a cluster was read to have after the event told, and does nothing when there was another one since. Where that is something else than
-// its watch has shown, the watch has left out an event: a simulated cluster's API server was seen to do it on a starved machine, when it had ended a watch
-// and that went on.
+// behold is told what a cluster was read to have after the event told, and does nothing when there
+// was another one since. Where that is something else than its watch has shown, the watch has left
+// out an event: a simulated cluster's API server was seen to do it on a starved machine, when it
+// had ended a watch and that went on.
 func (j *judge) behold(site string, told int64, there map[string]shape) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,9 +178,10 @@ func (j *judge) untold(site, key, format string, args ...any) {
 	j.tell(key, "%s: the object %s, and no event has told of it", site, fmt.Sprintf(format, args...))
 }
 
-// repeat counts an event that is told twice: a watch goes through the writes of a cluster in their order, so what is not behind the last event was told
-// before. A simulated cluster's API server was seen to do it on a starved machine, for all that came: what was deleted came back with its UID, and went.
-// The caller holds the lock.
+// repeat counts an event that is told twice: a watch goes through the writes of a cluster in their
+// order, so what is not behind the last event was told before. A simulated cluster's API server was
+// seen to do it on a starved machine, for all that came: what was deleted came back with its UID,
+// and went. The caller holds the lock.
 func (j *judge) repeat(format string, args ...any) {
 	j.found.Repeated++
 	if len(j.found.Repeats) < 5 {

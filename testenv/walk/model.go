@@ -17,7 +17,8 @@ type object struct {
 
 // shape is what the model knows of an object's content.
 type shape struct {
-	// version counts its changes, also over deletions: it never goes back. It stands in the object's data.
+	// version counts its changes, also over deletions: it never goes back. It stands in the
+	// object's data.
 	version int
 	exists  bool
 	// pin is the site that the object's own label names.
@@ -33,7 +34,8 @@ func (s shape) follows() bool { return s.exists && s.pin == "" && !s.everywhere 
 type model struct {
 	sites      []string
 	namespaces map[string]string // to the site that its label names
-	// via are the sites that a namespace's label has named since the last rest: what is made meanwhile may pass through them.
+	// via are the sites that a namespace's label has named since the last rest: what is made
+	// meanwhile may pass through them.
 	via     map[string][]string
 	objects []*object
 }
@@ -49,11 +51,13 @@ func newModel(sites []string, namespaces, objects int) *model {
 	return m
 }
 
-// anchors are the first objects, one in each namespace: they are everywhere and never change, so that no namespace leaves a site. One that
-// did and came back at once would have to wait until Kubernetes has removed it, which takes more than 5 s.
+// anchors are the first objects, one in each namespace: they are everywhere and never change, so
+// that no namespace leaves a site. One that did and came back at once would have to wait until
+// Kubernetes has removed it, which takes more than 5 s.
 func (m *model) anchors() int { return len(m.namespaces) }
 
-// on returns where an object of this shape is to be: what its own label says goes before the Placement, that before the namespace.
+// on returns where an object of this shape is to be: what its own label says goes before the
+// Placement, that before the namespace.
 func (m *model) on(namespace string, s shape) []string {
 	switch {
 	case !s.exists:
@@ -66,8 +70,8 @@ func (m *model) on(namespace string, s shape) []string {
 	return []string{m.namespaces[namespace]}
 }
 
-// ways tells what a change of where an object is may lead to. Its namespace may be on its way from one of the sites of via, and a write that
-// has no answer may have been made or not.
+// ways tells what a change of where an object is may lead to. Its namespace may be on its way from
+// one of the sites of via, and a write that has no answer may have been made or not.
 func (m *model) ways(o *object, before []string) ways {
 	outcomes := [][]string{m.on(o.namespace, o.shape)}
 	if o.unknown {
@@ -75,7 +79,8 @@ func (m *model) ways(o *object, before []string) ways {
 	}
 	via := m.via[o.namespace]
 	if o.follows() && len(before) > 0 {
-		// It changes while its namespace may be at each of these still, so it may leave even where both are to be in the end, and come back.
+		// It changes while its namespace may be at each of these still, so it may leave even where
+		// both are to be in the end, and come back.
 		for _, s := range via {
 			outcomes = append(outcomes, []string{s})
 		}

@@ -75,7 +75,8 @@ type planner struct {
 	partitions, kills int
 }
 
-// next plans a cycle of one to three faults, each at a site of its own, and up to 300 writes around them.
+// next plans a cycle of one to three faults, each at a site of its own, and up to 300 writes around
+// them.
 func (p *planner) next() cycle {
 	p.number++
 	c := cycle{number: p.number, window: p.length()}
@@ -106,7 +107,8 @@ func (p *planner) length() time.Duration {
 	return 300*time.Millisecond + time.Duration(p.random.Int64N(int64(1700*time.Millisecond)))
 }
 
-// fault plans what is still to come. One that lasts to the end of the window is mended when the writers have stopped.
+// fault plans what is still to come. One that lasts to the end of the window is mended when the
+// writers have stopped.
 func (p *planner) fault(site string, window time.Duration) (fault, bool) {
 	f := fault{site: site, at: time.Duration(p.random.Int64N(int64(window)))}
 	f.until = f.at + time.Duration(p.random.Int64N(int64(window)))

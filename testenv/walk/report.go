@@ -41,7 +41,8 @@ func (w *walk) report(took time.Duration) error {
 	return ErrBroken
 }
 
-// line is the figure of how long it took: of the sites that one kind of fault was done to, or of all sites in each cycle.
+// line is the figure of how long it took: of the sites that one kind of fault was done to, or of
+// all sites in each cycle.
 func line(name string, times []time.Duration) figure.Line {
 	return figure.Line{Figure: name, Value: figure.Percentile(times, 99), Unit: "ms", Goal: figure.Of(5000), N: len(times),
 		Note: fmt.Sprintf("p50 %.0f ms, max %.0f ms", figure.Percentile(times, 50), figure.Percentile(times, 100))}

@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// lab is the center and the sites: each a host of a network with faults, its cluster and its agent in it.
+// lab is the center and the sites: each a host of a network with faults, its cluster and its agent
+// in it.
 type lab struct {
 	drive.Site
 	network string
@@ -106,7 +107,8 @@ func (l *lab) join(ctx context.Context) error {
 
 func (l *lab) cluster(site string) string { return l.network + "-" + site }
 
-// inside starts a program in a host of the network. Its process id is the program's, so that a kill reaches it.
+// inside starts a program in a host of the network. Its process id is the program's, so that a kill
+// reaches it.
 func (l *lab) inside(host, name string, program ...string) (*drive.Process, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -92,7 +92,8 @@ func (w *walk) say(format string, args ...any) {
 	fmt.Fprintf(w.Log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
 }
 
-// all watches the sites, fills the space and walks until no fault is left, the time is up or something is found.
+// all watches the sites, fills the space and walks until no fault is left, the time is up or
+// something is found.
 func (w *walk) all(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -116,7 +116,8 @@ func TestWays(t *testing.T) {
 	if w := m.ways(o, []string{"a"}); !reflect.DeepEqual(w, ways{come: []string{"b"}, leave: []string{"a"}}) {
 		t.Errorf("known: %+v", w)
 	}
-	// It was pinned to where its namespace is to go, which has no answer: unpinned it may follow the namespace to where that still is, and back.
+	// It was pinned to where its namespace is to go, which has no answer: unpinned it may follow
+	// the namespace to where that still is, and back.
 	m.namespaces[o.namespace], m.via[o.namespace] = "a", []string{"c"}
 	o.shape = shape{version: 2, exists: true}
 	if w := m.ways(o, []string{"a"}); !slices.Contains(w.come, "c") || !slices.Contains(w.leave, "a") || slices.Contains(w.leave, "b") {
@@ -165,7 +166,8 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-// TestHealed: a cycle is healed with its last fault, or its last write; what each site took is counted from there.
+// TestHealed: a cycle is healed with its last fault, or its last write; what each site took is
+// counted from there.
 func TestHealed(t *testing.T) {
 	zero := time.Unix(1_000_000, 0)
 	at := func(seconds int) time.Time { return zero.Add(time.Duration(seconds) * time.Second) }

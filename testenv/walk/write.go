@@ -12,7 +12,8 @@ import (
 	"skerry.dev/skerry/testenv/drive"
 )
 
-// writers is how many requests are under way at a time. An object is always one writer's, so its changes keep their order.
+// writers is how many requests are under way at a time. An object is always one writer's, so its
+// changes keep their order.
 const writers = 8
 
 // write carries out the writes of a cycle, each at its time, and returns when all have an answer.
@@ -37,7 +38,8 @@ func (w *walk) write(ctx context.Context, c cycle) error {
 	return errors.Join(errs...)
 }
 
-// one makes one change. A request without an answer leaves the object unknown, which only a dead center may.
+// one makes one change. A request without an answer leaves the object unknown, which only a dead
+// center may.
 func (w *walk) one(ctx context.Context, one write) error {
 	if one.do == move {
 		return w.move(ctx, one.space, one.site)
@@ -126,7 +128,8 @@ func data(s shape) map[string]any {
 	return map[string]any{"v": strconv.Itoa(s.version), "text": fmt.Sprintf("the content of version %d", s.version)}
 }
 
-// move gives a namespace another site. It has no answer when the center dies, and is then asked again when that is back.
+// move gives a namespace another site. It has no answer when the center dies, and is then asked
+// again when that is back.
 func (w *walk) move(ctx context.Context, namespace, site string) error {
 	w.changing.Lock()
 	w.model.via[namespace] = append(w.model.via[namespace], w.model.namespaces[namespace])
@@ -153,7 +156,8 @@ func (w *walk) label(ctx context.Context, namespace, site string) error {
 	return w.lab.space.MergePatch(ctx, "/api/v1/namespaces/"+namespace, map[string]any{"metadata": map[string]any{"labels": map[string]any{pinLabel: site}}})
 }
 
-// settleSpace finds out what became of writes without an answer, when the center is back. It tells whether it has written something itself.
+// settleSpace finds out what became of writes without an answer, when the center is back. It tells
+// whether it has written something itself.
 func (w *walk) settleSpace(ctx context.Context) (wrote bool, err error) {
 	for _, n := range w.unmoved {
 		if err := w.label(ctx, n, w.model.namespaces[n]); err != nil {

@@ -36,8 +36,8 @@ type Session interface {
 // LinksConfig is what a parent brings into its data connections.
 type LinksConfig struct {
 	Config
-	// Serve returns who serves the streams that a child opens. A nil Serve, and a nil handler, cancel
-	// them.
+	// Serve returns who serves the streams that a child opens. A nil Serve, and a nil handler,
+	// cancel them.
 	Serve func(who tunnel.Identity) tunnel.StreamHandler
 	// OnEnd is called when a connection has ended and nothing of it runs any more. It may be nil.
 	OnEnd func(*Link)
@@ -119,8 +119,8 @@ func (l *Links) requestLocked(session Session) *request {
 	return r
 }
 
-// Again asks a new session for what the one before may not have got. A connection of another run of the
-// child is closed: that run has ended, and silence would tell it only later.
+// Again asks a new session for what the one before may not have got. A connection of another run of
+// the child is closed: that run has ended, and silence would tell it only later.
 func (l *Links) Again(session Session) {
 	target := session.Peer().Target
 	l.mu.Lock()

@@ -242,7 +242,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// When a session of another run of the child comes, the connection of the run before is over at once.
+// When a session of another run of the child comes, the connection of the run before is over at
+// once.
 func TestAnotherRunOfTheChild(t *testing.T) {
 	w := newWorld(t, "pipe", echo)
 	w.run = "a"

@@ -9,7 +9,8 @@ import (
 	"skerry.dev/skerry/store/compress"
 )
 
-// What was sent last of a key comes back as it was, whether it is kept as it is or compressed, and the bound holds.
+// What was sent last of a key comes back as it was, whether it is kept as it is or compressed, and
+// the bound holds.
 func TestBases(t *testing.T) {
 	const limit = 4 << 10
 	b := newBases(compress.Default(), limit)

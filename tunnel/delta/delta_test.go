@@ -298,7 +298,8 @@ func watchDecisions(sink *storetest.Memory) *string {
 	return torn
 }
 
-// While the receiver's disk hangs, the sender keeps to its limit and only the last value of a key crosses afterwards.
+// While the receiver's disk hangs, the sender keeps to its limit and only the last value of a key
+// crosses afterwards.
 func TestSlowReceiverCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// What was made for all senders goes when they have had their time for it, or when it is too much; the bodies for later patches stay longer, within bounds.
+// What was made for all senders goes when they have had their time for it, or when it is too much;
+// the bodies for later patches stay longer, within bounds.
 func TestSharedForgets(t *testing.T) {
 	s := NewShared()
 	keep := func(n, body, packed int) {

@@ -14,13 +14,15 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// lineage makes sources whose data is that of one center, restored and started again as a test says.
+// lineage makes sources whose data is that of one center, restored and started again as a test
+// says.
 type lineage struct {
 	incarnation store.Incarnation
 	eras        store.Eras
 }
 
-// run is a start of the center on this data, at a revision, with objects; the lineage is that of a backup taken from then on.
+// run is a start of the center on this data, at a revision, with objects; the lineage is that of a
+// backup taken from then on.
 func (l lineage) run(revision int64, objects map[store.Key]string) (*source, lineage) {
 	l.eras = append(l.eras[:len(l.eras):len(l.eras)], store.EraStart{Era: store.NewEra(), From: revision})
 	s := newSource(l.incarnation, revision)
@@ -32,7 +34,8 @@ func (l lineage) run(revision int64, objects map[store.Key]string) (*source, lin
 	return s, l
 }
 
-// holding connects a sink to a source that it must hold, until what Send learns of that is the same twice.
+// holding connects a sink to a source that it must hold, until what Send learns of that is the same
+// twice.
 func holding(t *testing.T, src *source, sink *storetest.Memory) (delta.Held, *session) {
 	t.Helper()
 	held := make(chan delta.Held, 10)
@@ -61,7 +64,8 @@ func objects(n, version int) map[store.Key]string {
 	return out
 }
 
-// Whatever the parent's data is, if it is not what the copy came from the copy stays, and the sender learns what obeying would do.
+// Whatever the parent's data is, if it is not what the copy came from the copy stays, and the
+// sender learns what obeying would do.
 func TestOtherDataIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := lineage{incarnation: store.NewIncarnation()}
@@ -99,8 +103,9 @@ func TestOtherDataIsHeld(t *testing.T) {
 			if h.Delete != c.delete || h.Change != c.change || h.Add != c.add || h.Objects != 25 || h.At != sink.Position() || len(h.First) != min(c.delete, delta.HeldKeys) {
 				t.Errorf("%s: %+v", c.name, h)
 			}
-			// Both were running when they were stopped. The sender may hear of it from its context or from the receiver, and the receiver says why
-			// it held unless its own context ends first.
+			// Both were running when they were stopped. The sender may hear of it from its context
+			// or from the receiver, and the receiver says why it held unless its own context ends
+			// first.
 			if sent, got := s.end(); sent == nil || !errors.Is(got, context.Canceled) && !errors.Is(got, store.ErrRegressed) {
 				t.Errorf("%s: Send: %v; Receive: %v", c.name, sent, got)
 			}
@@ -118,7 +123,8 @@ func TestOtherDataIsHeld(t *testing.T) {
 	})
 }
 
-// A copy that has not got beyond the backup is of the same history, whatever happened to the center since.
+// A copy that has not got beyond the backup is of the same history, whatever happened to the center
+// since.
 func TestSharedHistoryIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := lineage{incarnation: store.NewIncarnation()}.run(10, objects(20, 1))
@@ -135,7 +141,8 @@ func TestSharedHistoryIsFollowed(t *testing.T) {
 	})
 }
 
-// A center whose data is another but that wants what is here loses nothing for anybody: it is followed, at once or as soon as it does.
+// A center whose data is another but that wants what is here loses nothing for anybody: it is
+// followed, at once or as soon as it does.
 func TestEqualContentIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := lineage{incarnation: store.NewIncarnation()}.run(100, objects(20, 1))
@@ -169,7 +176,8 @@ func TestEqualContentIsFollowed(t *testing.T) {
 	})
 }
 
-// A copy that was accepted for one center and cut off before it was equal does not go on with yet another one.
+// A copy that was accepted for one center and cut off before it was equal does not go on with yet
+// another one.
 func TestAcceptIsForOneCenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, backup := lineage{incarnation: store.NewIncarnation()}.run(100, objects(20, 1))

@@ -13,8 +13,9 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// However long the link is down and however often things change meanwhile, what crosses afterwards is each changed key once: the copy does not
-// catch up with history, it catches up with the present.
+// However long the link is down and however often things change meanwhile, what crosses afterwards
+// is each changed key once: the copy does not catch up with history, it catches up with the
+// present.
 func TestLongOutages(t *testing.T) {
 	const n = 2000
 	for _, days := range []int{1, 30, 365} {

@@ -14,7 +14,8 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// A body that cannot be had holds up nothing else, and is sent by the same session as soon as it can.
+// A body that cannot be had holds up nothing else, and is sent by the same session as soon as it
+// can.
 func TestBodyThatCannotBeHad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 7), storetest.NewMemory()

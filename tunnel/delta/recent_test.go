@@ -12,7 +12,8 @@ func entryOf(i int, body string) store.Entry {
 	return store.Entry{Key: k, Hash: store.HashBody(1, []byte(body)), Generation: 1, Body: []byte(body)}
 }
 
-// What was stored last is known by key and hash, within the bounds; what has changed or gone since is not.
+// What was stored last is known by key and hash, within the bounds; what has changed or gone since
+// is not.
 func TestRecentBodies(t *testing.T) {
 	r := recent{limit: 100}
 	has := func(e store.Entry) bool {

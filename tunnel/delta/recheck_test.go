@@ -11,8 +11,10 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// Who asks for a comparison is told when it has ended, and then has what the sender had when it was asked: also what the copy had lost, and what changes all
-// the while. Several at a time are one or two; one that is asked for before there is a session, or while that begins with a comparison, comes after that.
+// Who asks for a comparison is told when it has ended, and then has what the sender had when it was
+// asked: also what the copy had lost, and what changes all the while. Several at a time are one or
+// two; one that is asked for before there is a session, or while that begins with a comparison,
+// comes after that.
 func TestRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rtt = 200 * time.Millisecond

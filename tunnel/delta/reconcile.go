@@ -107,10 +107,10 @@ func (t theirs) root(own *sums) (d store.Digest) {
 	return d
 }
 
-// requestDigests finds what the receiver has in the buckets that differ. It asks for short digests, an eighth
-// of the bytes, if the receiver knows them and has said its root digest. The root digest shows
-// afterwards whether two buckets only looked alike. In that case, and for other receivers, it asks
-// for whole digests.
+// requestDigests finds what the receiver has in the buckets that differ. It asks for short digests,
+// an eighth of the bytes, if the receiver knows them and has said its root digest. The root digest
+// shows afterwards whether two buckets only looked alike. In that case, and for other receivers, it
+// asks for whole digests.
 func (s *sender) requestDigests(ctx context.Context, live []store.Entry, root *store.Digest) (theirs, error) {
 	own := sumsOf(live)
 	if root != nil && s.resume.Short {

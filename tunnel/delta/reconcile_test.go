@@ -13,7 +13,8 @@ import (
 	"skerry.dev/skerry/tunnel/wire"
 )
 
-// delivered returns a source with n objects and the copy that a receiver has of them; all are their bodies.
+// delivered returns a source with n objects and the copy that a receiver has of them; all are their
+// bodies.
 func delivered(t *testing.T, incarnation store.Incarnation, n int) (src *source, sink *storetest.Memory, all map[store.Key]string) {
 	t.Helper()
 	src, sink, all = newSource(incarnation, 0), storetest.NewMemory(), map[store.Key]string{}
@@ -28,7 +29,8 @@ func delivered(t *testing.T, incarnation store.Incarnation, n int) (src *source,
 	return src, sink, all
 }
 
-// After a restart of the sender the feed has no history: what is equal is not sent again, what is gone becomes a tombstone.
+// After a restart of the sender the feed has no history: what is equal is not sent again, what is
+// gone becomes a tombstone.
 func TestRestartedSenderCompares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		incarnation := store.NewIncarnation()
@@ -69,8 +71,8 @@ func differ(n int) map[store.Key]string {
 	return out
 }
 
-// A new process that had found all as its receiver has it, and then changed something, knows what the receiver lacks without asking. One that found
-// something else asks.
+// A new process that had found all as its receiver has it, and then changed something, knows what
+// the receiver lacks without asking. One that found something else asks.
 func TestRestartedSenderRecalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, sink, all := delivered(t, store.NewIncarnation(), 3000)
@@ -147,7 +149,8 @@ func TestDamagedCopyIsMended(t *testing.T) {
 	})
 }
 
-// A revision that gets a second step after the receiver had it is looked at again, without a comparison.
+// A revision that gets a second step after the receiver had it is looked at again, without a
+// comparison.
 func TestSecondStepOfARevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
@@ -199,8 +202,9 @@ func TestPatchNeedsItsBase(t *testing.T) {
 	})
 }
 
-// How a key is removed crosses with its tombstone, by following the feed and by a comparison while the feed still knows; a sender that has
-// forgotten it leaves the decision to the object's own policy.
+// How a key is removed crosses with its tombstone, by following the feed and by a comparison while
+// the feed still knows; a sender that has forgotten it leaves the decision to the object's own
+// policy.
 func TestRemovalCrosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		incarnation := store.NewIncarnation()
@@ -265,7 +269,8 @@ func alike(t *testing.T, i int) string {
 	return ""
 }
 
-// Two copies that differ where short digests are equal are compared again by whole ones, also when they differ elsewhere, too.
+// Two copies that differ where short digests are equal are compared again by whole ones, also when
+// they differ elsewhere, too.
 func TestWhatLooksAlikeIsFound(t *testing.T) {
 	hidden := alike(t, 7)
 	for name, changes := range map[string]map[store.Key]string{

@@ -12,9 +12,9 @@ const (
 	lastOffer  = time.Minute
 )
 
-// retryBodies are the objects that were left out of a batch because their bodies were not available. The
-// receiver's position advances without them, so that one object delays no other. They are offered
-// again until they are sent or gone.
+// retryBodies are the objects that were left out of a batch because their bodies were not
+// available. The receiver's position advances without them, so that one object delays no other.
+// They are offered again until they are sent or gone.
 type retryBodies map[store.Key]*offer
 
 type offer struct {

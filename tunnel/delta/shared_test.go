@@ -15,8 +15,8 @@ import (
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-// What is placed on many targets is rendered and compressed once, and later versions are patches, although the targets have
-// other things besides it.
+// What is placed on many targets is rendered and compressed once, and later versions are patches,
+// although the targets have other things besides it.
 func TestBodiesAreMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const targets = 40
@@ -79,8 +79,8 @@ func body1(i int) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d","annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`, i, []byte(fmt.Sprint("content ", i, strings.Repeat("x", i%7))))
 }
 
-// A feed whose bodies are not those of its hashes is sent all the same, and harms nobody: neither those that have the body of that hash, nor
-// itself when a later version is a patch.
+// A feed whose bodies are not those of its hashes is sent all the same, and harms nobody: neither
+// those that have the body of that hash, nor itself when a later version is a patch.
 func TestSharedBodiesOfAnotherHash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, odd, second := body1(1), strings.ToUpper(body1(1)), strings.Replace(body1(1), "VERSION", "2", 1)

@@ -183,7 +183,8 @@ func TestHoldOutlastsAComparison(t *testing.T) {
 	})
 }
 
-// The windows of a metered link: 5 to 30 s for what can wait, one for what cannot, and one to gather before the first.
+// The windows of a metered link: 5 to 30 s for what can wait, one for what cannot, and one to
+// gather before the first.
 func TestMeteredWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReports()

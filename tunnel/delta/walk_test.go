@@ -38,11 +38,12 @@ func anyStep() *rapid.Generator[step] {
 	})
 }
 
-// past is what has ever happened to a center's data: of each key its versions in order, 0 for a deletion. Versions are never used twice, also not by
-// centers that were made of the same backup.
+// past is what has ever happened to a center's data: of each key its versions in order, 0 for a
+// deletion. Versions are never used twice, also not by centers that were made of the same backup.
 type past map[int][]int
 
-// follows reports whether somebody at this center made then of now; 0 is no object. What nobody ever did here is no reason to change anything.
+// follows reports whether somebody at this center made then of now; 0 is no object. What nobody
+// ever did here is no reason to change anything.
 func (p past) follows(i, then, now int) bool {
 	all := p[i]
 	from := slices.Index(all, then)
@@ -122,8 +123,8 @@ func (w *walker) set(i, version int) {
 	w.revision = w.src.revision
 }
 
-// committed looks at each thing that becomes of what the site has: somebody must have done it at the center that the site follows, or an admin have
-// accepted that center.
+// committed looks at each thing that becomes of what the site has: somebody must have done it at
+// the center that the site follows, or an admin have accepted that center.
 func (w *walker) committed(store.Batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +175,8 @@ func (w *walker) over() bool {
 	}
 }
 
-// equal reports whether the site has all that the center has. Its position may still name an earlier run of the center.
+// equal reports whether the site has all that the center has. Its position may still name an
+// earlier run of the center.
 func (w *walker) equal() bool {
 	at, head := w.sink.Position(), w.src.Head()
 	return at.Incarnation == head.Incarnation && at.Revision == head.Revision && maps.Equal(w.have, w.live)
@@ -267,8 +269,9 @@ func (w *walker) arrive(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order to a center, its backups, a site and their link: what the site has changes only as somebody did it at the center, or
-// as an admin accepted; it never waits for an admin unless data was lost; and in the end it has what the center has.
+// Whatever happens in whatever order to a center, its backups, a site and their link: what the site
+// has changes only as somebody did it at the center, or as an admin accepted; it never waits for an
+// admin unless data was lost; and in the end it has what the center has.
 func TestAnyHistoryEndsEqual(t *testing.T) {
 	for range 8 { // rapid's own number of walks each: some mistakes take several hundred to be found
 		t.Run("walks", func(t *testing.T) {

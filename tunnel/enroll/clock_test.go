@@ -19,7 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// In a bubble the machine's clock begins in the year 2000. The centers of these tests live in true, which is mostly later.
+// In a bubble the machine's clock begins in the year 2000. The centers of these tests live in true,
+// which is mostly later.
 var machineStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // party is a center as TLS sees it: an authority, and a certificate for one span of time.
@@ -57,7 +58,8 @@ func newParty(t *testing.T, from, to time.Time) *party {
 	return p
 }
 
-// dial does the handshake of a site with this clock and this party's authority. Nothing of it is faked but the wire.
+// dial does the handshake of a site with this clock and this party's authority. Nothing of it is
+// faked but the wire.
 func (p *party) dial(t *testing.T, clock *Clock) error {
 	t.Helper()
 	near, far := net.Pipe()
@@ -74,8 +76,9 @@ func (p *party) dial(t *testing.T, clock *Clock) error {
 	return err
 }
 
-// A machine whose clock is at its beginning, or years off, still knows its center, and does not take a certificate that has ended: neither
-// right away, nor with what an earlier process knew, nor after the clock was set during the session.
+// A machine whose clock is at its beginning, or years off, still knows its center, and does not
+// take a certificate that has ended: neither right away, nor with what an earlier process knew, nor
+// after the clock was set during the session.
 func TestCertificatesAndWrongClocks(t *testing.T) {
 	truth := machineStart.Add(26 * 365 * day)
 	for _, c := range []struct {
@@ -129,7 +132,8 @@ func TestCertificatesAndWrongClocks(t *testing.T) {
 	}
 }
 
-// The time that is kept only goes forward, follows the parent during a session, and never runs ahead of both clocks.
+// The time that is kept only goes forward, follows the parent during a session, and never runs
+// ahead of both clocks.
 func TestLeastTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewClock(ClockState{})
@@ -167,7 +171,8 @@ func TestLeastTime(t *testing.T) {
 	})
 }
 
-// What others are judged by is the machine's clock, until it is known to be wrong; then it is what the parent said, or at least what was proven.
+// What others are judged by is the machine's clock, until it is known to be wrong; then it is what
+// the parent said, or at least what was proven.
 func TestTimeForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proven, parent := machineStart.Add(26*365*day), machineStart.Add(27*365*day)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A flood from one address costs others nothing, is turned away before its body is read, and ends with itself; a flood from everywhere is bounded.
+// A flood from one address costs others nothing, is turned away before its body is read, and ends
+// with itself; a flood from everywhere is bounded.
 func TestJoinsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redeemed := 0

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// An expired certificate of an agent passes, because it may renew, and one from the future, because it was signed here; nothing else that is wrong does.
+// An expired certificate of an agent passes, because it may renew, and one from the future, because
+// it was signed here; nothing else that is wrong does.
 func TestVerifyAgent(t *testing.T) {
 	now := time.Now()
 	newKey := func() *ecdsa.PrivateKey {

@@ -246,8 +246,8 @@ func TestClientGoesBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestStalledReader: a reader that stops reading costs no memory at either end but what the stream's
-// own windows take, and everything ends when it goes.
+// TestStalledReader: a reader that stops reading costs no memory at either end but what the
+// stream's own windows take, and everything ends when it goes.
 func TestStalledReader(t *testing.T) {
 	parent, child := pair(t)
 	taken := &counting{}

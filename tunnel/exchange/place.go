@@ -7,8 +7,8 @@ import (
 
 // The marks of a Pod in a space that say where it runs. The center alone writes them.
 const (
-	// ReportedFrom is the target that reported the Pod, ReportedAs its name there when that is another
-	// one than in the space, ReportedUID its UID there.
+	// ReportedFrom is the target that reported the Pod, ReportedAs its name there when that is
+	// another one than in the space, ReportedUID its UID there.
 	ReportedFrom = "skerry.dev/reported-from"
 	ReportedAs   = "skerry.dev/reported-as"
 	ReportedUID  = "skerry.dev/reported-uid"
@@ -20,8 +20,8 @@ const (
 // which name there, and how it is known there.
 type Place struct{ Target, Pod, UID, Origin string }
 
-// PlaceOf reads the place of a Pod from its name, its UID and its annotations in a space. A Pod that
-// was placed on several targets is looked for on the first. The error is a *Fault.
+// PlaceOf reads the place of a Pod from its name, its UID and its annotations in a space. A Pod
+// that was placed on several targets is looked for on the first. The error is a *Fault.
 func PlaceOf(name, uid string, notes map[string]string) (Place, error) {
 	from, mirrored := notes[ReportedFrom]
 	if !mirrored {

@@ -46,7 +46,8 @@ type Request struct {
 	// User and Groups are who asks, for the receiver's audit log alone.
 	User   string
 	Groups []string
-	// Path are the names of the targets that the sender expects below the receiver; it may be empty.
+	// Path are the names of the targets that the sender expects below the receiver; it may be
+	// empty.
 	Path []string
 	// Timeout is how long the sender waits for the answer, 0 without an end.
 	Timeout time.Duration

@@ -23,9 +23,9 @@ const answerTime = 60 * time.Second
 // endTime is how long Close waits for the end of a stream behind the end of a body.
 const endTime = time.Second
 
-// RoundTrip sends a request over a stream, which it takes over, and returns the answer. Of an answer
-// with code 101 the Body is an io.ReadWriteCloser of the upgraded connection. The body must be
-// closed; the stream ends with it, and at once when ctx does.
+// RoundTrip sends a request over a stream, which it takes over, and returns the answer. Of an
+// answer with code 101 the Body is an io.ReadWriteCloser of the upgraded connection. The body must
+// be closed; the stream ends with it, and at once when ctx does.
 func RoundTrip(ctx context.Context, stream tunnel.Stream, r *Request) (*http.Response, error) {
 	text, err := r.encode()
 	if err != nil {
@@ -70,8 +70,8 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readAnswer reads the head of an answer. Asked are the headers of the upgrade that was asked for. The
-// reader that it returns has what follows the head. Its error wraps ErrAnswer.
+// readAnswer reads the head of an answer. Asked are the headers of the upgrade that was asked for.
+// The reader that it returns has what follows the head. Its error wraps ErrAnswer.
 func readAnswer(from io.Reader, asked http.Header) (*http.Response, *bufio.Reader, error) {
 	h := &head{from, maxHead}
 	in := bufio.NewReader(h)
@@ -103,7 +103,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It must not be called while Read runs, but for an upgraded connection.
+// Close implements io.Closer. It must not be called while Read runs, but for an upgraded
+// connection.
 func (b *body) Close() error {
 	b.once.Do(func() {
 		b.stop()

@@ -20,8 +20,8 @@ const (
 	// lingerTime is how long the peer may take to read what was sent last. It is more than a full
 	// window needs on a slow link.
 	lingerTime = 60 * time.Second
-	// chunk is how much is copied at a time: all that a direction of a stream takes in memory beside
-	// the windows of its connection.
+	// chunk is how much is copied at a time: all that a direction of a stream takes in memory
+	// beside the windows of its connection.
 	chunk = 32 << 10
 )
 

@@ -37,8 +37,8 @@ func (c *Conn) farewell(code uint64, text string) {
 		_ = c.carrier.Abort()
 		return
 	}
-	// What the other side has sent meanwhile must be read, or the kernel resets the connection before
-	// the reason has arrived.
+	// What the other side has sent meanwhile must be read, or the kernel resets the connection
+	// before the reason has arrived.
 	_ = c.carrier.SetReadDeadline(time.Now().Add(lingerTime)) // fails when that is so already
 }
 

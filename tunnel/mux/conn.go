@@ -14,12 +14,12 @@ import (
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// ErrTooManyStreams is returned by OpenStream when this side has as many streams open as it may, and by
-// a Budget that is used up.
+// ErrTooManyStreams is returned by OpenStream when this side has as many streams open as it may,
+// and by a Budget that is used up.
 var ErrTooManyStreams = errors.New("too many streams are open; try again when some have ended")
 
-// Times of a connection: one that takes nothing for writeTime is dead, and one that is closed waits for
-// lingerTime until the other side has read why.
+// Times of a connection: one that takes nothing for writeTime is dead, and one that is closed waits
+// for lingerTime until the other side has read why.
 const (
 	writeTime  = 60 * time.Second
 	lingerTime = time.Second

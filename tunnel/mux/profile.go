@@ -9,8 +9,8 @@ import (
 // Profile bounds what a peer can make this side hold, and says when a connection is dead. Both ends
 // of a connection have the same.
 type Profile struct {
-	// StreamWindow is what a stream may hold unread at first, MaxStreamWindow what its window may grow
-	// to, ConnectionWindow what all streams may hold. All are bytes.
+	// StreamWindow is what a stream may hold unread at first, MaxStreamWindow what its window may
+	// grow to, ConnectionWindow what all streams may hold. All are bytes.
 	StreamWindow, MaxStreamWindow, ConnectionWindow int
 	// ChildStreams and ParentStreams are how many streams each side may have open.
 	ChildStreams, ParentStreams int

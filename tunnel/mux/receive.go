@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
-// receive reads frames until the connection ends. It never writes: two sides that both wait to write would wait for ever.
+// receive reads frames until the connection ends. It never writes: two sides that both wait to
+// write would wait for ever.
 func (c *Conn) receive(r *bufio.Reader) {
 	defer close(c.received)
 	defer func() { _ = c.carrier.Abort() }()
@@ -37,7 +38,8 @@ func (c *Conn) receive(r *bufio.Reader) {
 	}
 }
 
-// expect gives the other side time for the next frame. A connection that was closed keeps the time that it got then.
+// expect gives the other side time for the next frame. A connection that was closed keeps the time
+// that it got then.
 func (c *Conn) expect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +97,8 @@ func (c *Conn) takeLocked(f frame) error {
 	return nil
 }
 
-// find returns the stream that a frame is for; nil is one that has ended. Streams may be used in another order than they were opened in, so
-// one opens those before it, too. The caller holds mu.
+// find returns the stream that a frame is for; nil is one that has ended. Streams may be used in
+// another order than they were opened in, so one opens those before it, too. The caller holds mu.
 func (c *Conn) find(id uint32) (*stream, error) {
 	if s := c.streams[id]; s != nil || c.err != nil {
 		return s, nil
@@ -145,7 +147,8 @@ func (c *Conn) takeCredit(f frame) error {
 	return nil
 }
 
-// takeData hands bytes to their stream, in the pieces that the reader has. Those for a stream that has ended are thrown away.
+// takeData hands bytes to their stream, in the pieces that the reader has. Those for a stream that
+// has ended are thrown away.
 func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 	c.mu.Lock()
 	c.heard = time.Now()

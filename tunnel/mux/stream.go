@@ -180,8 +180,8 @@ func (s *stream) breakOff(err error) {
 	s.changed()
 }
 
-// givenUpLocked is called when the other side, or the connection, has ended both halves. What has come whole
-// can still be read by who has accepted the stream.
+// givenUpLocked is called when the other side, or the connection, has ended both halves. What has
+// come whole can still be read by who has accepted the stream.
 func (s *stream) givenUpLocked(err error) {
 	if !s.inEnd || slices.Contains(s.c.waiting, s) {
 		s.breakOff(err)
@@ -206,8 +206,8 @@ func (s *stream) SetDeadline(t time.Time) error {
 // leastRound is the round trip that a window is grown for at least: a local peer is scheduled, too.
 const leastRound = 5 * time.Millisecond
 
-// growLocked doubles the window when half of it was read within two round trips: the other side waits
-// for credit then. It returns by how many bytes the window has grown.
+// growLocked doubles the window when half of it was read within two round trips: the other side
+// waits for credit then. It returns by how many bytes the window has grown.
 func (s *stream) growLocked() int {
 	now := time.Now()
 	fast := now.Sub(s.epoch) < 2*max(s.c.rtt, leastRound)

@@ -8,7 +8,8 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// BenchmarkSignOfLife tells what a heartbeat and its answer cost over loopback: the time of a core, on both sides together, and memory.
+// BenchmarkSignOfLife tells what a heartbeat and its answer cost over loopback: the time of a core,
+// on both sides together, and memory.
 func BenchmarkSignOfLife(b *testing.B) {
 	s := newSite(b)
 	_, parent := s.pair(b)

@@ -118,7 +118,8 @@ func deploymentReport(body []byte) []byte {
 	return b
 }
 
-// replicaSetReport is the report of the ReplicaSet that a target makes of that Deployment, without what the parent knows.
+// replicaSetReport is the report of the ReplicaSet that a target makes of that Deployment, without
+// what the parent knows.
 func replicaSetReport(of store.Key) (store.Key, []byte) {
 	k := of
 	k.Resource, k.Name = "replicasets", of.Name+"-7545f8db65"
@@ -130,7 +131,8 @@ func replicaSetReport(of store.Key) (store.Key, []byte) {
 	return k, b
 }
 
-// TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions, acknowledgements included.
+// TestBytes holds what a change costs on the wire: payload of all UDP datagrams in both directions,
+// acknowledgements included.
 func TestBytes(t *testing.T) {
 	s := newSite(t)
 	child, parent := s.pair(t)

@@ -25,8 +25,8 @@ const (
 // DataConfig says which data connections a parent lets in.
 type DataConfig struct {
 	// Expects reports whether one may come from somewhere now: QUIC has to choose windows before
-	// anybody has said what he speaks. A data connection that is not expected from where it comes is
-	// slow.
+	// anybody has said what he speaks. A data connection that is not expected from where it comes
+	// is slow.
 	Expects func(source netip.Prefix) bool
 	// Take gets each one, whose certificate was verified, and must not wait.
 	Take func(*Data)

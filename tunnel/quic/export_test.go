@@ -11,7 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Packets is how many packets a connection has sent and received; each is a datagram once the handshake is over.
+// Packets is how many packets a connection has sent and received; each is a datagram once the
+// handshake is over.
 func Packets(c tunnel.Conn) (sent, received uint64) {
 	s := c.(*conn).quic.ConnectionStats()
 	return s.PacketsSent, s.PacketsReceived
@@ -41,7 +42,8 @@ func DialAsBefore(ctx context.Context, socket net.PacketConn, to net.Addr, confi
 	return &conn{quic: q}, nil
 }
 
-// AsBefore makes a listener one of a parent that knows no heartbeats beside QUIC. It has no connections yet.
+// AsBefore makes a listener one of a parent that knows no heartbeats beside QUIC. It has no
+// connections yet.
 func (l *Listener) AsBefore(packet net.PacketConn, config *tls.Config) error {
 	if err := errors.Join(l.quic.Close(), l.transport.Close()); err != nil {
 		return err
@@ -54,7 +56,8 @@ func (l *Listener) AsBefore(packet net.PacketConn, config *tls.Config) error {
 	return err
 }
 
-// Strange is how many datagrams that are no heartbeats came, and Heard how many connections are heard.
+// Strange is how many datagrams that are no heartbeats came, and Heard how many connections are
+// heard.
 func (l *Listener) Strange() (strange uint64, heard int) {
 	l.heartbeats.mu.Lock()
 	defer l.heartbeats.mu.Unlock()

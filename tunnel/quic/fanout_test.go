@@ -21,7 +21,8 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// fleet is many sites of one center, all in this process, over QUIC on loopback. What is placed on one is placed on all.
+// fleet is many sites of one center, all in this process, over QUIC on loopback. What is placed on
+// one is placed on all.
 type fleet struct {
 	bodies  *objects // their own feed is not used
 	feeds   []*store.Feed
@@ -34,8 +35,9 @@ type fleet struct {
 	wait    func()
 }
 
-// newFleet connects n sites. When dir is given their copies are durable, and each reports what it has stored, as an agent does whose target is infinitely
-// fast; the center keeps these reports in one file.
+// newFleet connects n sites. When dir is given their copies are durable, and each reports what it
+// has stored, as an agent does whose target is infinitely fast; the center keeps these reports in
+// one file.
 func newFleet(t testing.TB, n int, dir string) *fleet {
 	t.Helper()
 	var inboxes *bolt.File
@@ -103,7 +105,8 @@ func openSink(t testing.TB, file *bolt.File, name string, o bolt.SinkOptions) st
 	return sink
 }
 
-// place changes an object on all sites and returns how long it takes until all of them have stored it.
+// place changes an object on all sites and returns how long it takes until all of them have stored
+// it.
 func (f *fleet) place(t testing.TB, k store.Key, body []byte) time.Duration {
 	t.Helper()
 	f.placed++
@@ -129,7 +132,8 @@ func applied(version int) []byte {
 	return fmt.Appendf(nil, `{"originUID":"9b2f7a40-1111-4222-a333-123456789abc","generation":1,"applied":"%x","at":%d}`, random(version)[:16], 1764000000000+version)
 }
 
-// settle waits until what was placed is reported by all sites, and the last datagrams have been acknowledged.
+// settle waits until what was placed is reported by all sites, and the last datagrams have been
+// acknowledged.
 func (f *fleet) settle(t testing.TB) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); f.durable && f.reports.Load() < f.placed*int64(len(f.feeds)); time.Sleep(5 * time.Millisecond) {
@@ -166,9 +170,10 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkOneChangeToAllSites tells how long one change takes to be stored by all sites, whose half of the work is done in this process, too, and what it costs:
-// CPU and memory of both halves, datagrams in both directions, until everything that follows from it is over. With durable copies, and reports that come back,
-// the disk of this machine does what those of all sites do.
+// BenchmarkOneChangeToAllSites tells how long one change takes to be stored by all sites, whose
+// half of the work is done in this process, too, and what it costs: CPU and memory of both halves,
+// datagrams in both directions, until everything that follows from it is over. With durable copies,
+// and reports that come back, the disk of this machine does what those of all sites do.
 func BenchmarkOneChangeToAllSites(b *testing.B) {
 	for _, sites := range []int{200, 1000} {
 		for _, durable := range []bool{false, true} {
@@ -210,9 +215,11 @@ func oneChange(b *testing.B, sites int, durable bool) {
 	b.ReportMetric(each(nowUp-up), "datagrams-up/site")
 }
 
-// TestMemoryOfIdleSessions holds what an idle session keeps in memory: no codec, which would be 160 KiB for a decoder and more for an encoder.
-// Both halves of a session are in this process, each with a QUIC connection (62 to 66 KiB of a bare one at the center) and a
-// goroutine for each of its streams; the copy that the child has is here, too. The limit leaves room for the race detector (250 KiB without).
+// TestMemoryOfIdleSessions holds what an idle session keeps in memory: no codec, which would be 160
+// KiB for a decoder and more for an encoder. Both halves of a session are in this process, each
+// with a QUIC connection (62 to 66 KiB of a bare one at the center) and a goroutine for each of its
+// streams; the copy that the child has is here, too. The limit leaves room for the race detector
+// (250 KiB without).
 func TestMemoryOfIdleSessions(t *testing.T) {
 	const sites, limit = 100, 370 << 10
 	held := func() uint64 {
@@ -245,7 +252,8 @@ func TestMemoryOfIdleSessions(t *testing.T) {
 	warm.wait()
 }
 
-// parentGoroutines counts the goroutines that sessions have at the parent, but for those of QUIC and of ServeParent's callers.
+// parentGoroutines counts the goroutines that sessions have at the parent, but for those of QUIC
+// and of ServeParent's callers.
 func parentGoroutines() (n int) {
 	stacks := make([]byte, 16<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {

@@ -20,7 +20,8 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// floodSize is how many handshakes are begun and never ended: SKERRY_FLOOD, else enough to see the limits at work.
+// floodSize is how many handshakes are begun and never ended: SKERRY_FLOOD, else enough to see the
+// limits at work.
 func floodSize(t testing.TB) int {
 	if n, err := strconv.Atoi(os.Getenv("SKERRY_FLOOD")); err == nil {
 		return n
@@ -104,7 +105,8 @@ func (s *site) latencies(t testing.TB, n int) []time.Duration {
 	return out
 }
 
-// A flood of handshakes that nobody ends costs bounded memory, and honest children come in meanwhile.
+// A flood of handshakes that nobody ends costs bounded memory, and honest children come in
+// meanwhile.
 func TestFlood(t *testing.T) {
 	s := newSite(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -21,9 +21,10 @@ const (
 	mostDoublings = 6
 )
 
-// heartbeat keeps a child's connection alive. It asks for a heartbeat beside QUIC when nothing has come
-// for tunnel.KeepAliveOf its class. That may not be answered: the parent has restarted or is older,
-// or something on the way passes only QUIC. The child then sends something within the connection.
+// heartbeat keeps a child's connection alive. It asks for a heartbeat beside QUIC when nothing has
+// come for tunnel.KeepAliveOf its class. That may not be answered: the parent has restarted or is
+// older, or something on the way passes only QUIC. The child then sends something within the
+// connection.
 type heartbeat struct {
 	wake    func(datagram []byte)
 	send    func(datagram []byte)

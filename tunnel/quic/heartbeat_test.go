@@ -13,13 +13,15 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// calm is how long a session takes to have nothing to say, and beat a bit more than the time between two heartbeats.
+// calm is how long a session takes to have nothing to say, and beat a bit more than the time
+// between two heartbeats.
 const (
 	calm      = time.Minute
 	heartbeat = tunnel.IdleKeepAlive + time.Second
 )
 
-// Where only QUIC passes, its packets are the heartbeats; and when the other datagrams pass again, they are it again.
+// Where only QUIC passes, its packets are the heartbeats; and when the other datagrams pass again,
+// they are it again.
 func TestOnlyQUICPasses(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		var tried atomic.Int64
@@ -50,7 +52,8 @@ func TestOnlyQUICPasses(t *testing.T) {
 	})
 }
 
-// A child and a parent of which one is older, and knows no heartbeats beside QUIC, keep their session.
+// A child and a parent of which one is older, and knows no heartbeats beside QUIC, keep their
+// session.
 func TestOlderPeers(t *testing.T) {
 	t.Run("parent", func(t *testing.T) {
 		inWorld(t, 1, func(t *testing.T, w *world) {
@@ -85,7 +88,8 @@ func TestOlderPeers(t *testing.T) {
 	})
 }
 
-// A parent that has begun anew does not answer, and says within QUIC that the connection is gone, right after the first heartbeat.
+// A parent that has begun anew does not answer, and says within QUIC that the connection is gone,
+// right after the first heartbeat.
 func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		l := w.connect(0)
@@ -114,8 +118,8 @@ func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
 	})
 }
 
-// Who hears nothing any more ends the session after tunnel.Idle, and both sides know why. Where heartbeats pass and QUIC does not, the link is as good as
-// dead for who has something to say.
+// Who hears nothing any more ends the session after tunnel.Idle, and both sides know why. Where
+// heartbeats pass and QUIC does not, the link is as good as dead for who has something to say.
 func TestSilenceEndsASession(t *testing.T) {
 	for name, c := range map[string]struct{ talk, signs bool }{
 		"nothing passes": {}, "nothing of a change passes": {talk: true}, "only signs of life pass": {talk: true, signs: true},

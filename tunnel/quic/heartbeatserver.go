@@ -12,8 +12,8 @@ import (
 // that is noticed.
 const sweepEvery = 5 * time.Second
 
-// heartbeatServer answers the heartbeats of a parent's children, and ends connections that are silent. It
-// has one timer for all, because a center has thousands.
+// heartbeatServer answers the heartbeats of a parent's children, and ends connections that are
+// silent. It has one timer for all, because a center has thousands.
 type heartbeatServer struct {
 	mu      sync.Mutex
 	heard   map[sessionID]*child

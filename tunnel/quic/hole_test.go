@@ -58,8 +58,9 @@ func (s stuck) Commit(ctx context.Context, b store.Batch) error {
 	}
 }
 
-// A link on which full packets begin to vanish while small ones cross ends the session, whoever has something to say; a receiver whose disk is
-// stuck does not. When the first losses have closed QUIC's congestion window even heartbeats wait behind what vanishes: then the session ends as one
+// A link on which full packets begin to vanish while small ones cross ends the session, whoever has
+// something to say; a receiver whose disk is stuck does not. When the first losses have closed
+// QUIC's congestion window even heartbeats wait behind what vanishes: then the session ends as one
 // over a dead link does.
 func TestHoleThatOpensLater(t *testing.T) {
 	for name, c := range map[string]struct {

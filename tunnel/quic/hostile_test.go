@@ -48,7 +48,8 @@ func with(sign []byte, at int) []byte {
 	return b
 }
 
-// Who sees heartbeats and sends them again, changed or from elsewhere, gets no answer, moves nobody, and keeps no session alive.
+// Who sees heartbeats and sends them again, changed or from elsewhere, gets no answer, moves
+// nobody, and keeps no session alive.
 func TestForgedSignsOfLife(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		taps := &tap{}
@@ -86,7 +87,8 @@ func TestForgedSignsOfLife(t *testing.T) {
 		if at := l.parent.RemoteAddr().String(); at != home {
 			t.Errorf("the parent sends to %s now", at)
 		}
-		// A child that is told lies asks no more than it would, and does not believe that its parent is there.
+		// A child that is told lies asks no more than it would, and does not believe that its
+		// parent is there.
 		child := w.sockets[0].LocalAddr()
 		_, before := quic.Packets(l.parent)
 		for _, f := range [][]byte{answer, with(answer, 0), with(answer, 4), with(answer, 5), with(answer, 21), answer[:10], {0x23}} {
@@ -118,8 +120,8 @@ func TestForgedSignsOfLife(t *testing.T) {
 	})
 }
 
-// Who holds a child's question back and sends it from elsewhere learns no more than that an answer came; the child speaks by QUIC, and the parent goes on to
-// send to where that comes from.
+// Who holds a child's question back and sends it from elsewhere learns no more than that an answer
+// came; the child speaks by QUIC, and the parent goes on to send to where that comes from.
 func TestMovedSignsOfLife(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		taps := &tap{}

@@ -8,8 +8,10 @@ import (
 	"skerry.dev/skerry/tunnel/quic"
 )
 
-// TestIdleSessionsAreQuiet holds what a session costs the network and its center when nothing happens, in an hour and a half of simulated time: a heartbeat each 25 s
-// over a metered link, each 6 s over others, and its answer beside QUIC, and nothing else from any part of either side but QUIC's own keep-alive every half hour.
+// TestIdleSessionsAreQuiet holds what a session costs the network and its center when nothing
+// happens, in an hour and a half of simulated time: a heartbeat each 25 s over a metered link, each
+// 6 s over others, and its answer beside QUIC, and nothing else from any part of either side but
+// QUIC's own keep-alive every half hour.
 func TestIdleSessionsAreQuiet(t *testing.T) {
 	for class, most := range map[delta.Class]struct {
 		datagrams float64 // each way in a minute

@@ -128,7 +128,8 @@ func TestNoTickets(t *testing.T) {
 	}
 }
 
-// A center that was restarted has forgotten its connections; the key that it kept lets it say so at once.
+// A center that was restarted has forgotten its connections; the key that it kept lets it say so at
+// once.
 func TestRestartIsNoticed(t *testing.T) {
 	s := newSite(t)
 	child, _ := s.pair(t)

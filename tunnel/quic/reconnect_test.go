@@ -20,8 +20,9 @@ type apart struct {
 	copied, inbox     *storetest.Memory
 }
 
-// cost is what a session took: the payload of all UDP datagrams, the handshake included, and that part of it that is the tunnel's own. On a busy
-// machine acknowledgements are late and packets are sent again, which is in the first alone.
+// cost is what a session took: the payload of all UDP datagrams, the handshake included, and that
+// part of it that is the tunnel's own. On a busy machine acknowledgements are late and packets are
+// sent again, which is in the first alone.
 type cost struct{ bytes, own int }
 
 // session brings both copies up to date and returns what that cost.
@@ -58,7 +59,8 @@ func (a *apart) session(t *testing.T) cost {
 	return cost{int(s.SentBytes + s.ReceivedBytes), int(own)}
 }
 
-// restartAgent gives the site a reported feed of a new incarnation with what it had, as a restart does.
+// restartAgent gives the site a reported feed of a new incarnation with what it had, as a restart
+// does.
 func (a *apart) restartAgent() {
 	old := a.reported
 	a.reported = newObjects(true)
@@ -67,7 +69,8 @@ func (a *apart) restartAgent() {
 	}
 }
 
-// TestReconnectBytes holds what coming back costs after an outage in which k of n objects changed: it grows with k, not with n.
+// TestReconnectBytes holds what coming back costs after an outage in which k of n objects changed:
+// it grows with k, not with n.
 func TestReconnectBytes(t *testing.T) {
 	const n = 10_000
 	a := &apart{site: newSite(t), desired: newObjects(false), reported: newObjects(true), copied: storetest.NewMemory(), inbox: storetest.NewMemory()}
@@ -123,7 +126,8 @@ func TestReconnectBytes(t *testing.T) {
 	}
 }
 
-// forget makes and removes so many other objects that the feed does not know any more what the receiver has missed.
+// forget makes and removes so many other objects that the feed does not know any more what the
+// receiver has missed.
 func (a *apart) forget() {
 	revision := a.desired.revision
 	for i := range store.MaxTombstones + 10 {

@@ -20,7 +20,8 @@ import (
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-// world is a center and its sites in simulated time, with a network between them that a test can spoil.
+// world is a center and its sites in simulated time, with a network between them that a test can
+// spoil.
 type world struct {
 	t        *testing.T
 	ctx      context.Context

@@ -94,7 +94,8 @@ func answered(t *testing.T, child *net.UDPConn) string {
 	return string(b[:n])
 }
 
-// QUIC gets its packets, whole and in their order, and the rest is answered, to whom it came from and from where that was sent to.
+// QUIC gets its packets, whole and in their order, and the rest is answered, to whom it came from
+// and from where that was sent to.
 func TestDatagramsAreToldApart(t *testing.T) {
 	for _, c := range []struct{ network, address string }{{"udp4", "127.0.0.1:0"}, {"udp6", "[::1]:0"}, {"udp4", "0.0.0.0:0"}, {"udp", "[::]:0"}} {
 		t.Run(c.network+c.address, func(t *testing.T) {
@@ -129,7 +130,8 @@ func TestDatagramsAreToldApart(t *testing.T) {
 	}
 }
 
-// A reader that has nothing but what is not for it ends when its user wants that, and when the socket is closed.
+// A reader that has nothing but what is not for it ends when its user wants that, and when the
+// socket is closed.
 func TestReadingEnds(t *testing.T) {
 	s, child := center(t, "udp4", "127.0.0.1:0")
 	done := make(chan error)

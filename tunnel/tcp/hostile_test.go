@@ -86,7 +86,8 @@ func flood(stream, frames int) (b []byte) {
 	return b
 }
 
-// A peer that sends all that it may, in the smallest pieces, and whose streams nobody reads, costs no more than the windows.
+// A peer that sends all that it may, in the smallest pieces, and whose streams nobody reads, costs
+// no more than the windows.
 func TestUnreadBytesAreBounded(t *testing.T) {
 	s := newSite(t)
 	raw, parent := s.raw(t)

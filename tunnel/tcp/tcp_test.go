@@ -100,7 +100,8 @@ func TestAnotherServer(t *testing.T) {
 	}
 }
 
-// Streams that come and go leave nothing behind, and never more are open than the other side lets in.
+// Streams that come and go leave nothing behind, and never more are open than the other side lets
+// in.
 func TestStreamsComeAndGo(t *testing.T) {
 	child, parent := newSite(t).pair(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -41,7 +41,8 @@ func New() *Meter {
 		Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)})}
 }
 
-// Part returns a Meter of one link of many. What it counts is counted by m as well, which alone knows what the transports add.
+// Part returns a Meter of one link of many. What it counts is counted by m as well, which alone
+// knows what the transports add.
 func (m *Meter) Part() *Meter {
 	if m == nil {
 		return nil

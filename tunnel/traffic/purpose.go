@@ -21,7 +21,8 @@ const (
 	Events
 	// Streams are what crosses data connections: logs, terminals, forwarded ports.
 	Streams
-	// Transport is what the transport adds: handshakes, packet heads, its own acknowledgements, what was sent again.
+	// Transport is what the transport adds: handshakes, packet heads, its own acknowledgements,
+	// what was sent again.
 	Transport
 
 	purposes

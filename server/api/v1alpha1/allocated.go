@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Allocated is the value of AnnotationAllocated, as JSON: what the target of an object has chosen, as far as the object shows it. A field that holds the
-// value that stands here is the target's choice and goes to no target; one that holds another value is the user's wish and goes to each.
+// Allocated is the value of AnnotationAllocated, as JSON: what the target of an object has chosen,
+// as far as the object shows it. A field that holds the value that stands here is the target's
+// choice and goes to no target; one that holds another value is the user's wish and goes to each.
 //
 // +kubebuilder:object:generate=false
 type Allocated struct {
@@ -27,7 +28,8 @@ type Allocated struct {
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
-// ReadAllocated reads what the annotations of an object say of it, also in the form of older centers. They are a map of strings or of decoded JSON.
+// ReadAllocated reads what the annotations of an object say of it, also in the form of older
+// centers. They are a map of strings or of decoded JSON.
 func ReadAllocated[V any](annotations map[string]V) Allocated {
 	var a Allocated
 	text := func(name string) string {

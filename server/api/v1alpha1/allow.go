@@ -5,15 +5,16 @@ package v1alpha1
 // +kubebuilder:validation:Enum=privileged;baseline;restricted
 type PodSecurityLevel string
 
-// SyncTargetAllow takes away of what a site allows. A list that is given names all that is left of what the site allows; one that is absent takes
-// nothing away. '*' stands for any part of a name.
+// SyncTargetAllow takes away of what a site allows. A list that is given names all that is left of
+// what the site allows; one that is absent takes nothing away. '*' stands for any part of a name.
 type SyncTargetAllow struct {
 	// Namespaces that exist on the cluster and may be used: NAMESPACE or SPACE/NAMESPACE.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=127
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Kinds that may be applied, RESOURCE or RESOURCE.GROUP; those that every site allows are no exception.
+	// Kinds that may be applied, RESOURCE or RESOURCE.GROUP; those that every site allows are no
+	// exception.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
@@ -45,7 +46,8 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward are taken away when they are false. Exec is attach and debugging, too.
+	// Logs, Exec and PortForward are taken away when they are false. Exec is attach and debugging,
+	// too.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
@@ -82,7 +84,8 @@ type SyncTargetPolicy struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this way.
+	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this
+	// way.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional

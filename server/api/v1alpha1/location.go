@@ -2,7 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Location is a named group of SyncTargets: a site, a region, a failure domain. The label skerry.dev/target may name it.
+// Location is a named group of SyncTargets: a site, a region, a failure domain. The label
+// skerry.dev/target may name it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=skerry

@@ -24,8 +24,8 @@ type Placement struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.move) && has(self.move.type) && self.move.type == 'BreakBeforeMake' && has(self.sync) && has(self.sync.whenPlacementDeleted) && self.sync.whenPlacementDeleted == 'Orphan')",message="move.type BreakBeforeMake needs sync.whenPlacementDeleted Clean: with Orphan the old copy would go on running beside the new one"
 type PlacementSpec struct {
-	// Priority decides when several Placements select one object: the higher wins; of equals the older wins and the other has the
-	// condition Conflict.
+	// Priority decides when several Placements select one object: the higher wins; of equals the
+	// older wins and the other has the condition Conflict.
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
 	// Objects selects what is placed: an object is selected when any clause matches.
@@ -40,8 +40,9 @@ type PlacementSpec struct {
 	// Move says how the objects change their place.
 	// +optional
 	Move MovePolicy `json:"move,omitzero"`
-	// Suspend holds the decision as it is: nothing moves, comes or goes on its behalf, and a move that has begun waits where it is. The
-	// objects themselves are still kept up to date on the targets of the decision.
+	// Suspend holds the decision as it is: nothing moves, comes or goes on its behalf, and a move
+	// that has begun waits where it is. The objects themselves are still kept up to date on the
+	// targets of the decision.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -55,7 +56,8 @@ type ObjectClause struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Resources []string `json:"resources,omitempty"`
-	// Namespaces by name. Empty means all, and cluster-scoped objects too when NamespaceSelector is null as well.
+	// Namespaces by name. Empty means all, and cluster-scoped objects too when NamespaceSelector is
+	// null as well.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -91,7 +93,8 @@ type TargetClause struct {
 
 // PlacementStatus is the decision and how far it is carried out.
 type PlacementStatus struct {
-	// Decision lists the SyncTargets that the selected objects are on. It is written as a whole: a change of place is one write.
+	// Decision lists the SyncTargets that the selected objects are on. It is written as a whole: a
+	// change of place is one write.
 	// +optional
 	Decision []string `json:"decision,omitempty"`
 	// Move is the move that is being made, or that was given up.

@@ -1,24 +1,28 @@
 package v1alpha1
 
-// SyncPolicy says how selected objects meet what a target already has, and what its other writers do.
+// SyncPolicy says how selected objects meet what a target already has, and what its other writers
+// do.
 type SyncPolicy struct {
-	// WhenAlreadyExists says what happens when the target has an object of this name that was not delivered from here. ReportError leaves it as
-	// it is and says so; TakeOverIfNoDiff takes it over when it has all that is wanted already; TakeOver overwrites it.
+	// WhenAlreadyExists says what happens when the target has an object of this name that was not
+	// delivered from here. ReportError leaves it as it is and says so; TakeOverIfNoDiff takes it
+	// over when it has all that is wanted already; TakeOver overwrites it.
 	// +kubebuilder:default=ReportError
 	// +optional
 	WhenAlreadyExists WhenAlreadyExists `json:"whenAlreadyExists,omitempty"`
-	// WhenDrifted says what happens when somebody else changes or deletes a delivered object on the target. Restore makes it as wanted again;
-	// Report leaves the change and says so.
+	// WhenDrifted says what happens when somebody else changes or deletes a delivered object on the
+	// target. Restore makes it as wanted again; Report leaves the change and says so.
 	// +kubebuilder:default=Restore
 	// +optional
 	WhenDrifted WhenDrifted `json:"whenDrifted,omitempty"`
-	// WhenPlacementDeleted says what becomes of an object on a target that it is no longer placed on. Clean deletes it there; Orphan leaves it
-	// running there, without our marks. An object that is deleted in the space is deleted on its targets in any case.
+	// WhenPlacementDeleted says what becomes of an object on a target that it is no longer placed
+	// on. Clean deletes it there; Orphan leaves it running there, without our marks. An object that
+	// is deleted in the space is deleted on its targets in any case.
 	// +kubebuilder:default=Clean
 	// +optional
 	WhenPlacementDeleted WhenPlacementDeleted `json:"whenPlacementDeleted,omitempty"`
-	// RetainFields are JSON pointers (RFC 6901) to fields that belong to the target: what is wanted does not name them there, and a change
-	// of them is no drift. "/spec/replicas" leaves the number of replicas to an autoscaler of the target.
+	// RetainFields are JSON pointers (RFC 6901) to fields that belong to the target: what is wanted
+	// does not name them there, and a change of them is no drift. "/spec/replicas" leaves the
+	// number of replicas to an autoscaler of the target.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Space is one logical cluster in a center: it has namespaces, CustomResourceDefinitions, RBAC and tokens of its own and is
-// served under /clusters/<name>.
+// Space is one logical cluster in a center: it has namespaces, CustomResourceDefinitions, RBAC and
+// tokens of its own and is served under /clusters/<name>.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=skerry
@@ -30,41 +30,50 @@ type Space struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaceMapping) == has(oldSelf.namespaceMapping) && (!has(self.namespaceMapping) || self.namespaceMapping == oldSelf.namespaceMapping)",message="namespaceMapping is given when the space is created and stays as it is: what runs at the sites would be made anew under other names"
 type SpaceSpec struct {
-	// Quota limits what the space may hold and how much it may ask. Empty means no limits but those that protect the
-	// center: 1000 open watches, and half of the requests that are answered side by side.
+	// Quota limits what the space may hold and how much it may ask. Empty means no limits but those
+	// that protect the center: 1000 open watches, and half of the requests that are answered side
+	// by side.
 	// +optional
 	Quota *SpaceQuota `json:"quota,omitempty"`
-	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels are offered to it,
-	// whatever its Placements, labels and defaultTargets say. Empty means all sites of the center, also those that join
-	// later; a selector that no site fits means none.
+	// LocationSelector limits the sites that this space may use: only SyncTargets with these labels
+	// are offered to it, whatever its Placements, labels and defaultTargets say. Empty means all
+	// sites of the center, also those that join later; a selector that no site fits means none.
 	// +optional
 	LocationSelector *metav1.LabelSelector `json:"locationSelector,omitempty"`
-	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means nowhere.
+	// DefaultTargets says where a namespace goes that no Placement and no label names. Null means
+	// nowhere.
 	// +optional
 	DefaultTargets *DefaultTargets `json:"defaultTargets,omitempty"`
-	// NamespaceMapping gives the space's namespaces other names at sites, so that several spaces can have a namespace of the same name at one site. In the space
-	// nothing differs. It is given when the space is created, and stays.
+	// NamespaceMapping gives the space's namespaces other names at sites, so that several spaces
+	// can have a namespace of the same name at one site. In the space nothing differs. It is given
+	// when the space is created, and stays.
 	// +optional
 	NamespaceMapping *NamespaceMapping `json:"namespaceMapping,omitempty"`
-	// APIs are groups of custom resources that are served here with the definitions of another space, and with objects of this space's own. That space has to
-	// agree: all its definitions of the group carry the annotation skerry.dev/shared=true. A group is given back when the space holds no objects of it.
+	// APIs are groups of custom resources that are served here with the definitions of another
+	// space, and with objects of this space's own. That space has to agree: all its definitions of
+	// the group carry the annotation skerry.dev/shared=true. A group is given back when the space
+	// holds no objects of it.
 	// +listType=map
 	// +listMapKey=group
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	APIs []SharedAPI `json:"apis,omitempty"`
-	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain refuses to delete a space that
-	// still holds objects of its users; Delete removes them, and with them what runs on the targets.
+	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
+	// refuses to delete a space that still holds objects of its users; Delete removes them, and
+	// with them what runs on the targets.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
-// NamespaceMapping is what a space's namespaces are called at sites. A relay calls those of its space of this name as its parent does, when it makes that
-// space itself; otherwise its own Space says so.
+// NamespaceMapping is what a space's namespaces are called at sites. A relay calls those of its
+// space of this name as its parent does, when it makes that space itself; otherwise its own Space
+// says so.
 type NamespaceMapping struct {
-	// Prefix stands before the name of each namespace: with "shop-" the namespace web is shop-web at sites. It ends with "-". A namespace whose name is longer
-	// than 63 characters with it is refused by the sites. Names of Services that cross namespaces, NAME.NAMESPACE.svc, have it too.
+	// Prefix stands before the name of each namespace: with "shop-" the namespace web is shop-web
+	// at sites. It ends with "-". A namespace whose name is longer than 63 characters with it is
+	// refused by the sites. Names of Services that cross namespaces, NAME.NAMESPACE.svc, have it
+	// too.
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-$')",message="a prefix has lower-case letters, digits and '-', and ends with '-', as in 'shop-'"
@@ -74,7 +83,8 @@ type NamespaceMapping struct {
 
 // SharedAPI is a group of custom resources whose definitions are in another space.
 type SharedAPI struct {
-	// FromSpace is the space that has the definitions. What it changes in them counts for all; a conversion webhook of its sees the objects of all.
+	// FromSpace is the space that has the definitions. What it changes in them counts for all; a
+	// conversion webhook of its sees the objects of all.
 	// +kubebuilder:validation:MinLength=1
 	FromSpace string `json:"fromSpace"`
 	// Group is the API group: stable.example.com.
@@ -82,26 +92,29 @@ type SharedAPI struct {
 	Group string `json:"group"`
 }
 
-// SpaceQuota limits a space. What is not given is not limited, but for watches. What the center itself writes (mirrored Pods, Events) counts, and is never
-// refused.
+// SpaceQuota limits a space. What is not given is not limited, but for watches. What the center
+// itself writes (mirrored Pods, Events) counts, and is never refused.
 type SpaceQuota struct {
 	// Objects of all kinds that are stored.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Objects int64 `json:"objects,omitempty"`
-	// Bytes that are stored of them. When they are used up, nothing more can be made and no object can grow.
+	// Bytes that are stored of them. When they are used up, nothing more can be made and no object
+	// can grow.
 	// +optional
 	Bytes *resource.Quantity `json:"bytes,omitempty"`
 	// CRDs that are defined.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	CRDs int64 `json:"crds,omitempty"`
-	// RequestsPerSecond from outside, watches counted when they begin. Twice as many may come at once.
+	// RequestsPerSecond from outside, watches counted when they begin. Twice as many may come at
+	// once.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	RequestsPerSecond int64 `json:"requestsPerSecond,omitempty"`
-	// Watches that may be open at once; 1000 where this is not given, also without a quota. Whatever it is, the events
-	// that they have not sent may take 64 MiB, and a watch whose reader takes nothing for 15 s is ended.
+	// Watches that may be open at once; 1000 where this is not given, also without a quota.
+	// Whatever it is, the events that they have not sent may take 64 MiB, and a watch whose reader
+	// takes nothing for 15 s is ended.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Watches int64 `json:"watches,omitempty"`
@@ -141,7 +154,8 @@ type DefaultTargets struct {
 type SpaceStatus struct {
 	// URL of the space's kube API.
 	URL string `json:"url,omitempty"`
-	// HostURL is the same API at a host of its own, for clients that cannot carry a path; it is there when the center has --spaces-domain.
+	// HostURL is the same API at a host of its own, for clients that cannot carry a path; it is
+	// there when the center has --spaces-domain.
 	// +optional
 	HostURL string `json:"hostURL,omitempty"`
 	// Usage of a space that has a quota, some seconds old.

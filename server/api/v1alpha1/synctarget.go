@@ -41,13 +41,16 @@ type SyncTargetSpec struct {
 	// Unschedulable keeps new decisions away from this target; what is there stays.
 	// +optional
 	Unschedulable bool `json:"unschedulable,omitempty"`
-	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there what runs there. Clean removes all that was
-	// placed there first: the SyncTarget stays, with the condition Detaching, until the target has reported that it is gone.
+	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there
+	// what runs there. Clean removes all that was placed there first: the SyncTarget stays, with
+	// the condition Detaching, until the target has reported that it is gone.
 	// +kubebuilder:default=Keep
 	// +optional
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
-	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more: what the site allows stands in the agent's own
-	// configuration, and what results in status.policy. A relay takes no notice of it: there it is said of the relay's own SyncTargets.
+	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more:
+	// what the site allows stands in the agent's own configuration, and what results in
+	// status.policy. A relay takes no notice of it: there it is said of the relay's own
+	// SyncTargets.
 	// +optional
 	Allow *SyncTargetAllow `json:"allow,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.
@@ -84,54 +87,62 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.bytesPerDay) || !quantity(string(self.bytesPerDay)).isLessThan(quantity('1Mi'))",message="bytesPerDay must be at least 1Mi: keeping an idle link open takes up to three quarters of that"
 // +kubebuilder:validation:XValidation:rule="!has(self.quietHours) || self.quietHours.substring(0, 5) != self.quietHours.substring(6, 11)",message="quietHours must not end when they begin"
 type Link struct {
-	// Class is lan (reports are gathered for 50 ms to 1 s), wan (0.2 to 5 s) or metered (5 to 30 s). Errors, changed conditions and
-	// objects that are gone wait for 1 s at most. What users change goes down at once, further changes are gathered for up to 1 s (wan) or 10 s (metered).
+	// Class is lan (reports are gathered for 50 ms to 1 s), wan (0.2 to 5 s) or metered (5 to 30
+	// s). Errors, changed conditions and objects that are gone wait for 1 s at most. What users
+	// change goes down at once, further changes are gathered for up to 1 s (wan) or 10 s (metered).
 	// +kubebuilder:default=lan
 	// +optional
 	Class LinkClass `json:"class,omitempty"`
-	// BytesPerDay is how much may cross in a UTC day, both directions together, before reports other than errors, changed conditions and
-	// objects that are gone wait for the quiet hours or the next day. What users change is sent all the same. At least 1Mi.
+	// BytesPerDay is how much may cross in a UTC day, both directions together, before reports
+	// other than errors, changed conditions and objects that are gone wait for the quiet hours or
+	// the next day. What users change is sent all the same. At least 1Mi.
 	// +optional
 	BytesPerDay *resource.Quantity `json:"bytesPerDay,omitempty"`
-	// QuietHours, "02:00-04:00", are when everything may go; what crosses then does not count against bytesPerDay. They are in UTC, or at an
-	// offset that is given behind them: "22:00-04:00+05:30".
+	// QuietHours, "02:00-04:00", are when everything may go; what crosses then does not count
+	// against bytesPerDay. They are in UTC, or at an offset that is given behind them:
+	// "22:00-04:00+05:30".
 	// +kubebuilder:validation:MaxLength=17
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9](Z|[+-](0[0-9]|1[0-4]):[0-5][0-9])?$`
 	// +optional
 	QuietHours string `json:"quietHours,omitempty"`
 }
 
-// BytesToday is what crossed the link to a target since midnight UTC: payload of UDP datagrams, or of the TCP connection.
+// BytesToday is what crossed the link to a target since midnight UTC: payload of UDP datagrams, or
+// of the TCP connection.
 type BytesToday struct {
 	// Date is the day, YYYY-MM-DD.
 	Date string `json:"date,omitempty"`
 	// Down is from here to the target, Up the other way.
 	Down int64 `json:"down"`
 	Up   int64 `json:"up"`
-	// Budgeted is the part of both that counts against spec.link.bytesPerDay: what crossed outside the quiet hours.
+	// Budgeted is the part of both that counts against spec.link.bytesPerDay: what crossed outside
+	// the quiet hours.
 	Budgeted int64 `json:"budgeted"`
 	// ByPurpose is both by what they were for.
 	// +optional
 	ByPurpose *BytesByPurpose `json:"byPurpose,omitempty"`
 }
 
-// BytesByPurpose is what crossed a link, both directions together. The names are those of the label of the metric skerry_link_bytes_total;
-// none is left out: 0 is told, too.
+// BytesByPurpose is what crossed a link, both directions together. The names are those of the label
+// of the metric skerry_link_bytes_total; none is left out: 0 is told, too.
 type BytesByPurpose struct {
-	// Control is what agent and center say about the session: hello, conditions, orders, certificates.
+	// Control is what agent and center say about the session: hello, conditions, orders,
+	// certificates.
 	Control int64 `json:"control"`
 	// Positions are acknowledgements and comparisons.
 	Positions int64 `json:"positions"`
 	// Desired are objects on their way to the target.
 	Desired int64 `json:"desired"`
-	// Errors, Status, Associated (Pods and what else belongs to placed objects) and Events are reports.
+	// Errors, Status, Associated (Pods and what else belongs to placed objects) and Events are
+	// reports.
 	Errors     int64 `json:"errors"`
 	Status     int64 `json:"status"`
 	Associated int64 `json:"associated"`
 	Events     int64 `json:"events"`
 	// Streams are logs, terminals and forwarded ports.
 	Streams int64 `json:"streams"`
-	// Transport is what the transport adds: handshakes, packet heads, its acknowledgements, what was sent again.
+	// Transport is what the transport adds: handshakes, packet heads, its acknowledgements, what
+	// was sent again.
 	Transport int64 `json:"transport"`
 }
 
@@ -145,23 +156,26 @@ type SyncTargetStatus struct {
 	// AgentVersion and KubernetesVersion are what the agent said of itself and of its cluster.
 	AgentVersion      string `json:"agentVersion,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// ClusterUID is the UID of the Namespace kube-system of the target's cluster. No two targets have one cluster, unless the agent of the second was
-	// started with --force.
+	// ClusterUID is the UID of the Namespace kube-system of the target's cluster. No two targets
+	// have one cluster, unless the agent of the second was started with --force.
 	ClusterUID string `json:"clusterUID,omitempty"`
 	// Transport of the current session: quic or tcp.
 	Transport string `json:"transport,omitempty"`
-	// AppliedRevision is the newest revision of the center's data that the target has durably stored.
+	// AppliedRevision is the newest revision of the center's data that the target has durably
+	// stored.
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
 	Objects int32 `json:"objects,omitempty"`
-	// Applied is how many of them the target reports to have as they are desired, and Refused how many it reports that it cannot, or may not, have so.
-	// Of the others it has not said anything yet.
+	// Applied is how many of them the target reports to have as they are desired, and Refused how
+	// many it reports that it cannot, or may not, have so. Of the others it has not said anything
+	// yet.
 	Applied int32 `json:"applied,omitempty"`
 	Refused int32 `json:"refused,omitempty"`
 	// Refusals are the first of what is refused, at most 10.
 	// +optional
 	Refusals []Refusal `json:"refusals,omitempty"`
-	// Moves are those that lead to or from the target and are under way or stuck, the longest of them first, at most 10.
+	// Moves are those that lead to or from the target and are under way or stuck, the longest of
+	// them first, at most 10.
 	// +optional
 	Moves []MoveUnderWay `json:"moves,omitempty"`
 	// BytesToday is what crossed the link today, to the minute.
@@ -169,21 +183,25 @@ type SyncTargetStatus struct {
 	BytesToday *BytesToday `json:"bytesToday,omitempty"`
 	// PendingBytes is about how much waits to cross, in both directions.
 	PendingBytes int64 `json:"pendingBytes,omitempty"`
-	// Held is what the target does not do before an admin has accepted it; see `skerry target accept`.
+	// Held is what the target does not do before an admin has accepted it; see `skerry target
+	// accept`.
 	// +optional
 	Held *SyncTargetHeld `json:"held,omitempty"`
-	// Below is what a relay says of the sites below it, through any number of relays; the condition SubtreeHealthy says what to do.
+	// Below is what a relay says of the sites below it, through any number of relays; the condition
+	// SubtreeHealthy says what to do.
 	// +optional
 	Below *SyncTargetBelow `json:"below,omitempty"`
-	// Policy is what spaces may do on the target's cluster, beyond the default: what its agent's configuration allows, less what spec.allow takes away.
+	// Policy is what spaces may do on the target's cluster, beyond the default: what its agent's
+	// configuration allows, less what spec.allow takes away.
 	// +optional
 	Policy *SyncTargetPolicy `json:"policy,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
-	// Conditions: Connected, Synced, of a relay SubtreeHealthy, where the link has a budget WithinBudget and, while it reports too much, ReportsKept are the center's; CenterTrusted,
-	// ClockInSync, CertificateValid and TargetReachable are what the
-	// target's agent last said of itself.
+	// Conditions: Connected, Synced, of a relay SubtreeHealthy, where the link has a budget
+	// WithinBudget and, while it reports too much, ReportsKept are the center's; CenterTrusted,
+	// ClockInSync, CertificateValid and TargetReachable are what the target's agent last said of
+	// itself.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -200,7 +218,8 @@ type Refusal struct {
 
 // MoveUnderWay is something that is not where it should be yet.
 type MoveUnderWay struct {
-	// Object is what decides about what moves, a Namespace, a Placement or an object: space/resource.group/namespace/name.
+	// Object is what decides about what moves, a Namespace, a Placement or an object:
+	// space/resource.group/namespace/name.
 	Object string `json:"object"`
 	// From is where it is, To where it should be.
 	From []string `json:"from,omitempty"`
@@ -213,21 +232,25 @@ type MoveUnderWay struct {
 	Message string `json:"message,omitempty"`
 }
 
-// SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost while it waits.
+// SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost
+// while it waits.
 type SyncTargetHeld struct {
-	// Reason is CenterRegressed when the center's data is not what the target's data came from (a restored backup, another center): then
-	// the target does nothing that the center wants. It is DeletionsHeld when more is to be deleted than the target does unasked: then it
-	// does everything else.
+	// Reason is CenterRegressed when the center's data is not what the target's data came from (a
+	// restored backup, another center): then the target does nothing that the center wants. It is
+	// DeletionsHeld when more is to be deleted than the target does unasked: then it does
+	// everything else.
 	Reason string `json:"reason"`
 	// Message says what was seen.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Objects is how many objects the target has from here. Deletions, Changes and Additions count what accepting would do to them.
+	// Objects is how many objects the target has from here. Deletions, Changes and Additions count
+	// what accepting would do to them.
 	Objects   int32 `json:"objects"`
 	Deletions int32 `json:"deletions"`
 	Changes   int32 `json:"changes,omitempty"`
 	Additions int32 `json:"additions,omitempty"`
-	// First are the first of the objects that would be deleted, at most 10: space/resource.group/namespace/name.
+	// First are the first of the objects that would be deleted, at most 10:
+	// space/resource.group/namespace/name.
 	// +optional
 	First []string `json:"first,omitempty"`
 	// Accept is the value of the annotation skerry.dev/accept that lets exactly this happen.
@@ -236,18 +259,21 @@ type SyncTargetHeld struct {
 
 // SyncTargetBelow is what a relay says of the sites below it. None of its fields is left out.
 type SyncTargetBelow struct {
-	// Troubled is how many of them hold something back, or say otherwise that they are not as they should be.
+	// Troubled is how many of them hold something back, or say otherwise that they are not as they
+	// should be.
 	Troubled int32 `json:"troubled"`
 	// First are the first of those, at most 10.
 	// +optional
 	First []SiteInTrouble `json:"first"`
-	// Targets is how many sites and relays there are below, and Connected how many of them have a session, as every relay on the way to them has. A
-	// short absence, and a short return, does not count. Both are absent where the relay is of a version that does not say it.
+	// Targets is how many sites and relays there are below, and Connected how many of them have a
+	// session, as every relay on the way to them has. A short absence, and a short return, does not
+	// count. Both are absent where the relay is of a version that does not say it.
 	// +optional
 	Targets *int32 `json:"targets"`
 	// +optional
 	Connected *int32 `json:"connected"`
-	// Away are the first of those that have no session, longest ago first, at most 10. What is below one of them is not named.
+	// Away are the first of those that have no session, longest ago first, at most 10. What is
+	// below one of them is not named.
 	// +optional
 	Away []SiteAway `json:"away"`
 }
@@ -262,7 +288,8 @@ type SiteAway struct {
 
 // SiteInTrouble is a site below a relay that is not as it should be.
 type SiteInTrouble struct {
-	// Path leads to the site: the names of the relays on the way, from this one on and without it, and the site's own, joined by "/".
+	// Path leads to the site: the names of the relays on the way, from this one on and without it,
+	// and the site's own, joined by "/".
 	Path string `json:"path"`
 	// Condition is the worst of the conditions of its SyncTarget that are False, Reason is why.
 	Condition string `json:"condition"`

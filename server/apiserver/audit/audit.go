@@ -19,7 +19,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// spaceAnnotation is the annotation of each line of the audit log that says which space the request was in.
+// spaceAnnotation is the annotation of each line of the audit log that says which space the request
+// was in.
 const spaceAnnotation = "skerry.dev/space"
 
 // Config says what is written to an audit log, and where. Its zero value is no log.
@@ -28,8 +29,8 @@ type Config struct {
 	PolicyFile string
 	// LogPath is the log's file, "-" standard output; empty means that there is no audit log.
 	LogPath string
-	// MaxSize is the size in megabytes at which the file is begun anew. MaxBackups old files are kept,
-	// none longer than MaxAge days.
+	// MaxSize is the size in megabytes at which the file is begun anew. MaxBackups old files are
+	// kept, none longer than MaxAge days.
 	MaxSize, MaxBackups, MaxAge int
 }
 
@@ -71,7 +72,8 @@ func (a Config) AddTo(g *genericapiserver.Config) error {
 	return nil
 }
 
-// spaces notes the space on each event. An event has no context: it knows the space from the address that the client asked for.
+// spaces notes the space on each event. An event has no context: it knows the space from the
+// address that the client asked for.
 type spaces struct{ audit.Backend }
 
 // ProcessEvents implements audit.Sink.

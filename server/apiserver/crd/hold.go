@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// holdTime is how long a request for a custom resource waits for its definition to be served. Upstream gives its servers as long to learn of
-	// a new definition before they call it established.
+	// holdTime is how long a request for a custom resource waits for its definition to be served.
+	// Upstream gives its servers as long to learn of a new definition before they call it
+	// established.
 	holdTime = 5 * time.Second
 	// holdStep is how often a held request looks again.
 	holdStep = 20 * time.Millisecond
@@ -47,8 +48,9 @@ func (s *Servers) definer(r *http.Request, group string) string {
 	return space
 }
 
-// unserved answers a request that no server knows. If the space has a definition of it that will be served, the request waits for that:
-// whoever has just written a definition finds its resources there.
+// unserved answers a request that no server knows. If the space has a definition of it that will be
+// served, the request waits for that: whoever has just written a definition finds its resources
+// there.
 func (s *Servers) unserved(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	until, held := ctx.Value(heldKey{}).(time.Time)
@@ -78,7 +80,8 @@ func (s *Servers) unserved(w http.ResponseWriter, r *http.Request) {
 	response.Write(w, response.NotFound())
 }
 
-// coming reports whether the request names a resource whose definition is there and on its way to being served.
+// coming reports whether the request names a resource whose definition is there and on its way to
+// being served.
 func (s *Servers) coming(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	if !ok || !info.IsResourceRequest || info.Subresource != "" {

@@ -30,8 +30,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// Server serves the custom resources that the CustomResourceDefinitions of one space define. Requests reach it behind the chain of
-// the API server, so they are authenticated and authorized.
+// Server serves the custom resources that the CustomResourceDefinitions of one space define.
+// Requests reach it behind the chain of the API server, so they are authenticated and authorized.
 type Server struct {
 	handler     http.Handler
 	discovery   aggregated.ResourceManager
@@ -53,14 +53,16 @@ type Config struct {
 	Idle     time.Duration // how long an unused server is kept, 0 for idleTime
 	Log      *slog.Logger
 
-	// common are the OpenAPI definitions that server-side apply begins with in every Server, built once.
+	// common are the OpenAPI definitions that server-side apply begins with in every Server, built
+	// once.
 	common    common.GetOpenAPIDefinitions
 	names     *openapinamer.DefinitionNamer
 	documents *lru.Cache // see customDocuments
 	changes   *changes   // announced when a Server's discovery changes
 }
 
-// memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in the same way.
+// memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in
+// the same way.
 func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	var once sync.Once
 	var built map[string]common.OpenAPIDefinition
@@ -70,8 +72,8 @@ func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	}
 }
 
-// start starts the server for the definitions in a space and returns once it knows them. It lives until stop, not until ctx ends. Equal
-// definitions of others share what they can.
+// start starts the server for the definitions in a space and returns once it knows them. It lives
+// until stop, not until ctx ends. Equal definitions of others share what they can.
 func (c *Config) start(ctx context.Context, space string, shared *sharedDefinitions) (*Server, error) {
 	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
 	g.EffectiveVersion, g.ExternalAddress = c.Base.EffectiveVersion, c.Base.ExternalAddress
@@ -105,7 +107,8 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	s.GenericAPIServer.PrepareRun()
-	// A hook that sees its context end before it is done kills the process, so the context must outlive the start.
+	// A hook that sees its context end before it is done kills the process, so the context must
+	// outlive the start.
 	hooks, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.GenericAPIServer.RunPostStartHooks(hooks)
 	for _, started := range s.GenericAPIServer.MuxAndDiscoveryCompleteSignals() {
@@ -124,9 +127,11 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	}, nil
 }
 
-// trimDefinition makes a definition fit to be kept by a server. It loses what only its writers need, which is stored: upstream writes none but the status and
-// finalizers of one, and status keeps the stored annotations then. And it has been established for as long as it exists: upstream lets the first objects of a definition wait for two seconds, because
-// other replicas may not know it yet, which here wait until they do (hold.go).
+// trimDefinition makes a definition fit to be kept by a server. It loses what only its writers
+// need, which is stored: upstream writes none but the status and finalizers of one, and status
+// keeps the stored annotations then. And it has been established for as long as it exists: upstream
+// lets the first objects of a definition wait for two seconds, because other replicas may not know
+// it yet, which here wait until they do (hold.go).
 func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil
 	delete(crd.Annotations, corev1.LastAppliedConfigAnnotation)

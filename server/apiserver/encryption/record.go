@@ -52,7 +52,8 @@ func idOf(data []byte) string {
 	return unencrypted
 }
 
-// check fails when a state, whose keys are of this key file, cannot read what the record says is stored.
+// check fails when a state, whose keys are of this key file, cannot read what the record says is
+// stored.
 func (r record) check(ctx context.Context, s *state, keyFile string) error {
 	for name, proofs := range r {
 		t := s.transformer(schema.ParseGroupResource(name))

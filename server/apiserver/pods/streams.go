@@ -29,8 +29,9 @@ import (
 type Sites interface {
 	// Do sends a request to a target and returns the answer, whose body must be closed.
 	Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
-	// Serve has a target answer a client's request to upgrade its connection. It calls begun with the
-	// targets that the answer came through, and with its code, before the client has the answer.
+	// Serve has a target answer a client's request to upgrade its connection. It calls begun with
+	// the targets that the answer came through, and with its code, before the client has the
+	// answer.
 	Serve(
 		w http.ResponseWriter,
 		req *http.Request,

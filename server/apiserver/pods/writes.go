@@ -153,8 +153,8 @@ func (p *podEvictions) Create(
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-// podDebugs adds ephemeral containers to a Pod at its site. The Pod of the space shows them when the
-// site reports them.
+// podDebugs adds ephemeral containers to a Pod at its site. The Pod of the space shows them when
+// the site reports them.
 type podDebugs struct {
 	*podstore.EphemeralContainersREST
 	at sitePods

@@ -43,8 +43,8 @@ func New(c Config) *Plugin {
 	return &Plugin{cfg: c, index: newIndex(), converters: newConverters(c.Loopback)}
 }
 
-// spaceOf returns the space whose rules a request is asked about, "" for none: the center is not asked,
-// nor is what its own kinds are defined by.
+// spaceOf returns the space whose rules a request is asked about, "" for none: the center is not
+// asked, nor is what its own kinds are defined by.
 func spaceOf(ctx context.Context) string {
 	if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
 		return space

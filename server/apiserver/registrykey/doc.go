@@ -6,6 +6,6 @@
 //	data = registrykey.Put(kv.Key, kv.Value)             // for readers that see the value alone
 //	k, value := registrykey.Cut(data)                    // the inverse
 //
-// It is pure, because what decodes is fuzzed: to fuzz a package that links Kubernetes compiles all of
-// Kubernetes again.
+// It is pure, because what decodes is fuzzed: to fuzz a package that links Kubernetes compiles all
+// of Kubernetes again.
 package registrykey

@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	// DefaultSeats is how many requests from outside are answered side by side, watches left out: most of them wait for the disk.
+	// DefaultSeats is how many requests from outside are answered side by side, watches left out:
+	// most of them wait for the disk.
 	DefaultSeats = 200
 	// maxWait is how long a request waits for a seat.
 	maxWait = 15 * time.Second
 )
 
-// Limiter keeps a space from taking the server away from others: the rate of Space.spec.quota, a seat for each request, and for watches
-// their number and the bytes that they have not sent.
+// Limiter keeps a space from taking the server away from others: the rate of Space.spec.quota, a
+// seat for each request, and for watches their number and the bytes that they have not sent.
 type Limiter struct {
 	Usage   Usage
 	Seats   *fair.Scheduler
@@ -34,13 +35,15 @@ type Limiter struct {
 
 // Usage says what the quota of a space leaves it.
 type Usage interface {
-	// Admit returns nil for a request that is within the rate of its space, and otherwise what to answer.
+	// Admit returns nil for a request that is within the rate of its space, and otherwise what to
+	// answer.
 	Admit(space string) *metav1.Status
 	// Watches returns how many watches a space may have open, and whether its quota says so.
 	Watches(space string) (most int, limited bool)
 }
 
-// Wrap returns a handler that lets h answer what is within the limits, and refuses the rest with 429.
+// Wrap returns a handler that lets h answer what is within the limits, and refuses the rest with
+// 429.
 func (s *Limiter) Wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if request.FromCenter(r.Context()) || isProbe(r.URL.Path) {

@@ -69,8 +69,8 @@ func isStream(info *apirequest.RequestInfo) bool {
 		slices.Contains(longStreams, info.Subresource)
 }
 
-// stream answers a request that is a stream. It takes no seat: a hundred logs that are followed would
-// leave their space none.
+// stream answers a request that is a stream. It takes no seat: a hundred logs that are followed
+// would leave their space none.
 func (s *Limiter) stream(w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
 	leave()
 	space := request.Space(r.Context())

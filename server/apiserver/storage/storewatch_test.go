@@ -53,8 +53,8 @@ func (f *fakeStore) watches() *storeWatches {
 	}
 }
 
-// changed is what the store says of one change. Without an old value it is a creation, without a new
-// one a deletion.
+// changed is what the store says of one change. Without an old value it is a creation, without a
+// new one a deletion.
 func changed(rev int64, name, old, now string) clientv3.WatchResponse {
 	e := &clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte("/registry/things/a/" + name),
 		ModRevision: rev, CreateRevision: 1, Value: []byte(now)}}
@@ -168,8 +168,8 @@ func TestJoinLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSharedErrors: an error of the store ends all watches that share a storeWatch with what upstream
-// tells, one of an event those that it is for, and a watch that does not read only itself.
+// TestSharedErrors: an error of the store ends all watches that share a storeWatch with what
+// upstream tells, one of an event those that it is for, and a watch that does not read only itself.
 func TestSharedErrors(t *testing.T) {
 	f := &fakeStore{in: make(chan clientv3.WatchResponse)}
 	s := f.watches()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many bytes of stored values may wait for a watch. The store keeps as many for one
-// of its watches.
+// maxWaiting is how many bytes of stored values may wait for a watch. The store keeps as many for
+// one of its watches.
 const maxWaiting = 32 << 20
 
 // subscription is what a watch wants of a storeWatch, and what waits for it. Offering waits for

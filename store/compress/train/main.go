@@ -1,6 +1,7 @@
-// Command train writes the dictionary of package compress. Its samples are synthetic but have the shape of what travels and is
-// stored: rendered objects, reports, keys. Every run makes the same dictionary; another one is a new format, because peers and files name it. Run
-// it when the samples have changed.
+// Command train writes the dictionary of package compress. Its samples are synthetic but have the
+// shape of what travels and is stored: rendered objects, reports, keys. Every run makes the same
+// dictionary; another one is a new format, because peers and files name it. Run it when the samples
+// have changed.
 package main
 
 import (
@@ -18,7 +19,8 @@ import (
 // size is what was measured to be worth its memory: 32 KiB more would save 2% of the bytes.
 const size = 48 << 10
 
-// apps is how many applications are made; the first tell what the history lacks, all of them how often which code is needed.
+// apps is how many applications are made; the first tell what the history lacks, all of them how
+// often which code is needed.
 const apps = 150
 
 func main() {
@@ -53,8 +55,9 @@ func run(out string) error {
 	return os.WriteFile(out, built, 0o644)
 }
 
-// choose puts whole samples together, because a long match costs as much as a short one: of each shape in turn the one of which the history
-// explains least. What is sent most often stands at the end, where references to it are shortest.
+// choose puts whole samples together, because a long match costs as much as a short one: of each
+// shape in turn the one of which the history explains least. What is sent most often stands at the
+// end, where references to it are shortest.
 func choose(samples [][]byte) ([]byte, error) {
 	var history []byte
 	for round := 0; ; round++ {
@@ -86,7 +89,8 @@ func choose(samples [][]byte) ([]byte, error) {
 	}
 }
 
-// shapes are what is sent, and of how many samples of each a history has room for. The first of a round stand behind the others.
+// shapes are what is sent, and of how many samples of each a history has room for. The first of a
+// round stand behind the others.
 var shapes = []struct {
 	has    string
 	rounds int

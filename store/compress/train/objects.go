@@ -11,7 +11,8 @@ type object = map[string]any
 
 type list = []any
 
-// generator makes applications as people write them: names, labels, images and sizes differ, the fields do not.
+// generator makes applications as people write them: names, labels, images and sizes differ, the
+// fields do not.
 type generator struct{ *rand.Rand }
 
 func (g *generator) pick(words ...string) string { return words[g.Intn(len(words))] }

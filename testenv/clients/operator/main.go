@@ -1,6 +1,8 @@
-// Command operator is a small operator as people write them with controller-runtime: a Website becomes a ConfigMap, a Service and a Deployment,
-// by server-side apply; its status says how many replicas are ready; a finalizer leaves a farewell behind; webhooks label Websites and refuse some. Several
-// may run, one leads. It knows nothing of spaces: scenarios point it at one by its kubeconfig.
+// Command operator is a small operator as people write them with controller-runtime: a Website
+// becomes a ConfigMap, a Service and a Deployment, by server-side apply; its status says how many
+// replicas are ready; a finalizer leaves a farewell behind; webhooks label Websites and refuse
+// some. Several may run, one leads. It knows nothing of spaces: scenarios point it at one by its
+// kubeconfig.
 package main
 
 import (

@@ -45,7 +45,8 @@ func (g guard) ValidateUpdate(ctx context.Context, _, w *website) (admission.War
 // ValidateDelete lets everything go.
 func (guard) ValidateDelete(context.Context, *website) (admission.Warnings, error) { return nil, nil }
 
-// webhookServer serves at an address, with a certificate of its own that it leaves in a directory for whoever registers it.
+// webhookServer serves at an address, with a certificate of its own that it leaves in a directory
+// for whoever registers it.
 func webhookServer(address, dir string) (webhook.Server, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

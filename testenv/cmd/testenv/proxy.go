@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// proxyCommand is an HTTP proxy for scenarios: it knows CONNECT and one user. With --to it is no proxy
-// but a way of TCP to one address: UDP does not pass.
+// proxyCommand is an HTTP proxy for scenarios: it knows CONNECT and one user. With --to it is no
+// proxy but a way of TCP to one address: UDP does not pass.
 func proxyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "proxy",

@@ -13,7 +13,8 @@ import (
 // groups are those whose specs are declared.
 var groups = regexp.MustCompile(`^\[sig-(api-machinery|auth|apps)\] `)
 
-// TestDeclared holds specs.yaml to what upstream has: every spec of the three groups is listed exactly once.
+// TestDeclared holds specs.yaml to what upstream has: every spec of the three groups is listed
+// exactly once.
 func TestDeclared(t *testing.T) {
 	if os.Getenv(specsVariable) != "" {
 		t.Skip("this process is to run specs")

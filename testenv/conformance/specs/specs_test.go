@@ -27,8 +27,8 @@ import (
 	_ "k8s.io/kubernetes/test/utils/format" // how gomega shows objects
 )
 
-// The two files that whoever runs the suite names: the specs to run, one full text a line, and where each process of the suite adds a
-// line of JSON when a spec has ended.
+// The two files that whoever runs the suite names: the specs to run, one full text a line, and
+// where each process of the suite adds a line of JSON when a spec has ended.
 const (
 	specsVariable   = "SKERRY_CONFORMANCE_SPECS"
 	resultsVariable = "SKERRY_CONFORMANCE_RESULTS"
@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSpecs runs the chosen specs against the cluster of --kubeconfig. What upstream's own suite waits for before it begins is nodes and
-// the pods of kube-system, which a space does not have.
+// TestSpecs runs the chosen specs against the cluster of --kubeconfig. What upstream's own suite
+// waits for before it begins is nodes and the pods of kube-system, which a space does not have.
 func TestSpecs(t *testing.T) {
 	chosen := os.Getenv(specsVariable)
 	if chosen == "" {
@@ -64,7 +64,8 @@ func TestSpecs(t *testing.T) {
 	for _, text := range wanted {
 		suite.FocusStrings = append(suite.FocusStrings, "^"+regexp.QuoteMeta(suiteName+" "+text)+"$")
 	}
-	// Here and not at the top of the file: what upstream does first, listing all specs, would report them and then forget the node.
+	// Here and not at the top of the file: what upstream does first, listing all specs, would
+	// report them and then forget the node.
 	ginkgo.ReportAfterEach(record)
 	ginkgo.RunSpecs(t, suiteName, suite, reporter)
 }

@@ -1,5 +1,6 @@
-// Command argo syncs a directory of manifests into a namespace once with the engine of Argo CD: waves, hooks, pruning and health are the engine's.
-// It prints a line for each object and fails unless all are synced.
+// Command argo syncs a directory of manifests into a namespace once with the engine of Argo CD:
+// waves, hooks, pruning and health are the engine's. It prints a line for each object and fails
+// unless all are synced.
 package main
 
 import (
@@ -81,7 +82,8 @@ func run(ctx context.Context, kubeconfig, namespace, app, dir string) error {
 	return err
 }
 
-// settle goes on with the sync once a second until it has ended, each time with what is live then, as Argo CD's controller does.
+// settle goes on with the sync once a second until it has ended, each time with what is live then,
+// as Argo CD's controller does.
 func settle(ctx context.Context, live cache.ClusterCache, config *rest.Config, wanted []*unstructured.Unstructured, namespace, app string) ([]common.ResourceSyncResult, error) {
 	var phase common.OperationPhase
 	var message string

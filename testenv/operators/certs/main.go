@@ -1,5 +1,6 @@
-// Command certs runs cert-manager's own controllers, unmodified: issuers that sign themselves or with a CA, and certificates. Their command line is in a
-// module that cannot be fetched, so this is all that is ours. It takes the path of a kubeconfig.
+// Command certs runs cert-manager's own controllers, unmodified: issuers that sign themselves or
+// with a CA, and certificates. Their command line is in a module that cannot be fetched, so this is
+// all that is ours. It takes the path of a kubeconfig.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command artifact publishes a directory as an ExternalArtifact of Flux, as a source controller would: it serves the directory as an archive on
-// loopback, says in the object's status where and with which digest, and does so again whenever the directory has changed.
+// Command artifact publishes a directory as an ExternalArtifact of Flux, as a source controller
+// would: it serves the directory as an archive on loopback, says in the object's status where and
+// with which digest, and does so again whenever the directory has changed.
 package main
 
 import (
