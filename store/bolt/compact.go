@@ -33,7 +33,8 @@ func (f *File) Maintain(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 			if err := f.maintain(); err != nil {
-				f.log.Warn("the store file is not maintained; trying again", "path", f.path, "err", err)
+				f.log.Warn("the store file is not maintained; trying again", "path", f.path, "err",
+					err)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func (f *File) Path() string { return f.path }
 func (f *File) Unclean() bool { return f.unclean }
 
 // keyCleanShutdown is there while the file is closed and knows all that was done.
-var keyCleanShutdown = []byte("settled")
+var keyCleanShutdown = []byte("clean")
 
 // MarkCleanShutdown records, right before Close, that the file knows all that was done, so that the
 // next Open is not Unclean.

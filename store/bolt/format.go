@@ -12,7 +12,7 @@ import (
 // Format is the version of the layout that this package writes.
 //
 //	1  sealed bodies do not say their key
-//	2  sealed bodies begin with the number of their key; meta has settled and shred
+//	2  sealed bodies begin with the number of their key; meta has clean and shred
 const Format = 2
 
 var (

@@ -104,7 +104,8 @@ func newTombstone(e store.Entry, epoch uint64, old record, keep bool) record {
 // newUnknownBody is the record of a key whose value is not known. Its hash is random, so that it
 // equals no sender's.
 func newUnknownBody(k store.Key, epoch uint64) record {
-	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()), UnknownBody: true},
+	return record{Entry: store.Entry{Key: k, Hash: store.Hash(store.NewIncarnation()),
+		UnknownBody: true},
 		epoch: epoch, flags: flagUnknownBody}
 }
 

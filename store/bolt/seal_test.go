@@ -241,7 +241,7 @@ func asFormat1(t *testing.T, path string) {
 			err = errors.Join(err, b.Put([]byte(k), v))
 		}
 		meta := tx.Bucket([]byte("meta"))
-		return errors.Join(err, meta.Delete([]byte("settled")),
+		return errors.Join(err, meta.Delete([]byte("clean")),
 			meta.Put([]byte("format"), binary.BigEndian.AppendUint32(nil, 1)))
 	})
 	if err != nil {

@@ -2,9 +2,9 @@
 // labels, selector and template, which are most of it and come from the Deployment that the parent
 // has sent.
 //
-//	source, ok := replicasetdiff.Of(deployment, uid, key)    // both ends, from the Deployment's desired body
-//	rest, ok := source.Diff(replicaSet)           // the child: what differs
-//	whole, err := source.Whole(rest)              // the parent
+//	source, ok := replicasetdiff.Of(deployment, uid, key)    // both ends
+//	diff, ok := source.Diff(replicaSet)                      // the child
+//	whole, err := source.Whole(diff)                         // the parent
 //
 // A Source has a name made of just the parts that Diff leaves out. A report names its source, so
 // that it is never completed from another version of the Deployment. The package is pure.
