@@ -25,6 +25,7 @@ import (
 	"skerry.dev/skerry/agent"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/server/librarylog"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/proxy"
 )
@@ -316,47 +317,10 @@ func logger(c *cli.Context) (*slog.Logger, error) {
 		return nil, admin.Usage("--log-format %q: use text or json", c.String("log-format"))
 	}
 	log := slog.New(handler)
-	libraries := slog.New(atLeast{handler, max(level, slog.LevelWarn), c.Context})
+	libraries := slog.New(librarylog.NewHandler(c.Context, handler, max(level, slog.LevelWarn)))
 	klog.SetSlogLogger(libraries.With("part", "kubernetes"))
 	logrus.SetLevel(logrus.WarnLevel)
 	logrus.SetFormatter(&logrus.TextFormatter{DisableTimestamp: true, DisableColors: true})
 	logrus.SetOutput(slog.NewLogLogger(libraries.With("part", "kine").Handler(), slog.LevelWarn).Writer())
 	return log, nil
-}
-
-// atLeast drops what is below a level, for libraries that say more than concerns an admin.
-type atLeast struct {
-	slog.Handler
-	level slog.Level
-	run   context.Context
-}
-
-// Enabled implements slog.Handler.
-func (h atLeast) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
-
-// Handle implements slog.Handler. That a client has gone away while it was answered is an error to
-// the library, and to nobody else; so is what it says of requests that are broken off because the
-// process stops.
-func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
-	gone := h.run.Err() != nil
-	r.Attrs(func(a slog.Attr) bool {
-		gone = gone || a.Key == "err" && slices.Contains([]string{"http2: stream closed", "client disconnected"}, a.Value.String())
-		return !gone
-	})
-	if gone {
-		if r.Level = slog.LevelDebug; !h.Handler.Enabled(ctx, r.Level) {
-			return nil
-		}
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (h atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return atLeast{h.Handler.WithAttrs(attrs), h.level, h.run}
-}
-
-// WithGroup implements slog.Handler.
-func (h atLeast) WithGroup(name string) slog.Handler {
-	return atLeast{h.Handler.WithGroup(name), h.level, h.run}
 }
