@@ -187,7 +187,8 @@ func TestSharedErrors(t *testing.T) {
 	}
 	behind := make(chan bool, 1)
 	stuck.behind = func() { behind <- true }
-	for i := range maxQueue + 10 {
+	// What it has taken before it was stuck does not wait any more, and is maxQueue at most.
+	for i := range 2*maxQueue + 10 {
 		f.in <- changed(int64(6+i), "x", "x", fmt.Sprint(i))
 		want(t, a, fmt.Sprintf("MODIFIED %d@%d", i, 6+i))
 	}
