@@ -224,7 +224,7 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 func (c *center) annotation(k store.Key) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return str(sub(sub(c.objects[k], "metadata"), "annotations"), v1alpha1.AnnotationTargets)
+	return str(c.objects[k], "metadata", "annotations", v1alpha1.AnnotationTargets)
 }
 
 // eventually waits for what the decision writer does in its own time.

@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -286,7 +287,7 @@ func TestALocationNamesTargetsAndCountsThem(t *testing.T) {
 		"selector": map[string]any{"matchLabels": map[string]any{"region": "south"}}}))
 	count := func(field string) int64 {
 		o, _ := c.Get(t.Context(), k, "")
-		return customize.Number(sub(o, "status")[field])
+		return customize.Number(fields.Map(o, "status")[field])
 	}
 	c.eventually("counted", func() bool { return count("targets") == 1 && count("available") == 1 })
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "the-south"})

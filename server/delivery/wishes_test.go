@@ -171,7 +171,7 @@ func (w *wishes) pass(k store.Key, target any, on string) {
 }
 
 func (w *wishes) labelOf(k store.Key, name string) string {
-	return str(sub(sub(w.center.objects[k], "metadata"), "labels"), name)
+	return str(w.center.objects[k], "metadata", "labels", name)
 }
 
 // refs are all groups, in an order that does not depend on chance.
@@ -227,7 +227,7 @@ func (w *wishes) apply(target string, k store.Key) {
 		w.rt.Fatalf("%s is made on %s, where nobody wishes it", k, target)
 	}
 	e, _ := w.d.Feed(target).Get(k)
-	w.on[target][k] = placement.Progress{UID: str(sub(w.center.objects[k], "metadata"), "uid"), Applied: e.Hash, Ready: true}
+	w.on[target][k] = placement.Progress{UID: str(w.center.objects[k], "metadata", "uid"), Applied: e.Hash, Ready: true}
 	w.arrived[k] = true
 }
 

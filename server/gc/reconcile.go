@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -203,11 +204,11 @@ func state(n *node) ownerState {
 
 // keepReferences writes the object's owner references without those that keep refuses.
 func (c *Collector) keepReferences(ctx context.Context, s subject, obj map[string]any, m meta, keep func(uid string) bool) error {
-	metadata, _ := obj["metadata"].(map[string]any)
-	references, _ := metadata["ownerReferences"].([]any)
+	metadata := fields.Map(obj, "metadata")
+	references := fields.List(metadata, "ownerReferences")
 	left := []any{}
 	for _, r := range references {
-		if ref, ok := r.(map[string]any); ok && keep(text(ref, "uid")) {
+		if ref, ok := r.(map[string]any); ok && keep(fields.String(ref, "uid")) {
 			left = append(left, ref)
 		}
 	}

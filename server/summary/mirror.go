@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -61,16 +62,16 @@ func (s *Summary) mirrorOf(k store.Key) *mirrored {
 // observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The lock must
 // be held.
 func (s *Summary) observeMirror(w store.Write) bool {
-	meta, _ := w.Object["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
+	meta := fields.Map(w.Object, "metadata")
+	notes := fields.Map(meta, "annotations")
 	target, ok := notes[v1alpha1.AnnotationReportedFrom].(string)
 	if !ok {
 		return false
 	}
 	k := reportKey(w.Key, notes)
 	m := s.mirrorOf(k)
-	hash, _ := notes[annotationReportedHash].(string)
-	uid, _ := meta["uid"].(string)
+	hash := fields.String(notes, annotationReportedHash)
+	uid := fields.String(meta, "uid")
 	m.objects[w.Key.Name] = mirror{target: target, uid: uid, hash: hash}
 	s.names[w.Key] = k
 	m.targets[target]++

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -67,7 +68,7 @@ func (s *Summary) observe(w store.Write) bool {
 	if w.Object == nil || w.Key.Space == v1alpha1.RootSpace {
 		return false
 	}
-	status, _ := w.Object["status"].(map[string]any)
+	status := fields.Map(w.Object, "status")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if isMirrored(w.Key) && s.observeMirror(w) {
@@ -120,8 +121,8 @@ func (s *Summary) forget(k store.Key) {
 }
 
 func ownerNote(obj map[string]any) string {
-	meta, _ := obj["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
-	note, _ := notes[v1alpha1.AnnotationTargets].(string)
+	meta := fields.Map(obj, "metadata")
+	notes := fields.Map(meta, "annotations")
+	note := fields.String(notes, v1alpha1.AnnotationTargets)
 	return note
 }

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -205,7 +206,7 @@ func hashOf(v any) store.Hash {
 func emptyStatus() store.Hash { return hashOf(map[string]any{}) }
 
 func statusOf(obj map[string]any) store.Hash {
-	status, _ := obj["status"].(map[string]any)
+	status := fields.Map(obj, "status")
 	if status == nil {
 		status = map[string]any{}
 	}
@@ -213,8 +214,8 @@ func statusOf(obj map[string]any) store.Hash {
 }
 
 func revisionOf(obj map[string]any) int64 {
-	meta, _ := obj["metadata"].(map[string]any)
-	v, _ := meta["resourceVersion"].(string)
+	meta := fields.Map(obj, "metadata")
+	v := fields.String(meta, "resourceVersion")
 	n, _ := strconv.ParseInt(v, 10, 64)
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sort"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/replicasetdiff"
 )
@@ -91,13 +92,13 @@ func ownersOf(k store.Key, r store.Report, object map[string]any) (out []referen
 		}
 		return out
 	}
-	meta, _ := object["metadata"].(map[string]any)
-	refs, _ := meta["ownerReferences"].([]any)
+	meta := fields.Map(object, "metadata")
+	refs := fields.List(meta, "ownerReferences")
 	for _, e := range refs {
 		ref, _ := e.(map[string]any)
-		apiVersion, _ := ref["apiVersion"].(string)
-		kind, _ := ref["kind"].(string)
-		name, _ := ref["name"].(string)
+		apiVersion := fields.String(ref, "apiVersion")
+		kind := fields.String(ref, "kind")
+		name := fields.String(ref, "name")
 		out = append(out, reference{apiVersion, kind, name})
 	}
 	return out
