@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -86,8 +87,8 @@ func TestObjectsOfADeletedNamespaceGo(t *testing.T) {
 	cm, web := c.configMap("one"), c.deployment("web", nil, "one")
 	c.eventually("on a", func() bool { return c.has("a", cm) && c.has("a", web) })
 	c.mu.Lock()
-	o := clone(c.objects[nsKey("app")])
-	merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+	o := spaceapitest.Clone(c.objects[nsKey("app")])
+	spaceapitest.Merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}})
 	c.commit(nsKey("app"), o)
 	c.mu.Unlock()
 	if !c.has("a", nsKey("app")) {

@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -95,7 +96,7 @@ func TestAMoveThatWasGivenUpIsTriedAgainWhenSomethingChanges(t *testing.T) {
 		"what it names": func(c *center, _, cm store.Key) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			o := clone(c.objects[cm])
+			o := spaceapitest.Clone(c.objects[cm])
 			o["data"] = map[string]any{"k": "fixed"}
 			c.commit(cm, o)
 		},

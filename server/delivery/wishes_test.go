@@ -12,6 +12,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -104,7 +105,7 @@ func (w *wishes) step() {
 		}
 		w.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: to})
 	case "change":
-		o := clone(w.center.objects[k])
+		o := spaceapitest.Clone(w.center.objects[k])
 		o["data"] = map[string]any{"k": fmt.Sprint(w.revision)}
 		w.put(k, o)
 	case "decide":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/replicasetdiff"
 )
@@ -78,7 +79,7 @@ func TestAShortReportIsCompleted(t *testing.T) {
 		}
 	}
 	delete(o, "status")
-	if got := string(encode(o)); got != string(encode(clone(decoded(t, want)))) {
+	if got := string(encode(o)); got != string(encode(spaceapitest.Clone(decoded(t, want)))) {
 		t.Errorf("mirrored as %s, want %s", got, want)
 	}
 }

@@ -8,23 +8,19 @@ import (
 
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
 // writers is how many objects are written at a time.
 const writers = 8
 
-// API is what summary does to the objects of spaces. Errors are those of the API, so that
-// apierrors.IsConflict, IsNotFound, IsAlreadyExists and IsInvalid tell.
+// API is what summary does to the objects of spaces.
 type API interface {
-	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
-	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge
-	// patch, an array is a JSON Patch. It returns the object as it is then.
-	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Delete removes an object at once, if it still has this UID; whatever it has where that is
-	// empty.
-	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
+	spaceapi.Getter
+	spaceapi.Creator
+	spaceapi.Patcher
+	spaceapi.Deleter
 }
 
 // Config is what summary needs. All fields are needed.
