@@ -34,9 +34,9 @@ func (o *Observer) place(i int) store.Key {
 	o.Inventory.Put(k, r)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rec := o.record(k)
+	rec := o.recordLocked(k)
 	rec.applied(r)
-	o.publish(k)
+	o.publishLocked(k)
 	return k
 }
 

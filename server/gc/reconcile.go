@@ -59,7 +59,7 @@ func (c *Collector) live(ctx context.Context, s subject) (obj map[string]any, m 
 		c.graph.mu.Lock()
 		defer c.graph.mu.Unlock()
 		if n := c.graph.nodes[s.id]; n != nil {
-			c.graph.remove(n)
+			c.graph.removeLocked(n)
 		}
 		return nil, meta{}, false, nil
 	case err != nil:
@@ -139,13 +139,13 @@ const (
 func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState, error) {
 	i := id{s.id.space, o.uid}
 	c.graph.mu.Lock()
-	n := c.graph.node(i)
+	n := c.graph.nodeLocked(i)
 	key, known := n.key, n.seen && (!n.gone || n.confirmed)
 	now := state(n)
 	c.graph.mu.Unlock()
 	defer func() {
 		c.graph.mu.Lock()
-		c.graph.forget(n)
+		c.graph.forgetLocked(n)
 		c.graph.mu.Unlock()
 	}()
 	if known {
@@ -165,7 +165,7 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 	found := err == nil && metaOf(live).uid == o.uid
 	c.graph.mu.Lock()
 	defer c.graph.mu.Unlock()
-	c.graph.record(n, key, found, metaOf(live))
+	c.graph.recordLocked(n, key, found, metaOf(live))
 	return state(n), nil
 }
 

@@ -270,7 +270,7 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)
 	}
 	d.mu.Lock()
-	if err := d.same(id.Target, hello); err != nil {
+	if err := d.sameLocked(id.Target, hello); err != nil {
 		d.mu.Unlock()
 		return tunnel.Admission{}, d.unwelcome(id.Target, err)
 	}

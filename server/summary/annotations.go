@@ -25,8 +25,8 @@ type marked struct {
 	apiVersion, uid string
 }
 
-// observeMark takes over an object's mark. s.mu must be held.
-func (s *Summary) observeMark(w store.Write) {
+// observeMarkLocked takes over an object's mark.
+func (s *Summary) observeMarkLocked(w store.Write) {
 	if takesConditions(w.Key) && placement.BuiltIn(w.Key.Group) {
 		return
 	}

@@ -77,9 +77,9 @@ func shownVolume(obj map[string]any) *store.Filled {
 	return nil
 }
 
-// observeFilled takes over what a write says of what is filled in. Of a Service it only forgets:
-// what it has then is looked up when it is written. The lock must be held.
-func (n *shown) observeFilled(k store.Key, obj map[string]any, echo bool) {
+// observeFilledLocked takes over what a write says of what is filled in. Of a Service it only
+// forgets: what it has then is looked up when it is written. Summary.mu must be held.
+func (n *shown) observeFilledLocked(k store.Key, obj map[string]any, echo bool) {
 	switch {
 	case isDeployment(k):
 		n.filled = filledSum(shownRevision(obj))

@@ -76,8 +76,8 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if obj != nil && !s.observeMirror(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
-		if s.mirrorOf(k).taken = pk.Name == k.Name; !s.mirrorOf(k).taken {
+	if obj != nil && !s.observeMirrorLocked(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
+		if s.mirrorOfLocked(k).taken = pk.Name == k.Name; !s.mirrorOfLocked(k).taken {
 			return nil // a name that nobody but us would give, and somebody did
 		}
 	}
@@ -146,12 +146,12 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	uid := fields.String(meta, "uid")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.overtaken(pk) {
+	if s.overtakenLocked(pk) {
 		s.queue.Add(k)
 		return
 	}
 	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
-		s.mirrorOf(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
+		s.mirrorOfLocked(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
 		s.names[pk] = k
 		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
 	}

@@ -134,15 +134,15 @@ func (s *Summary) stepOutage(j *outageJob) time.Duration {
 func (s *Summary) due(k store.Key, out bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	says := s.saysOutage(k)
+	says := s.saysOutageLocked(k)
 	if out && !says {
 		s.untold[k] = struct{}{}
 	}
 	return out || says
 }
 
-// saysOutage reports whether an object says an outage in its space. s.mu must be held.
-func (s *Summary) saysOutage(k store.Key) bool {
+// saysOutageLocked reports whether an object says an outage in its space.
+func (s *Summary) saysOutageLocked(k store.Key) bool {
 	return s.shown[k].outage || s.marked[k].unreachable != ""
 }
 
@@ -158,8 +158,8 @@ func (s *Summary) outageCondition(at placement.Located) string {
 	old, had := s.extra[at.Key][v1alpha1.ConditionObjectReachable]
 	_, untold := s.untold[at.Key]
 	delete(s.untold, at.Key)
-	if of.None() || !had && !untold && !s.saysOutage(at.Key) {
-		s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectReachable}, true)
+	if of.None() || !had && !untold && !s.saysOutageLocked(at.Key) {
+		s.setExtraLocked(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectReachable}, true)
 		return ""
 	}
 	now := time.Now()
@@ -171,7 +171,7 @@ func (s *Summary) outageCondition(at placement.Located) string {
 	if !had || old.Message != is.Message {
 		s.worded[at.Key] = now
 	}
-	s.setExtra(at.Key, is.Condition, false)
+	s.setExtraLocked(at.Key, is.Condition, false)
 	s.extra[at.Key][is.Type] = is
 	if untold && !takesConditions(at.Key) {
 		s.events.record(placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,

@@ -156,7 +156,7 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 		if n.asked, n.got = want, got; revision >= n.revision {
 			n.now, n.revision, n.outage = got, revision, saysUnreachable(obj)
 		}
-		n.observeFilled(k, obj, true)
+		n.observeFilledLocked(k, obj, true)
 	})
 	return nil
 }
@@ -179,7 +179,7 @@ func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid str
 func (s *Summary) update(k store.Key, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.overtaken(k) {
+	if s.overtakenLocked(k) {
 		return
 	}
 	n := s.shown[k]
