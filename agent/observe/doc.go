@@ -57,4 +57,9 @@
 // A newest resourceVersion below what was seen or written means that the target's history went
 // back. The watcher checks this before each list, and before it resumes a watch that ended early.
 // Then all of the kind is applied again, which changes nothing where it is equal, and listed again.
+//
+// # Locks
+//
+// Observer.mu is taken before refetcher.mu, and before the locks of the inventory, of the clients
+// and of the feed. Config.Seen is called under it: it must neither wait nor call the Observer.
 package observe
