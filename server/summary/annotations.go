@@ -54,7 +54,7 @@ func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) err
 	if m.annotations == want {
 		return nil
 	}
-	if at, ok := s.cfg.Located(k); ok {
+	if at, ok := s.cfg.Delivery.Located(k); ok {
 		m.apiVersion, m.uid = at.APIVersion, at.UID
 	}
 	notes := map[string]any{v1alpha1.AnnotationRefused: nil, v1alpha1.AnnotationUnreachable: nil}

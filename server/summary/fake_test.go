@@ -44,8 +44,8 @@ type center struct {
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
 		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
-	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner,
-		Outage: c.outage, Placed: c.placedOn, Needs: c.needed, NeededBy: c.needing, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c.s = New(Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c.s.Bind(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
@@ -59,27 +59,27 @@ func newCenter(t *testing.T) *center {
 	return c
 }
 
-func (c *center) report(target string, k store.Key) (store.Entry, bool, error) {
+func (c *center) Report(target string, k store.Key) (store.Entry, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.reports[target][k]
 	return e, ok, nil
 }
 
-func (c *center) body(_ context.Context, k store.Key) ([]byte, error) {
+func (c *center) Desired(_ context.Context, k store.Key) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.desired[k], nil
 }
 
-func (c *center) located(k store.Key) (placement.Located, bool) {
+func (c *center) Located(k store.Key) (placement.Located, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l, ok := c.placed[k]
 	return l, ok
 }
 
-func (c *center) owner(space, namespace, group, kind, name string) (placement.Located, bool) {
+func (c *center) Owner(space, namespace, group, kind, name string) (placement.Located, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, l := range c.placed {
@@ -90,20 +90,20 @@ func (c *center) owner(space, namespace, group, kind, name string) (placement.Lo
 	return placement.Located{}, false
 }
 
-func (c *center) outage(target string) (placement.Outage, bool) {
+func (c *center) Outage(target string) (placement.Outage, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, ok := c.outages[target]
 	return o, ok
 }
 
-func (c *center) needed(k store.Key) []store.Key {
+func (c *center) Needs(k store.Key) []store.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.needs[k]
 }
 
-func (c *center) needing(k store.Key) (out []store.Key) {
+func (c *center) NeededBy(k store.Key) (out []store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for w, needs := range c.needs {
@@ -114,7 +114,7 @@ func (c *center) needing(k store.Key) (out []store.Key) {
 	return out
 }
 
-func (c *center) placedOn(target string) (entries []store.Entry) {
+func (c *center) Placed(target string) (entries []store.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, l := range c.placed {

@@ -16,7 +16,7 @@ const (
 	outageAge = 20 * time.Second
 	// outagePace is the pause between two objects that are looked at because an outage has begun or
 	// ended. When a thousand sites go at once that bounds the writes to 100 a second; what people
-	// read by name says it at once (Config.Outage is asked).
+	// read by name says it at once (Outages is asked).
 	outagePace = 10 * time.Millisecond
 	// rewordPause is the least time between two messages of a condition that stays False: of an
 	// object on many targets, some come and go all the time.
@@ -104,7 +104,7 @@ func (s *Summary) runOutages(ctx context.Context) {
 
 // stepOutage makes one step of a job, and returns how long to rest after it.
 func (s *Summary) stepOutage(j *outageJob) time.Duration {
-	is, out := s.cfg.Outage(j.target)
+	is, out := s.silent.Outage(j.target)
 	if due := is.Since.Add(outageAge); out && !j.due.Equal(due) {
 		s.outages.mu.Lock()
 		j.due = due
@@ -113,7 +113,7 @@ func (s *Summary) stepOutage(j *outageJob) time.Duration {
 	}
 	if !j.listed {
 		j.listed = true
-		for _, e := range s.cfg.Placed(j.target) {
+		for _, e := range s.cfg.Delivery.Placed(j.target) {
 			j.left = append(j.left, e.Key)
 		}
 	}
@@ -182,7 +182,7 @@ func (s *Summary) outageCondition(at placement.Located) string {
 
 // outage is Config.Outage of those that are old enough to be told.
 func (s *Summary) outage(target string) (placement.Outage, bool) {
-	is, out := s.cfg.Outage(target)
+	is, out := s.silent.Outage(target)
 	return is, out && time.Since(is.Since) >= outageAge
 }
 

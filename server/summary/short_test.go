@@ -32,7 +32,7 @@ func whole(image string, replicas int) []byte {
 // short is its report against the present version.
 func (c *center) short(image string, replicas int) *store.Report {
 	c.t.Helper()
-	body, err := c.body(c.t.Context(), web)
+	body, err := c.Desired(c.t.Context(), web)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s shown) is(status store.Hash) bool {
 // report reads and decodes the last report of a key.
 func (s *Summary) report(target string, k store.Key) (store.Report, bool, error) {
 	var r store.Report
-	e, ok, err := s.cfg.Report(target, k)
+	e, ok, err := s.cfg.Reports.Report(target, k)
 	if err != nil || !ok || e.Tombstone || len(e.Body) == 0 {
 		return r, false, err
 	}
@@ -54,7 +54,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			return err
 		}
 	}
-	at, ok := s.cfg.Located(k)
+	at, ok := s.cfg.Delivery.Located(k)
 	if !ok {
 		s.pacing.forget(k)
 		s.forget(k)
@@ -165,7 +165,7 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 // has no status of its own, and there is nothing to do; or its kind is not served for the moment,
 // and the status is written later.
 func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid string, cause error) error {
-	if at, ok := s.cfg.Located(k); !ok || at.UID != uid {
+	if at, ok := s.cfg.Delivery.Located(k); !ok || at.UID != uid {
 		return nil
 	}
 	if _, err := s.cfg.API.Get(ctx, k, apiVersion); err == nil {

@@ -2,51 +2,22 @@ package summary
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
-	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
 // writers is how many objects are written at a time.
 const writers = 8
 
-// API is what summary does to the objects of spaces.
-type API interface {
-	spaceapi.Getter
-	spaceapi.Creator
-	spaceapi.Patcher
-	spaceapi.Deleter
-}
-
-// Config is what summary needs. All fields are needed.
-type Config struct {
-	API API
-	// Report reads the last report of a key from a target's inbox. It is false for what was never
-	// reported, and for tombstones.
-	Report func(target string, key store.Key) (store.Entry, bool, error)
-	// Desired is the body that targets are sent of an object, as it is now.
-	Desired func(ctx context.Context, key store.Key) ([]byte, error)
-	// Located tells where an object is, and Owner the same for one that an owner reference names.
-	Located func(key store.Key) (placement.Located, bool)
-	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
-	// Outage tells why the reports of a target are old; it is false while they are current. Placed
-	// lists what is placed on a target.
-	Outage func(target string) (placement.Outage, bool)
-	Placed func(target string) []store.Entry
-	// Needs lists what the pods of a workload name, and NeededBy the workloads that name an object.
-	Needs, NeededBy func(key store.Key) []store.Key
-	Log             *slog.Logger
-}
-
 // Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one
 // goroutine at a time, everything else may be called at any time.
 type Summary struct {
 	cfg    Config
+	silent Outages
 	queue  queue.Queue[store.Key]
 	pacing pacing
 	events *recorder
@@ -70,7 +41,7 @@ type Summary struct {
 	outages        *outages
 }
 
-// New returns a Summary that does nothing before Run.
+// New returns a Summary that does nothing before Run. Bind must be called before that.
 func New(cfg Config) *Summary {
 	return &Summary{
 		cfg:     cfg,
@@ -93,6 +64,10 @@ func New(cfg Config) *Summary {
 		outages:        newOutages(),
 	}
 }
+
+// Bind gives the Summary what tells which targets' reports are old. Who knows it also asks the
+// Summary, so that one of the two is made first.
+func (s *Summary) Bind(o Outages) { s.silent = o }
 
 // What could not be written comes back after these.
 const firstDelay, longestDelay = 5 * time.Millisecond, 30 * time.Second

@@ -66,7 +66,7 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 		return wanted{}, false
 	}
 	for _, ref := range ownersOf(k, r, object) {
-		owner, ok := s.cfg.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
+		owner, ok := s.cfg.Delivery.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
 		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {
 			continue
 		}
@@ -113,7 +113,7 @@ func (s *Summary) complete(ctx context.Context, k store.Key, w *wanted) error {
 	if w.of == "" {
 		return nil
 	}
-	body, err := s.cfg.Desired(ctx, w.owner)
+	body, err := s.cfg.Delivery.Desired(ctx, w.owner)
 	if err != nil {
 		return fmt.Errorf("read the owner of %s: %w", k, err)
 	}
