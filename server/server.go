@@ -216,8 +216,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Sign: func(csr []byte, name string) ([]byte, error) {
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
-		Feed: s.delivery.Feed, Inbox: s.reports.Open, Objects: s.delivery.Count, Reports: s.reports.Len, Unkept: s.reports.Unkept, Forget: s.reports.Forget,
-		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, BarrierReached: s.delivery.Confirmed, Held: s.reportWithheld, Above: s.above,
+		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Held: s.reportWithheld, Above: s.above,
 		OnConnection: s.pacing.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
 	})
 	s.summary.Bind(s.sessions)

@@ -106,7 +106,7 @@ func TestOutagesThatAreTold(t *testing.T) {
 			api := newFakeAPI()
 			api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "paris"}, "status": map[string]any{"objects": 3}})
 			var told []string
-			server := New(Config{Objects: func(string) int { return 3 }, Outage: func(target string) { told = append(told, target) }})
+			server := New((&stub{count: func() int { return 3 }, outage: func(target string) { told = append(told, target) }}).in(Config{}))
 			api.follow(server)
 			server.sessions["paris"] = &session{target: "paris", conn: standingConn{target: "paris"}, heard: time.Now(), said: c.said}
 			for range 2 { // the second changes nothing
