@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,21 @@ func TestOutagesThatAreTold(t *testing.T) {
 				t.Errorf("told of %v", told)
 			}
 		})
+	}
+}
+
+// The inbox of a target goes with its SyncTarget, and no other does.
+func TestTheInboxOfARemovedTargetIsForgotten(t *testing.T) {
+	api := newFakeAPI()
+	for _, name := range []string{"paris", "rome"} {
+		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+	}
+	var forgotten []string
+	server := New((&stub{forgotten: func(target string) { forgotten = append(forgotten, target) }}).in(Config{}))
+	api.follow(server)
+	api.change(targetsPath+"/paris", nil)
+	if !slices.Equal(forgotten, []string{"paris"}) {
+		t.Errorf("forgotten are the inboxes of %q", forgotten)
 	}
 }
 

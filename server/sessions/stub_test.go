@@ -16,6 +16,7 @@ type stub struct {
 	tally     func() placement.Tally
 	moves     func() []placement.Moving
 	outage    func(target string)
+	forgotten func(target string)
 }
 
 // in returns a configuration of which the stub is a part.
@@ -30,7 +31,6 @@ func (s *stub) MovesOf(string) []placement.Moving { return or(s.moves) }
 func (s *stub) Open(string) (store.Sink, error)   { return or(s.inbox), nil }
 func (s *stub) Len(string) int                    { return 0 }
 func (s *stub) Unkept(string) int                 { return or(s.unkept) }
-func (s *stub) Forget(string)                     {}
 func (s *stub) Tally(string, int) placement.Tally { return or(s.tally) }
 
 func (s *stub) Confirmed(target string, revision int64) {
@@ -42,6 +42,12 @@ func (s *stub) Confirmed(target string, revision int64) {
 func (s *stub) Outage(target string) {
 	if s.outage != nil {
 		s.outage(target)
+	}
+}
+
+func (s *stub) Forget(target string) {
+	if s.forgotten != nil {
+		s.forgotten(target)
 	}
 }
 
