@@ -6,6 +6,7 @@
 // status, of other objects at most who owns them. It never writes to the target.
 //
 //	o := observe.New(cfg)
+//	o.Bind(applier)
 //	go o.Run(ctx)
 //	<-o.Ready()  // from now on o.Feed() has all that the target had at the start
 //
@@ -61,5 +62,5 @@
 // # Locks
 //
 // Observer.mu is taken before refetcher.mu, and before the locks of the inventory, of the clients
-// and of the feed. Config.Seen is called under it: it must neither wait nor call the Observer.
+// and of the feed. Applier.Seen is called under it.
 package observe

@@ -36,7 +36,7 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		}
 		if o.observedLocked(k, rec, live) {
 			o.publishLocked(k)
-			o.Seen(k, rec.sight())
+			o.applier.Seen(k, rec.sight())
 		}
 		if w.resource == replicaSetResource || w.resource == jobResource {
 			o.middleLocked(w, live)
@@ -63,7 +63,7 @@ func (o *Observer) deleted(w watchKey, live *target.Object) {
 	o.recentDeletes.add(live, running)
 	o.mu.Unlock()
 	if k, ours := o.Inventory.ByUID(live.Metadata.UID); ours && !running {
-		o.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
+		o.applier.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
 	}
 	o.gone(live.Metadata.UID, running)
 }
@@ -83,7 +83,7 @@ func (o *Observer) gone(uid string, running bool) {
 	}
 	k, ok := o.Inventory.ByUID(uid)
 	o.mu.Unlock()
-	if !ok || !o.Vanished(k, uid, running) {
+	if !ok || !o.applier.Vanished(k, uid, running) {
 		return
 	}
 	o.mu.Lock()

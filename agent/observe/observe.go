@@ -18,25 +18,29 @@ type Config struct {
 	Clients   *target.Clients
 	// Desired returns the body of an object in the desired copy, nil if there is none.
 	Desired func(k store.Key) []byte
-	// Seen is called with each sight of an object in the inventory. It must not wait.
-	Seen func(k store.Key, s inventory.Sight)
-	// Vanished is called when an object of the inventory is no longer on the target. running is
-	// true if it was seen unfinished when it went. It reports whether the target lacks what is
-	// desired.
-	Vanished func(k store.Key, uid string, running bool) bool
+	Log     *slog.Logger
+}
+
+// Applier is told what others did to objects of the inventory.
+type Applier interface {
+	// Seen is called with each sight of an object. It must neither wait nor call the Observer.
+	Seen(k store.Key, s inventory.Sight)
+	// Vanished is called when an object is no longer on the target. running is true if it was seen
+	// unfinished when it went. It reports whether the target lacks what is desired.
+	Vanished(k store.Key, uid string, running bool) bool
 	// Rewound is called with the objects of a kind whose history on the target went back: the
 	// target was restored from a backup.
-	Rewound func(keys []store.Key)
-	Log     *slog.Logger
+	Rewound(keys []store.Key)
 }
 
 // Observer turns what happens on the target into a reported feed.
 type Observer struct {
 	Config
-	feed  *store.Feed
-	codec *compress.Codec
-	fetch *refetcher
-	ready chan struct{}
+	applier Applier
+	feed    *store.Feed
+	codec   *compress.Codec
+	fetch   *refetcher
+	ready   chan struct{}
 
 	mu            sync.Mutex
 	records       *compactmap.Index[store.Key, record] // the feed's content
@@ -59,7 +63,7 @@ type Observer struct {
 // process. Within these steps it need not be compared with.
 const recalled = 1024
 
-// New returns an Observer whose feed has a new incarnation.
+// New returns an Observer whose feed has a new incarnation. Bind must be called before it is used.
 func New(c Config) *Observer {
 	o := &Observer{
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
@@ -71,6 +75,9 @@ func New(c Config) *Observer {
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
 	return o
 }
+
+// Bind gives the Observer the applier, which reports to the Observer and is made after it.
+func (o *Observer) Bind(a Applier) { o.applier = a }
 
 // Feed returns the reported feed.
 func (o *Observer) Feed() *store.Feed { return o.feed }
@@ -172,7 +179,7 @@ func (o *Observer) appliedLocked(k store.Key, r inventory.Record, live *target.O
 		w.wroteLocked(place{w.key, at.Namespace, at.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
-		o.Seen(k, rec.sight())
+		o.applier.Seen(k, rec.sight())
 	}
 	if k.Class() == store.ClassCRD {
 		for _, w := range o.watchers {
