@@ -242,21 +242,14 @@ func (a *agent) wire() (err error) {
 			return err
 		}
 	}
-	a.observer = observe.New(observe.Config{
-		Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body,
-		Seen:     func(k store.Key, s inventory.Sight) { a.applier.Seen(k, s) },
-		Vanished: func(k store.Key, uid string, running bool) bool { return a.applier.Vanished(k, uid, running) },
-		Rewound: func(keys []store.Key) {
-			a.applier.Rewound(keys)
-			a.cache.sweepAgain() // what was deleted meanwhile is there again
-		},
-	})
+	a.observer = observe.New(observe.Config{Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body})
 	a.observer.SetForm(a.identity.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
 		Holds: a.guard.Holds, Deleting: a.deleting, Log: a.Log,
 		OnTried: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
 	})
+	a.observer.Bind(rewinding{a.applier, &a.cache})
 	if a.permission != nil {
 		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
 		if a.permission.changed {

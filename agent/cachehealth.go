@@ -35,7 +35,7 @@ func (h *cacheHealth) disk(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.broken = err
-	h.publish()
+	h.publishLocked()
 }
 
 // refilling records that the file was lost.
@@ -47,7 +47,7 @@ func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 		h.refill = fmt.Sprintf("the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled again from the target and the parent, and until then not touched",
 			filepath.Base(r.Aside), r.Kept)
 	}
-	h.publish()
+	h.publishLocked()
 }
 
 // refilled records that the file is complete again.
@@ -55,10 +55,10 @@ func (h *cacheHealth) refilled() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refill = ""
-	h.publish()
+	h.publishLocked()
 }
 
-func (h *cacheHealth) publish() {
+func (h *cacheHealth) publishLocked() {
 	c := tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.True, Reason: "Written", Message: "the site keeps what it knows"}
 	switch {
 	case h.broken != nil:

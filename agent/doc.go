@@ -23,4 +23,7 @@
 //     other end is final.
 //
 // agent.go wires the parts and decides nothing. Package agent never links the API server.
+//
+// Lock order: permission.mu, then the locks of the file, of the Conditions and of the Applier;
+// cacheHealth.mu, then that of the Conditions.
 package agent

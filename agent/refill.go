@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
@@ -43,6 +44,18 @@ func (c *cacheState) sweepAgain() {
 	case c.wanted <- struct{}{}:
 	default:
 	}
+}
+
+// rewinding is the applier as the observer knows it. On a target that was restored from a backup, an
+// object that was deleted since then is there again, so that the target is searched, too.
+type rewinding struct {
+	*apply.Applier
+	cache *cacheState
+}
+
+func (r rewinding) Rewound(keys []store.Key) {
+	r.Applier.Rewound(keys)
+	r.cache.sweepAgain()
 }
 
 // session records how to end the session that begins.

@@ -38,9 +38,9 @@ func newReportStore(path string, reported func(string, []store.Key), placed func
 	return &reportStore{path: path, reported: reported, placed: placed, log: log, open: map[string]*targetReports{}, used: make(chan struct{})}
 }
 
-// use opens the file. A corrupt one is built anew, and one that another version wrote begins anew;
-// the sites send what is lost again. The caller holds mu.
-func (i *reportStore) use() error {
+// useLocked opens the file. A corrupt one is built anew, and one that another version wrote begins
+// anew; the sites send what is lost again.
+func (i *reportStore) useLocked() error {
 	if i.file != nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (i *reportStore) get(target string) (*targetReports, error) {
 	if box, ok := i.open[target]; ok {
 		return box, nil
 	}
-	if err := i.use(); err != nil {
+	if err := i.useLocked(); err != nil {
 		return nil, err
 	}
 	box := &targetReports{target: target, placed: i.placed, crowded: i.onCrowded, left: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
@@ -103,7 +103,7 @@ func (i *reportStore) known(target string) (*targetReports, error) {
 	if box, ok := i.open[target]; ok {
 		return box, nil
 	}
-	if err := i.use(); err != nil || !i.had[target] {
+	if err := i.useLocked(); err != nil || !i.had[target] {
 		return nil, err
 	}
 	return i.get(target)
@@ -175,7 +175,7 @@ func (i *reportStore) Replay(member func(target string) bool) {
 		return // nothing was ever reported
 	}
 	i.mu.Lock()
-	err := i.use()
+	err := i.useLocked()
 	had := slices.Sorted(maps.Keys(i.had))
 	i.mu.Unlock()
 	if err != nil {

@@ -203,8 +203,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.reports = newReportStore(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.reports.Close)
 	s.summary = summary.New(summary.Config{
-		API: writer, Report: s.reports.Report, Desired: s.delivery.Desired, Located: s.delivery.Located, Owner: s.delivery.Owner, Needs: s.delivery.Needs, NeededBy: s.delivery.NeededBy,
-		Outage: func(target string) (placement.Outage, bool) { return s.sessions.Outage(target) }, Placed: s.delivery.Placed,
+		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery,
 		Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
@@ -217,10 +216,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Sign: func(csr []byte, name string) ([]byte, error) {
 			return s.keys.SignAgent(csr, name, s.store.Incarnation())
 		},
-		Feed: s.delivery.Feed, Inbox: s.reports.Open, Objects: s.delivery.Count, Reports: s.reports.Len, Unkept: s.reports.Unkept, Forget: s.reports.Forget,
-		Tally: s.summary.Tally, Moves: s.delivery.MovesOf, Outage: s.summary.Outage, BarrierReached: s.delivery.Confirmed, Held: s.reportWithheld, Above: s.above,
+		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Held: s.reportWithheld, Above: s.above,
 		OnConnection: s.pacing.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
 	})
+	s.summary.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",

@@ -18,7 +18,7 @@ import (
 )
 
 // spaceClient is how the center's controllers read and write objects of any space: through the
-// loopback, as its own identity.
+// loopback, as its own identity. It implements all of spaceapi.
 type spaceClient struct {
 	config  func(space string) *rest.Config
 	mu      sync.RWMutex
@@ -62,7 +62,7 @@ func (w *spaceClient) resource(key store.Key, apiVersion string) (dynamic.Resour
 	return r.Namespace(key.Namespace), nil
 }
 
-// Get reads an object.
+// Get implements spaceapi.Getter.
 func (w *spaceClient) Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *spaceClient) Get(ctx context.Context, key store.Key, apiVersion string)
 	return content(r.Get(ctx, key.Name, metav1.GetOptions{ResourceVersion: "0"}))
 }
 
-// Create makes an object.
+// Create implements spaceapi.Creator.
 func (w *spaceClient) Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -80,8 +80,7 @@ func (w *spaceClient) Create(ctx context.Context, key store.Key, apiVersion stri
 	return content(r.Create(ctx, &unstructured.Unstructured{Object: obj}, metav1.CreateOptions{FieldManager: "skerry"}))
 }
 
-// Patch changes an object, or a subresource of it: a patch that begins with '[' is a JSON patch,
-// any other a JSON merge patch.
+// Patch implements spaceapi.Patcher.
 func (w *spaceClient) Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -98,7 +97,7 @@ func (w *spaceClient) Patch(ctx context.Context, key store.Key, apiVersion, subr
 	return content(r.Patch(ctx, key.Name, kind, patch, metav1.PatchOptions{FieldManager: "skerry"}, sub...))
 }
 
-// Delete removes an object at once; with a uid, only that very object.
+// Delete implements spaceapi.Deleter.
 func (w *spaceClient) Delete(ctx context.Context, key store.Key, apiVersion, uid string) error {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -113,7 +112,7 @@ func (w *spaceClient) Delete(ctx context.Context, key store.Key, apiVersion, uid
 	return r.Delete(ctx, key.Name, options)
 }
 
-// Live reads an object from the store, not from a cache.
+// Live implements spaceapi.LiveGetter.
 func (w *spaceClient) Live(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -122,8 +121,7 @@ func (w *spaceClient) Live(ctx context.Context, key store.Key, apiVersion string
 	return content(r.Get(ctx, key.Name, metav1.GetOptions{}))
 }
 
-// Remove deletes the object of this UID and version, with what it owns as the policy says: Orphan,
-// Foreground or Background.
+// Remove implements spaceapi.Remover.
 func (w *spaceClient) Remove(ctx context.Context, key store.Key, apiVersion, uid, version, policy string) error {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
@@ -133,7 +131,7 @@ func (w *spaceClient) Remove(ctx context.Context, key store.Key, apiVersion, uid
 	return r.Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version}, PropagationPolicy: &p})
 }
 
-// Resolve tells how objects of a kind are reached in a space.
+// Resolve implements spaceapi.Resolver.
 func (w *spaceClient) Resolve(_ context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error) {
 	d, err := discovery.NewDiscoveryClientForConfig(w.config(space))
 	if err != nil {

@@ -11,4 +11,7 @@
 //     does not know the position, both compare Digests, and the keys that differ are sent.
 //
 // store/bolt is a durable Sink in a file, store/storetest the suite that every Sink passes.
+//
+// Feed.mu and Notifier.mu never nest: a Feed notifies when it has released its lock. Its BodyFunc is
+// called without the lock, too.
 package store

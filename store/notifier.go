@@ -12,7 +12,7 @@ type Notifier struct {
 	on []*func()
 }
 
-// On calls f at each change until off is called. When off has returned, f does not run. f must not
+// Subscribe calls f at each change until off is called. When off has returned, f does not run. f must not
 // block, and must not call the Notifier.
 func (n *Notifier) Subscribe(f func()) (off func()) {
 	n.mu.Lock()
@@ -25,7 +25,7 @@ func (n *Notifier) Subscribe(f func()) (off func()) {
 	}
 }
 
-// Ring calls every function.
+// Notify calls every function.
 func (n *Notifier) Notify() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -109,11 +109,11 @@ type Conditions struct {
 func (c *Conditions) Set(now Condition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set(now)
+	c.setLocked(now)
 }
 
-func (c *Conditions) set(now Condition) {
-	i, found := c.find(now.Type)
+func (c *Conditions) setLocked(now Condition) {
+	i, found := c.findLocked(now.Type)
 	if found && c.list[i] == now {
 		return
 	}
@@ -123,15 +123,15 @@ func (c *Conditions) set(now Condition) {
 	} else {
 		next = slices.Insert(next, i, now)
 	}
-	c.change(next)
+	c.changeLocked(next)
 }
 
 // Clear removes the condition of a type.
 func (c *Conditions) Clear(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if i, found := c.find(kind); found {
-		c.change(slices.Delete(slices.Clone(c.list), i, i+1))
+	if i, found := c.findLocked(kind); found {
+		c.changeLocked(slices.Delete(slices.Clone(c.list), i, i+1))
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *Conditions) Permit(a *Allow) {
 	defer c.mu.Unlock()
 	if !a.Equal(c.policy) {
 		c.policy = a
-		c.change(c.list)
+		c.changeLocked(c.list)
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *Conditions) Permit(a *Allow) {
 func (c *Conditions) Get(kind string) (Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i, found := c.find(kind)
+	i, found := c.findLocked(kind)
 	if !found {
 		return Condition{}, false
 	}
@@ -167,11 +167,11 @@ func (c *Conditions) All() (ChildStatus, <-chan struct{}) {
 	return ChildStatus{c.list, c.withheld, c.below, c.policy}, c.wake
 }
 
-func (c *Conditions) find(kind string) (int, bool) {
+func (c *Conditions) findLocked(kind string) (int, bool) {
 	return slices.BinarySearchFunc(c.list, kind, func(have Condition, kind string) int { return cmp.Compare(have.Type, kind) })
 }
 
-func (c *Conditions) change(next []Condition) {
+func (c *Conditions) changeLocked(next []Condition) {
 	c.list = next
 	if c.wake != nil {
 		close(c.wake)

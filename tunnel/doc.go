@@ -24,4 +24,6 @@
 //
 // It does not know what the objects mean, who may connect, or when to dial again. The bytes are in
 // PROTOCOL.md beside this file; README.md and OPERATIONS.md explain the rest.
+//
+// Lock order: LinkUse.mu, then that of its delta.Regulator. Other locks of this package never nest.
 package tunnel

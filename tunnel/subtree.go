@@ -114,6 +114,6 @@ func (c *Conditions) ReportSubtree(b *SubtreeStatus) {
 	defer c.mu.Unlock()
 	if !c.below.Equal(b) {
 		c.below = b
-		c.change(c.list)
+		c.changeLocked(c.list)
 	}
 }

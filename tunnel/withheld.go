@@ -81,8 +81,8 @@ func (c *Conditions) Withhold(w *Withheld) {
 		return
 	}
 	c.withheld = w
-	c.change(c.list)
-	c.trust()
+	c.changeLocked(c.list)
+	c.trustLocked()
 }
 
 // Obey records that the parent is followed if why is nil, and that it is held otherwise.
@@ -90,7 +90,7 @@ func (c *Conditions) Obey(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.regressed, c.met = why, true
-	c.trust()
+	c.trustLocked()
 }
 
 // Regressed reports whether the parent is held.
@@ -100,8 +100,8 @@ func (c *Conditions) Regressed() bool {
 	return c.regressed != nil
 }
 
-// trust updates CenterTrusted. c.mu must be held.
-func (c *Conditions) trust() {
+// trustLocked updates CenterTrusted.
+func (c *Conditions) trustLocked() {
 	trusted := Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed}
 	switch {
 	case c.regressed != nil:
@@ -115,5 +115,5 @@ func (c *Conditions) trust() {
 	default:
 		return // no parent was met yet
 	}
-	c.set(trusted)
+	c.setLocked(trusted)
 }

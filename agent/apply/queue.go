@@ -69,7 +69,7 @@ func (q *queue) add(k store.Key, tombstone bool) {
 	if it == nil {
 		it = &item{key: k, level: level(k, tombstone)}
 		q.items.Put(it)
-		q.push(it)
+		q.pushLocked(it)
 		return
 	}
 	it.level = level(k, tombstone)
@@ -79,7 +79,7 @@ func (q *queue) add(k store.Key, tombstone bool) {
 	case delayed:
 		heap.Remove(&q.later, it.index)
 		it.failures = 0
-		q.push(it)
+		q.pushLocked(it)
 	case ready, parked: // will be read anew when its turn comes
 	}
 }
@@ -96,7 +96,7 @@ func (q *queue) addAfter(k store.Key, d time.Duration) {
 	}
 	it := &item{key: k, level: level(k, false)}
 	q.items.Put(it)
-	q.delay(it, d)
+	q.delayLocked(it, d)
 }
 
 // kick makes delayed keys that satisfy the condition ready at once: what they waited for may be
@@ -107,18 +107,18 @@ func (q *queue) kick(condition func(store.Key) bool) {
 	for it := range q.items.All() {
 		if it.state == delayed && condition(it.key) {
 			heap.Remove(&q.later, it.index)
-			q.push(it)
+			q.pushLocked(it)
 		}
 	}
 }
 
-func (q *queue) push(it *item) {
+func (q *queue) pushLocked(it *item) {
 	it.state = ready
 	q.ready[it.level] = append(q.ready[it.level], it.key)
 	q.signal()
 }
 
-func (q *queue) delay(it *item, d time.Duration) {
+func (q *queue) delayLocked(it *item, d time.Duration) {
 	it.state = delayed
 	it.due = time.Now().Add(d)
 	heap.Push(&q.later, it)
@@ -166,7 +166,7 @@ func (q *queue) dequeue() (store.Key, bool, time.Duration) {
 	defer q.mu.Unlock()
 	now := time.Now()
 	for len(q.later) > 0 && !q.later[0].due.After(now) {
-		q.push(heap.Pop(&q.later).(*item))
+		q.pushLocked(heap.Pop(&q.later).(*item))
 	}
 	for l := range q.ready {
 		for len(q.ready[l]) > 0 {
@@ -179,7 +179,7 @@ func (q *queue) dequeue() (store.Key, bool, time.Duration) {
 				}
 				continue
 			}
-			if q.park(it) {
+			if q.parkLocked(it) {
 				continue
 			}
 			it.state = running
@@ -194,10 +194,10 @@ func (q *queue) dequeue() (store.Key, bool, time.Duration) {
 	return store.Key{}, false, max(q.later[0].due.Sub(now), time.Millisecond)
 }
 
-// park puts a key behind the Namespace or CustomResourceDefinition that it needs, when that is
-// ready or being applied. One that waits for a retry blocks nobody: it may never succeed, and the
-// key may do without.
-func (q *queue) park(it *item) bool {
+// parkLocked puts a key behind the Namespace or CustomResourceDefinition that it needs, when that
+// is ready or being applied. One that waits for a retry blocks nobody: it may never succeed, and
+// the key may do without.
+func (q *queue) parkLocked(it *item) bool {
 	if it.level != int(store.ClassOther) {
 		return false
 	}
@@ -235,7 +235,7 @@ func (q *queue) turn(k store.Key, tombstone bool) bool {
 		return false
 	}
 	it.level = level(k, tombstone)
-	q.push(it)
+	q.pushLocked(it)
 	return true
 }
 
@@ -247,7 +247,7 @@ func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 	it := q.items.Get(k)
 	for _, w := range it.waiting {
 		if other := q.items.Get(w); other != nil && other.state == parked {
-			q.push(other)
+			q.pushLocked(other)
 		}
 	}
 	it.waiting = nil
@@ -255,10 +255,10 @@ func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 	case it.again:
 		it.again = false
 		it.failures = 0
-		q.push(it)
+		q.pushLocked(it)
 	case retry:
 		it.failures++
-		q.delay(it, backoff(it.failures, base, limit))
+		q.delayLocked(it, backoff(it.failures, base, limit))
 	default:
 		q.items.Delete(k)
 		return 0

@@ -28,4 +28,6 @@
 //
 // The guard decides from tombstones alone. It does no I/O but on the copy and its own few bytes of
 // state.
+//
+// Lock order: Guard.commit, then Guard.mu.
 package deletionguard

@@ -19,4 +19,6 @@
 //
 // A record that a crash loses costs one read of the target at the next start. It never costs a
 // second write, because the object there carries the origin's UID.
+//
+// Lock order: Inventory.writing, then Inventory.mu.
 package inventory

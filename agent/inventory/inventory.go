@@ -60,7 +60,7 @@ func (e *entry) place() *store.Key { return &e.key }
 func Open(disk Store, log *slog.Logger) (*Inventory, error) {
 	i := &Inventory{disk: disk, log: log, records: compactmap.NewIndex((*entry).place), dirty: map[store.Key]int64{}, wake: make(chan struct{}, 1)}
 	err := disk.Each(func(k store.Key, r Record) error {
-		i.set(k, r)
+		i.setLocked(k, r)
 		return nil
 	})
 	if err != nil {
@@ -203,16 +203,16 @@ func (i *Inventory) put(k store.Key, r Record) {
 		}
 		i.forgetUID(old)
 	}
-	i.set(k, r)
+	i.setLocked(k, r)
 	delay := longDelay
 	if r.Finished != before.Finished || r.Gone != before.Gone {
 		delay = shortDelay
 	}
-	i.touch(k, delay)
+	i.touchLocked(k, delay)
 }
 
-// set puts a record into memory. i.mu must be held.
-func (i *Inventory) set(k store.Key, r Record) {
+// setLocked puts a record into memory. i.mu must be held.
+func (i *Inventory) setLocked(k store.Key, r Record) {
 	e := i.records.Get(k)
 	if e == nil {
 		e = &entry{key: k}
@@ -262,7 +262,7 @@ func (i *Inventory) Delete(k store.Key) {
 	}
 	i.forgetUID(old)
 	i.records.Delete(k)
-	i.touch(k, longDelay)
+	i.touchLocked(k, longDelay)
 }
 
 func (i *Inventory) forgetUID(e *entry) {
@@ -271,8 +271,9 @@ func (i *Inventory) forgetUID(e *entry) {
 	}
 }
 
-// touch marks a key as not durable, to be written after delay at the latest. i.mu must be held.
-func (i *Inventory) touch(k store.Key, delay time.Duration) {
+// touchLocked marks a key as not durable, to be written after delay at the latest. i.mu must be
+// held.
+func (i *Inventory) touchLocked(k store.Key, delay time.Duration) {
 	due := time.Now().Add(delay)
 	first := len(i.dirty) == 0
 	i.changes++

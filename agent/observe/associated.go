@@ -10,16 +10,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// associate records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
+// associateLocked records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
 // ControllerRevision. Until it is known that it does, it waits. All but Pods wait a moment for more
-// of their kind. o.mu must be held.
-func (o *Observer) associate(w watchKey, live *target.Object) {
+// of their kind.
+func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	controller := live.ControllerUID()
 	if controller == "" {
 		return
 	}
 	uid := live.Metadata.UID
-	owner, top, ok := o.placedAbove(controller)
+	owner, top, ok := o.placedAboveLocked(controller)
 	if !ok {
 		o.owners.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
 		return
@@ -38,7 +38,7 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 	if k.Namespace == owner.Namespace {
 		k.Namespace = owner.Namespace // one copy of the text
 	}
-	rec := o.record(k)
+	rec := o.recordLocked(k)
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
@@ -54,17 +54,17 @@ func (o *Observer) associate(w watchKey, live *target.Object) {
 		o.associated.Delete(rec.uid) // a successor with the same name
 	}
 	o.associated.Put(uid, rec)
-	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.shared(owner), source.OriginUID
+	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.sharedLocked(owner), source.OriginUID
 	rec.object, rec.status = o.codec.Encode(nil, object), nil
-	o.shorten(k, rec, object)
+	o.shortenLocked(k, rec, object)
 	if len(live.Status) > 0 {
 		rec.status = o.codec.Encode(nil, live.Status)
 	}
 	if w.resource != podResource {
-		o.hold(k)
+		o.holdLocked(k)
 	}
-	o.publish(k)
-	o.appeared(uid)
+	o.publishLocked(k)
+	o.appearedLocked(uid)
 }
 
 // reported is an associated object as it is reported: its status travels beside it, and it belongs
@@ -118,8 +118,8 @@ func unmarked(annotations map[string]string) map[string]string {
 	return out
 }
 
-// refetchAssociated reads again what belongs to a placed object. o.mu must be held.
-func (o *Observer) refetchAssociated(owner store.Key, mapping target.Mapping) {
+// refetchAssociatedLocked reads again what belongs to a placed object.
+func (o *Observer) refetchAssociatedLocked(owner store.Key, mapping target.Mapping) {
 	for _, rec := range o.associated.All() {
 		if *rec.owner != owner {
 			continue

@@ -33,9 +33,9 @@ func (o *Observer) complete() bool {
 	}
 }
 
-// hold lets the reports of a key wait. Nothing waits before the feed is complete, because the
-// parent drops what a complete feed lacks. o.mu must be held.
-func (o *Observer) hold(k store.Key) {
+// holdLocked lets the reports of a key wait. Nothing waits before the feed is complete, because the
+// parent drops what a complete feed lacks.
+func (o *Observer) holdLocked(k store.Key) {
 	if !o.complete() {
 		return
 	}
@@ -46,12 +46,12 @@ func (o *Observer) hold(k store.Key) {
 	}
 }
 
-// letGo ends a key's waiting because its report is about to be sent. What is sent is always the
-// latest state. o.mu must be held.
-func (o *Observer) letGo(k store.Key) {
+// letGoLocked ends a key's waiting because its report is about to be sent. What is sent is always
+// the latest state.
+func (o *Observer) letGoLocked(k store.Key) {
 	if _, waits := o.debounce.keys[k]; waits {
 		delete(o.debounce.keys, k)
-		o.publish(k)
+		o.publishLocked(k)
 	}
 }
 
@@ -73,7 +73,7 @@ func (o *Observer) release(ctx context.Context) {
 		o.mu.Lock()
 		waited := slices.DeleteFunc(slices.Collect(maps.Keys(o.debounce.keys)), func(k store.Key) bool { return o.records.Get(k) == nil })
 		o.debounce.keys = map[store.Key]struct{}{}
-		o.publish(waited...)
+		o.publishLocked(waited...)
 		o.mu.Unlock()
 	}
 }

@@ -14,10 +14,9 @@ type diffReports struct {
 	rest []byte
 }
 
-// shorten finds what of a ReplicaSet the parent can fill in from the Deployment that it has sent.
-// It compares with the version in the desired copy: during a session the parent has the same. o.mu
-// must be held.
-func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
+// shortenLocked finds what of a ReplicaSet the parent can fill in from the Deployment that it has
+// sent. It compares with the version in the desired copy: during a session the parent has the same.
+func (o *Observer) shortenLocked(k store.Key, rec *record, object []byte) {
 	rec.short = nil
 	if owner, ok := replicasetdiff.Owner(k); !ok || owner != *rec.owner {
 		return
@@ -31,8 +30,8 @@ func (o *Observer) shorten(k store.Key, rec *record, object []byte) {
 	}
 }
 
-// renderObject puts an associated object into its report. o.mu must be held.
-func (o *Observer) renderObject(report *store.Report, rec *record) (err error) {
+// renderObjectLocked puts an associated object into its report.
+func (o *Observer) renderObjectLocked(report *store.Report, rec *record) (err error) {
 	if o.diffs && rec.short != nil {
 		report.Of, report.Object = rec.short.of, rec.short.rest
 		return nil
@@ -57,7 +56,7 @@ func (o *Observer) Arrived(keys []store.Key) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.eachReplicaSet(func(k store.Key, rec *record) {
+	o.eachReplicaSetLocked(func(k store.Key, rec *record) {
 		if !changed[*rec.owner] {
 			return
 		}
@@ -66,9 +65,9 @@ func (o *Observer) Arrived(keys []store.Key) {
 			o.Log.Error("report not made anew", "key", k, "err", err)
 			return
 		}
-		o.shorten(k, rec, object)
-		o.hold(k) // it is about to change with its Deployment
-		o.publish(k)
+		o.shortenLocked(k, rec, object)
+		o.holdLocked(k) // it is about to change with its Deployment
+		o.publishLocked(k)
 	})
 }
 
@@ -79,13 +78,12 @@ func (o *Observer) SetForm(form int) {
 	defer o.mu.Unlock()
 	if short := form >= store.ReportsShort; short != o.diffs {
 		o.diffs = short
-		o.eachReplicaSet(func(k store.Key, _ *record) { o.publish(k) })
+		o.eachReplicaSetLocked(func(k store.Key, _ *record) { o.publishLocked(k) })
 	}
 }
 
-// eachReplicaSet visits the reports of ReplicaSets that belong to something placed. o.mu must be
-// held.
-func (o *Observer) eachReplicaSet(visit func(store.Key, *record)) {
+// eachReplicaSetLocked visits the reports of ReplicaSets that belong to something placed.
+func (o *Observer) eachReplicaSetLocked(visit func(store.Key, *record)) {
 	for _, rec := range o.associated.All() {
 		if (resource{rec.key.Group, rec.key.Resource}) == replicaSetResource {
 			visit(rec.key, rec)

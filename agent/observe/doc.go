@@ -6,6 +6,7 @@
 // status, of other objects at most who owns them. It never writes to the target.
 //
 //	o := observe.New(cfg)
+//	o.Bind(applier)
 //	go o.Run(ctx)
 //	<-o.Ready()  // from now on o.Feed() has all that the target had at the start
 //
@@ -57,4 +58,9 @@
 // A newest resourceVersion below what was seen or written means that the target's history went
 // back. The watcher checks this before each list, and before it resumes a watch that ended early.
 // Then all of the kind is applied again, which changes nothing where it is equal, and listed again.
+//
+// # Locks
+//
+// Observer.mu is taken before refetcher.mu, and before the locks of the inventory, of the clients
+// and of the feed. Applier.Seen is called under it.
 package observe

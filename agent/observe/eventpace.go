@@ -42,12 +42,12 @@ func (p *pace) allow(now time.Time, n int) int {
 
 func (p *pace) forget(k store.Key) { p.waiting.Delete(k) }
 
-// publishEvent puts an Event into the feed when it is its turn. Before the feed is complete nothing
-// waits: the parent would drop what the feed lacks, and what the parent has already costs nothing.
-// o.mu must be held.
-func (o *Observer) publishEvent(k store.Key) {
+// publishEventLocked puts an Event into the feed when it is its turn. Before the feed is complete
+// nothing waits: the parent would drop what the feed lacks, and what the parent has already costs
+// nothing.
+func (o *Observer) publishEventLocked(k store.Key) {
 	if !o.complete() {
-		o.publish(k)
+		o.publishLocked(k)
 		return
 	}
 	p := &o.events.pace
@@ -90,7 +90,7 @@ func (o *Observer) publishSome(now time.Time) time.Duration {
 	for _, k := range due {
 		p.waiting.Delete(k)
 	}
-	o.publish(due...)
+	o.publishLocked(due...)
 	if p.waiting.Len() == 0 {
 		return 0
 	}

@@ -42,13 +42,13 @@ type event struct {
 // maxEarly bounds the Events that wait for their object to be seen.
 const maxEarly = 200
 
-// observeEvent records an Event. o.mu must be held.
-func (o *Observer) observeEvent(live *target.Object) {
+// observeEventLocked records an Event.
+func (o *Observer) observeEventLocked(live *target.Object) {
 	e, ok := live.Event()
 	if !ok || e.Type != "Warning" || e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
 		return
 	}
-	owner, ok := o.ownerOf(e.About.UID)
+	owner, ok := o.ownerOfLocked(e.About.UID)
 	if !ok {
 		early := &o.events.early
 		for uid := range early.All() {
@@ -74,7 +74,7 @@ func (o *Observer) observeEvent(live *target.Object) {
 		said.About = &store.EventObject{APIVersion: e.About.APIVersion, Kind: e.About.Kind, Name: e.About.Name}
 	}
 	k := store.Key{Space: owner.Space, Resource: eventResource.plural, Namespace: owner.Namespace, Name: live.Metadata.Name}
-	rec := o.record(k)
+	rec := o.recordLocked(k)
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
@@ -82,7 +82,7 @@ func (o *Observer) observeEvent(live *target.Object) {
 	news := !reflect.DeepEqual(rec.event, now)
 	o.events.keys.Delete(rec.uid)
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), e.Last.UnixMilli()
-	rec.event, rec.owner, rec.originUID = now, o.shared(owner), source.OriginUID
+	rec.event, rec.owner, rec.originUID = now, o.sharedLocked(owner), source.OriginUID
 	o.events.keys.Put(rec.uid, rec)
 	of := o.events.owned.Get(owner)
 	if of == nil {
@@ -90,19 +90,19 @@ func (o *Observer) observeEvent(live *target.Object) {
 		o.events.owned.Put(owner, of)
 	}
 	of[k] = true
-	o.boundEvents(owner)
+	o.boundEventsLocked(owner)
 	if news && o.records.Get(k) != nil {
-		o.publishEvent(k)
+		o.publishEventLocked(k)
 	}
 }
 
-// ownerOf returns the placed object that has this UID on the target, or that owns the object with
-// this UID. o.mu must be held.
-func (o *Observer) ownerOf(uid string) (store.Key, bool) {
+// ownerOfLocked returns the placed object that has this UID on the target, or that owns the object
+// with this UID.
+func (o *Observer) ownerOfLocked(uid string) (store.Key, bool) {
 	if rec := o.associated.Get(uid); rec != nil {
 		return *rec.owner, true
 	}
-	owner, _, ok := o.placedAbove(uid)
+	owner, _, ok := o.placedAboveLocked(uid)
 	return owner, ok
 }
 
@@ -113,22 +113,22 @@ func cut(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "")
 }
 
-// boundEvents drops the oldest Events of a placed object, and of the site, if there are too many.
-// o.mu must be held.
-func (o *Observer) boundEvents(owner store.Key) {
+// boundEventsLocked drops the oldest Events of a placed object, and of the site, if there are too
+// many.
+func (o *Observer) boundEventsLocked(owner store.Key) {
 	if of := o.events.owned.Get(owner); len(of) > eventsOfOne {
-		o.forgetEvent(o.oldest(of))
+		o.forgetEventLocked(o.oldestLocked(of))
 	}
 	if o.events.keys.Len() > eventsOfAll {
 		all := map[store.Key]bool{}
 		for _, rec := range o.events.keys.All() {
 			all[rec.key] = true
 		}
-		o.forgetEvent(o.oldest(all))
+		o.forgetEventLocked(o.oldestLocked(all))
 	}
 }
 
-func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
+func (o *Observer) oldestLocked(keys map[store.Key]bool) (oldest store.Key) {
 	at := int64(0)
 	for k := range keys {
 		if rec := o.records.Get(k); at == 0 || rec.at < at {
@@ -138,15 +138,15 @@ func (o *Observer) oldest(keys map[store.Key]bool) (oldest store.Key) {
 	return oldest
 }
 
-// eventGone records that the target has forgotten an Event. o.mu must be held.
-func (o *Observer) eventGone(uid string) {
+// eventGoneLocked records that the target has forgotten an Event.
+func (o *Observer) eventGoneLocked(uid string) {
 	if rec := o.events.keys.Get(uid); rec != nil {
-		o.forgetEvent(rec.key)
+		o.forgetEventLocked(rec.key)
 	}
 }
 
-// forgetEvent takes an Event out of the feed. o.mu must be held.
-func (o *Observer) forgetEvent(k store.Key) {
+// forgetEventLocked takes an Event out of the feed.
+func (o *Observer) forgetEventLocked(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil {
 		return
@@ -157,25 +157,24 @@ func (o *Observer) forgetEvent(k store.Key) {
 		o.events.owned.Delete(*rec.owner)
 	}
 	o.events.pace.forget(k)
-	o.drop(k)
+	o.dropLocked(k)
 }
 
-// forgetEventsOf takes the Events of an object out of the feed, because it is gone. o.mu must be
-// held.
-func (o *Observer) forgetEventsOf(owner store.Key, uid string) {
+// forgetEventsOfLocked takes the Events of an object out of the feed, because it is gone.
+func (o *Observer) forgetEventsOfLocked(owner store.Key, uid string) {
 	o.events.early.Delete(uid)
 	for k := range o.events.owned.Get(owner) {
 		if uid == "" || o.records.Get(k).event.about == uid {
-			o.forgetEvent(k)
+			o.forgetEventLocked(k)
 		}
 	}
 }
 
-// appeared looks again at Events that came before their object was known. o.mu must be held.
-func (o *Observer) appeared(uid string) {
+// appearedLocked looks again at Events that came before their object was known.
+func (o *Observer) appearedLocked(uid string) {
 	waited := o.events.early.Get(uid)
 	o.events.early.Delete(uid)
 	for _, live := range waited {
-		o.observeEvent(live)
+		o.observeEventLocked(live)
 	}
 }

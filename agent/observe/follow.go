@@ -76,10 +76,9 @@ func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
 	return watchKey{client.ViewID(), r}, true
 }
 
-// follow makes sure that the resource of an object is watched, and what leads to its Pods. o.mu
-// must be held.
-func (o *Observer) follow(k store.Key, r inventory.Record) {
-	rec := o.record(k)
+// followLocked makes sure that the resource of an object is watched, and what leads to its Pods.
+func (o *Observer) followLocked(k store.Key, r inventory.Record) {
+	rec := o.recordLocked(k)
 	if rec.counted != nil || r.UID == "" {
 		return
 	}
@@ -89,20 +88,20 @@ func (o *Observer) follow(k store.Key, r inventory.Record) {
 		return
 	}
 	rec.counted = &w
-	o.count(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
+	o.countLocked(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
 	if !withoutStatus(own) {
-		o.count(watchKey{w.view, eventResource}, k, "v1", false)
+		o.countLocked(watchKey{w.view, eventResource}, k, "v1", false)
 	}
 	if !ownsPods(k) {
 		return
 	}
 	for _, res := range followed(k) {
-		o.count(watchKey{w.view, res}, k, "v1", false)
+		o.countLocked(watchKey{w.view, res}, k, "v1", false)
 	}
 }
 
-// count adds one to a watch and starts it with the first. o.mu must be held.
-func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly bool) {
+// countLocked adds one to a watch and starts it with the first.
+func (o *Observer) countLocked(key watchKey, k store.Key, version string, metadataOnly bool) {
 	o.counts[key]++
 	w := o.watchers[key]
 	if w != nil && (metadataOnly || !w.listing.MetadataOnly) || o.start == nil {
@@ -133,30 +132,29 @@ func (o *Observer) count(key watchKey, k store.Key, version string, metadataOnly
 	o.start(w)
 }
 
-// stopFollowing takes an object out of the count of its watches, which end with the last. o.mu must
-// be held.
-func (o *Observer) stopFollowing(k store.Key) {
+// stopFollowingLocked takes an object out of the count of its watches, which end with the last.
+func (o *Observer) stopFollowingLocked(k store.Key) {
 	rec := o.records.Get(k)
 	if rec == nil || rec.counted == nil {
 		return
 	}
 	w := *rec.counted
 	rec.counted = nil
-	o.discount(w)
+	o.discountLocked(w)
 	if !withoutStatus(w.resource) {
-		o.discount(watchKey{w.view, eventResource})
+		o.discountLocked(watchKey{w.view, eventResource})
 	}
 	if !ownsPods(k) {
 		return
 	}
 	for _, res := range followed(k) {
-		o.discount(watchKey{w.view, res})
+		o.discountLocked(watchKey{w.view, res})
 	}
 }
 
-// discount takes one from a watch and ends it with the last. What the watch knew of others is
-// dropped. o.mu must be held.
-func (o *Observer) discount(key watchKey) {
+// discountLocked takes one from a watch and ends it with the last. What the watch knew of others is
+// dropped.
+func (o *Observer) discountLocked(key watchKey) {
 	o.counts[key]--
 	if o.counts[key] > 0 {
 		return
@@ -168,7 +166,7 @@ func (o *Observer) discount(key watchKey) {
 			w.stop()
 		}
 		delete(o.watchers, key)
-		o.settled(key)
+		o.settledLocked(key)
 	}
 	for uid, p := range o.owners.parents.All() {
 		if p.watch == key {

@@ -34,9 +34,9 @@ func (o *Observer) place(i int) store.Key {
 	o.Inventory.Put(k, r)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rec := o.record(k)
+	rec := o.recordLocked(k)
 	rec.applied(r)
-	o.publish(k)
+	o.publishLocked(k)
 	return k
 }
 
@@ -68,6 +68,13 @@ func (o *Observer) arrived() {
 	o.feed.Acknowledge(c)
 }
 
+// indifferent is an applier that nothing concerns.
+type indifferent struct{}
+
+func (indifferent) Seen(store.Key, inventory.Sight)       {}
+func (indifferent) Vanished(store.Key, string, bool) bool { return false }
+func (indifferent) Rewound([]store.Key)                   {}
+
 // What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing
 // behind, and neither do generations of them.
 func TestMemoryAfterABurst(t *testing.T) {
@@ -84,8 +91,8 @@ func TestMemoryAfterABurst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := New(Config{Inventory: records, Desired: func(store.Key) []byte { return nil }, Seen: func(store.Key, inventory.Sight) {},
-		Vanished: func(store.Key, string, bool) bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	o := New(Config{Inventory: records, Desired: func(store.Key) []byte { return nil }, Log: slog.New(slog.DiscardHandler)})
+	o.Bind(indifferent{})
 	for i := range objects {
 		o.place(i)
 	}

@@ -10,7 +10,7 @@ import (
 func (o *Observer) seen(w watchKey, live *target.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.observe(w, live)
+	o.observeLocked(w, live)
 }
 
 // observeRead records the answer to a read, unless the object's deletion was seen since the read
@@ -19,27 +19,27 @@ func (o *Observer) observeRead(w watchKey, live *target.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if gone := o.fetch.reading(nil); !gone[live.Metadata.UID] {
-		o.observe(w, live)
+		o.observeLocked(w, live)
 	}
 }
 
-func (o *Observer) observe(w watchKey, live *target.Object) {
+func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 	if w.resource == eventResource {
-		o.observeEvent(live)
+		o.observeEventLocked(live)
 		return
 	}
 	uid := live.Metadata.UID
 	if k, ok := o.Inventory.ByUID(uid); ok {
-		rec := o.record(k)
+		rec := o.recordLocked(k)
 		if r, ok := o.Inventory.Get(k); ok && rec.originUID == "" {
 			rec.applied(r)
 		}
-		if o.observed(k, rec, live) {
-			o.publish(k)
-			o.Seen(k, rec.sight())
+		if o.observedLocked(k, rec, live) {
+			o.publishLocked(k)
+			o.applier.Seen(k, rec.sight())
 		}
 		if w.resource == replicaSetResource || w.resource == jobResource {
-			o.middle(w, live)
+			o.middleLocked(w, live)
 		}
 		return
 	}
@@ -47,12 +47,12 @@ func (o *Observer) observe(w watchKey, live *target.Object) {
 	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
 		o.strays.Put(uid, stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()})
 	case w.resource == podResource:
-		o.associate(w, live)
+		o.associateLocked(w, live)
 	case w.resource == replicaSetResource, w.resource == jobResource:
-		o.middle(w, live)
-		o.associate(w, live)
+		o.middleLocked(w, live)
+		o.associateLocked(w, live)
 	case w.resource == revisionResource:
-		o.associate(w, live)
+		o.associateLocked(w, live)
 	}
 }
 
@@ -63,7 +63,7 @@ func (o *Observer) deleted(w watchKey, live *target.Object) {
 	o.recentDeletes.add(live, running)
 	o.mu.Unlock()
 	if k, ours := o.Inventory.ByUID(live.Metadata.UID); ours && !running {
-		o.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
+		o.applier.Seen(k, inventory.Sight{UID: live.Metadata.UID, Finished: true})
 	}
 	o.gone(live.Metadata.UID, running)
 }
@@ -75,22 +75,22 @@ func (o *Observer) gone(uid string, running bool) {
 	o.strays.Delete(uid)
 	o.owners.parents.Delete(uid)
 	o.owners.unwait(uid)
-	o.eventGone(uid)
+	o.eventGoneLocked(uid)
 	if rec := o.associated.Get(uid); rec != nil {
-		o.forgetEventsOf(*rec.owner, uid)
+		o.forgetEventsOfLocked(*rec.owner, uid)
 		o.associated.Delete(uid)
-		o.drop(rec.key)
+		o.dropLocked(rec.key)
 	}
 	k, ok := o.Inventory.ByUID(uid)
 	o.mu.Unlock()
-	if !ok || !o.Vanished(k, uid, running) {
+	if !ok || !o.applier.Vanished(k, uid, running) {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if rec := o.records.Get(k); rec != nil && rec.uid == uid {
 		rec.uid, rec.status, rec.hash = "", nil, store.Hash{}
-		o.publish(k)
+		o.publishLocked(k)
 	}
 }
 

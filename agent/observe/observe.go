@@ -18,25 +18,29 @@ type Config struct {
 	Clients   *target.Clients
 	// Desired returns the body of an object in the desired copy, nil if there is none.
 	Desired func(k store.Key) []byte
-	// Seen is called with each sight of an object in the inventory. It must not wait.
-	Seen func(k store.Key, s inventory.Sight)
-	// Vanished is called when an object of the inventory is no longer on the target. running is
-	// true if it was seen unfinished when it went. It reports whether the target lacks what is
-	// desired.
-	Vanished func(k store.Key, uid string, running bool) bool
+	Log     *slog.Logger
+}
+
+// Applier is told what others did to objects of the inventory.
+type Applier interface {
+	// Seen is called with each sight of an object. It must neither wait nor call the Observer.
+	Seen(k store.Key, s inventory.Sight)
+	// Vanished is called when an object is no longer on the target. running is true if it was seen
+	// unfinished when it went. It reports whether the target lacks what is desired.
+	Vanished(k store.Key, uid string, running bool) bool
 	// Rewound is called with the objects of a kind whose history on the target went back: the
 	// target was restored from a backup.
-	Rewound func(keys []store.Key)
-	Log     *slog.Logger
+	Rewound(keys []store.Key)
 }
 
 // Observer turns what happens on the target into a reported feed.
 type Observer struct {
 	Config
-	feed  *store.Feed
-	codec *compress.Codec
-	fetch *refetcher
-	ready chan struct{}
+	applier Applier
+	feed    *store.Feed
+	codec   *compress.Codec
+	fetch   *refetcher
+	ready   chan struct{}
 
 	mu            sync.Mutex
 	records       *compactmap.Index[store.Key, record] // the feed's content
@@ -59,7 +63,7 @@ type Observer struct {
 // process. Within these steps it need not be compared with.
 const recalled = 1024
 
-// New returns an Observer whose feed has a new incarnation.
+// New returns an Observer whose feed has a new incarnation. Bind must be called before it is used.
 func New(c Config) *Observer {
 	o := &Observer{
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
@@ -71,6 +75,9 @@ func New(c Config) *Observer {
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
 	return o
 }
+
+// Bind gives the Observer the applier, which reports to the Observer and is made after it.
+func (o *Observer) Bind(a Applier) { o.applier = a }
 
 // Feed returns the reported feed.
 func (o *Observer) Feed() *store.Feed { return o.feed }
@@ -93,19 +100,19 @@ func (o *Observer) Run(ctx context.Context) error {
 		rec.counted = nil
 	}
 	o.Inventory.Each(func(k store.Key, r inventory.Record) {
-		rec := o.record(k)
+		rec := o.recordLocked(k)
 		failure := rec.failure // told before this began
 		rec.applied(r)
 		rec.failure = failure
-		o.publish(k)
-		o.follow(k, r)
+		o.publishLocked(k)
+		o.followLocked(k, r)
 	})
 	for w := range o.watchers {
 		if w.resource != eventResource {
 			o.initial[w] = true
 		}
 	}
-	o.settled(watchKey{})
+	o.settledLocked(watchKey{})
 	o.mu.Unlock()
 
 	all.Go(func() { o.fetch.run(ctx) })
@@ -119,9 +126,9 @@ func (o *Observer) Run(ctx context.Context) error {
 	return nil
 }
 
-// settled records that a watcher's first list is complete, or not available. The feed is complete
-// with the last one, once pending reads are done. o.mu must be held.
-func (o *Observer) settled(w watchKey) {
+// settledLocked records that a watcher's first list is complete, or not available. The feed is
+// complete with the last one, once pending reads are done.
+func (o *Observer) settledLocked(w watchKey) {
 	delete(o.initial, w)
 	if len(o.initial) > 0 || o.fetch.busy() {
 		return
@@ -145,7 +152,7 @@ func (o *Observer) settled(w watchKey) {
 // write, if there was one.
 func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object) {
 	o.mu.Lock()
-	o.applied(k, r, live)
+	o.appliedLocked(k, r, live)
 	d, late := o.recentDeletes.find(r.UID)
 	o.mu.Unlock()
 	if late { // it was deleted before its record came
@@ -153,26 +160,26 @@ func (o *Observer) Applied(k store.Key, r inventory.Record, live *target.Object)
 	}
 }
 
-func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object) {
-	rec := o.record(k)
+func (o *Observer) appliedLocked(k store.Key, r inventory.Record, live *target.Object) {
+	rec := o.recordLocked(k)
 	if rec.originUID != r.OriginUID && rec.originUID != "" {
-		o.refetchAssociated(k, target.Mapping(r.Prefix)) // their owner reference names the source
+		o.refetchAssociatedLocked(k, target.Mapping(r.Prefix)) // their owner reference names the source
 	}
 	rec.applied(r)
 	if live != nil {
-		o.observed(k, rec, live)
-		o.hold(k)
+		o.observedLocked(k, rec, live)
+		o.holdLocked(k)
 	}
-	o.publish(k)
-	o.follow(k, r)
-	o.claim(r, live)
+	o.publishLocked(k)
+	o.followLocked(k, r)
+	o.claimLocked(r, live)
 	if rec.counted != nil && live != nil && o.watchers[*rec.counted] != nil {
 		w := o.watchers[*rec.counted]
 		at := target.Mapping(r.Prefix).KeyThere(k)
-		w.wrote(place{w.key, at.Namespace, at.Name, r.UID}, live.Revision())
+		w.wroteLocked(place{w.key, at.Namespace, at.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
-		o.Seen(k, rec.sight())
+		o.applier.Seen(k, rec.sight())
 	}
 	if k.Class() == store.ClassCRD {
 		for _, w := range o.watchers {
@@ -185,13 +192,13 @@ func (o *Observer) applied(k store.Key, r inventory.Record, live *target.Object)
 func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rec := o.record(k)
+	rec := o.recordLocked(k)
 	if rec.originUID == "" {
 		rec.originUID = originUID
 	}
 	rec.failure = &why
 	delete(o.debounce.keys, k)
-	o.publish(k)
+	o.publishLocked(k)
 }
 
 // Removing records that an object is about to be deleted from here. It is no longer as desired, and
@@ -205,7 +212,7 @@ func (o *Observer) Removing(k store.Key) {
 	}
 	rec.removing = true
 	delete(o.debounce.keys, k)
-	o.publish(k)
+	o.publishLocked(k)
 }
 
 // Retry lets every watch that waits after a failure try again at once: the target answers again.
@@ -221,13 +228,13 @@ func (o *Observer) Retry() {
 func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stopFollowing(k)
-	o.forgetEventsOf(k, "")
+	o.stopFollowingLocked(k)
+	o.forgetEventsOfLocked(k, "")
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {
 			o.associated.Delete(uid)
-			o.drop(below.key)
+			o.dropLocked(below.key)
 		}
 	}
-	o.drop(k)
+	o.dropLocked(k)
 }

@@ -57,9 +57,9 @@ func (f *ownerGraph) unwait(pod string) {
 	}
 }
 
-// placedAbove returns the placed object that a UID belongs to. Otherwise it returns the UID that
-// would have to be known.
-func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
+// placedAboveLocked returns the placed object that a UID belongs to. Otherwise it returns the UID
+// that would have to be known.
+func (o *Observer) placedAboveLocked(uid string) (store.Key, string, bool) {
 	for range 4 {
 		if k, ok := o.Inventory.ByUID(uid); ok {
 			return k, uid, true
@@ -73,9 +73,9 @@ func (o *Observer) placedAbove(uid string) (store.Key, string, bool) {
 	return store.Key{}, uid, false
 }
 
-// middle records that a ReplicaSet or Job has a controller, and looks again at the Pods that waited
-// for it. o.mu must be held.
-func (o *Observer) middle(w watchKey, live *target.Object) {
+// middleLocked records that a ReplicaSet or Job has a controller, and looks again at the Pods that
+// waited for it.
+func (o *Observer) middleLocked(w watchKey, live *target.Object) {
 	above := live.ControllerUID()
 	if above == "" {
 		return
@@ -84,7 +84,7 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 	o.owners.parents.Put(uid, parent{above, w})
 	for pod, at := range o.owners.waiting.Get(uid) {
 		o.owners.unwait(pod)
-		if _, top, ok := o.placedAbove(uid); ok {
+		if _, top, ok := o.placedAboveLocked(uid); ok {
 			o.fetch.add(at)
 		} else {
 			o.owners.wait(pod, top, at)
@@ -92,10 +92,9 @@ func (o *Observer) middle(w watchKey, live *target.Object) {
 	}
 }
 
-// claim reads again what was seen of an object, or below it, before its record came. o.mu must be
-// held.
-func (o *Observer) claim(r inventory.Record, live *target.Object) {
-	o.appeared(r.UID)
+// claimLocked reads again what was seen of an object, or below it, before its record came.
+func (o *Observer) claimLocked(r inventory.Record, live *target.Object) {
+	o.appearedLocked(r.UID)
 	if s, ok := o.strays.Find(r.UID); ok {
 		o.strays.Delete(r.UID)
 		if live == nil || s.revision > live.Revision() {

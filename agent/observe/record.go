@@ -46,12 +46,11 @@ const maxReported = store.MaxBodyBytes * 2
 
 func (rec *record) place() *store.Key { return &rec.key }
 
-// shared returns the one copy of a placed object's key, for all that belongs to it. o.mu must be
-// held.
-func (o *Observer) shared(k store.Key) *store.Key { return o.record(k).place() }
+// sharedLocked returns the one copy of a placed object's key, for all that belongs to it.
+func (o *Observer) sharedLocked(k store.Key) *store.Key { return o.recordLocked(k).place() }
 
-// record returns the record of a key, a new one if there is none. o.mu must be held.
-func (o *Observer) record(k store.Key) *record {
+// recordLocked returns the record of a key, a new one if there is none.
+func (o *Observer) recordLocked(k store.Key) *record {
 	rec := o.records.Get(k)
 	if rec == nil {
 		rec = &record{key: k, at: time.Now().UnixMilli()}
@@ -72,9 +71,8 @@ func (rec *record) applied(r inventory.Record) {
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
 }
 
-// observed records what the target has now. It reports false for what was known before. o.mu must
-// be held.
-func (o *Observer) observed(k store.Key, rec *record, live *target.Object) bool {
+// observedLocked records what the target has now. It reports false for what was known before.
+func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object) bool {
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return false
 	}
@@ -108,21 +106,21 @@ func refusedBelow(live *target.Object) *store.ReportError {
 	return &e
 }
 
-// publish puts the present state of keys into the feed as one step, except those that wait. Equal
-// content is no change. o.mu must be held.
-func (o *Observer) publish(keys ...store.Key) {
+// publishLocked puts the present state of keys into the feed as one step, except those that wait.
+// Equal content is no change.
+func (o *Observer) publishLocked(keys ...store.Key) {
 	var changes []store.Change
 	for _, k := range keys {
 		if _, waits := o.debounce.keys[k]; waits {
 			continue
 		}
-		body, generation, err := o.render(k)
+		body, generation, err := o.renderLocked(k)
 		if err != nil {
 			o.Log.Error("report not rendered", "key", k, "err", err)
 			continue
 		}
 		changes = append(changes, store.Change{Key: k, Hash: store.HashReport(generation, body), Generation: generation,
-			Priority: o.records.Get(k).priority()})
+			Priority: o.records.Get(k).priorityLocked()})
 	}
 	if len(changes) > 0 {
 		o.revision++
@@ -130,8 +128,8 @@ func (o *Observer) publish(keys ...store.Key) {
 	}
 }
 
-// drop takes a key out of the feed. o.mu must be held.
-func (o *Observer) drop(k store.Key) {
+// dropLocked takes a key out of the feed.
+func (o *Observer) dropLocked(k store.Key) {
 	delete(o.debounce.keys, k)
 	if o.records.Get(k) == nil {
 		return
@@ -145,17 +143,17 @@ func (o *Observer) drop(k store.Key) {
 func (o *Observer) body(_ context.Context, k store.Key) ([]byte, int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.letGo(k)
-	body, generation, err := o.render(k)
+	o.letGoLocked(k)
+	body, generation, err := o.renderLocked(k)
 	if err == nil {
 		rec := o.records.Get(k)
-		rec.told = rec.news()
+		rec.told = rec.newsLocked()
 	}
 	return body, generation, err
 }
 
-// render makes the report of a key. o.mu must be held.
-func (o *Observer) render(k store.Key) ([]byte, int64, error) {
+// renderLocked makes the report of a key.
+func (o *Observer) renderLocked(k store.Key) ([]byte, int64, error) {
 	rec := o.records.Get(k)
 	if rec == nil {
 		return nil, 0, store.ErrGone
@@ -177,7 +175,7 @@ func (o *Observer) render(k store.Key) ([]byte, int64, error) {
 		report.Event = &rec.event.said
 	}
 	if rec.object != nil {
-		if err := o.renderObject(&report, rec); err != nil {
+		if err := o.renderObjectLocked(&report, rec); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -83,7 +83,7 @@ func (f *refetcher) run(ctx context.Context) {
 		}
 		f.o.mu.Lock()
 		if ctx.Err() == nil {
-			f.o.settled(watchKey{})
+			f.o.settledLocked(watchKey{})
 		}
 		f.o.mu.Unlock()
 	}

@@ -18,7 +18,7 @@ func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 		return false, err
 	}
 	w.o.Log.Warn("the target's history went back; everything is compared with it anew", "resource", w.listing.Resource, "now", now, "was", than)
-	w.o.Rewound(w.o.rewind(w.key))
+	w.o.applier.Rewound(w.o.rewind(w.key))
 	return true, nil
 }
 

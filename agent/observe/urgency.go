@@ -16,12 +16,12 @@ type news struct {
 	conditions uint64
 }
 
-// news is what of the record is urgent now. o.mu must be held.
-func (rec *record) news() news { return news{rec.error() != nil, rec.conditions} }
+// newsLocked is what of the record is urgent now. o.mu must be held.
+func (rec *record) newsLocked() news { return news{rec.error() != nil, rec.conditions} }
 
-// priority returns how urgent the report is, given the last report. o.mu must be held.
-func (rec *record) priority() store.Priority {
-	now := rec.news()
+// priorityLocked returns how urgent the report is, given the last report. o.mu must be held.
+func (rec *record) priorityLocked() store.Priority {
+	now := rec.newsLocked()
 	switch {
 	case rec.event != nil:
 		return store.PriorityEvent

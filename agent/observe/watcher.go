@@ -110,7 +110,7 @@ func (w *watcher) settled(ctx context.Context) {
 	w.o.mu.Lock()
 	defer w.o.mu.Unlock()
 	if ctx.Err() == nil {
-		w.o.settled(w.key)
+		w.o.settledLocked(w.key)
 	}
 }
 
@@ -168,8 +168,8 @@ func (w *watcher) end(listed uint64) {
 	w.listed, w.during = listed, nil
 }
 
-// wrote records that an object of this resource was written. o.mu must be held.
-func (w *watcher) wrote(p place, revision uint64) {
+// wroteLocked records that an object of this resource was written. o.mu must be held.
+func (w *watcher) wroteLocked(p place, revision uint64) {
 	switch {
 	case w.during != nil:
 		w.during[p.uid] = p

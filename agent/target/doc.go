@@ -12,4 +12,6 @@
 // It knows nothing of desired state or reports. It confines client-go: no client-go type but
 // rest.Config leaves it. It has no informer, no scheme and no client-side rate limit, because the
 // agent must stay small and quick.
+//
+// Lock order: Clients.mu, then talking.mu.
 package target

@@ -58,12 +58,12 @@ func newReach() *Reach { return &Reach{changed: make(chan struct{}, 1)} }
 func (r *Reach) Failing() (since time.Time, why error, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.now()
+	f := r.nowLocked()
 	return f.since, f.err, !f.since.IsZero()
 }
 
-// now is what fails at this moment. r.mu must be held.
-func (r *Reach) now() failing {
+// nowLocked is what fails at this moment.
+func (r *Reach) nowLocked() failing {
 	if r.silent.since.IsZero() {
 		return r.refused
 	}
@@ -98,8 +98,8 @@ func (r *Reach) identified(began time.Time, err error) {
 func (r *Reach) change(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.now().since.IsZero()
-	if do(); before == r.now().since.IsZero() {
+	before := r.nowLocked().since.IsZero()
+	if do(); before == r.nowLocked().since.IsZero() {
 		return
 	}
 	select {

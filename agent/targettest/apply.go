@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// apply is server-side apply. Fields that the manager no longer applies go away, unless another
-// manager owns them. Fields that others own are a conflict, unless force is given. s.mu must be
-// held.
-func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+// applyLocked is server-side apply. Fields that the manager no longer applies go away, unless
+// another manager owns them. Fields that others own are a conflict, unless force is given.
+func (s *Server) applyLocked(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var desired map[string]any
 	query := r.URL.Query()
 	if json.Unmarshal(body, &desired) != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" || query.Get("fieldManager") == "" {
@@ -24,7 +23,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []by
 		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+fmt.Sprint(uid), nil)
 		return
 	}
-	if s.modified(w, old, desired) {
+	if s.modifiedLocked(w, old, desired) {
 		return
 	}
 	delete(meta(desired), "uid")
@@ -52,7 +51,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request, at ref, body []by
 		}
 	}
 	owned[by] = want
-	s.finish(w, r, at, next, owned, code)
+	s.finishLocked(w, r, at, next, owned, code)
 }
 
 func (o ownership) has(path string) bool {
@@ -64,15 +63,15 @@ func (o ownership) has(path string) bool {
 	return false
 }
 
-// patch is a JSON merge patch. s.mu must be held.
-func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+// patchLocked is a JSON merge patch.
+func (s *Server) patchLocked(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var change map[string]any
 	if json.Unmarshal(body, &change) != nil {
 		refusal(w, http.StatusBadRequest, "BadRequest", "no JSON", nil)
 		return
 	}
 	old := s.objects[at]
-	if s.modified(w, old, change) {
+	if s.modifiedLocked(w, old, change) {
 		return
 	}
 	next := clone(old)
@@ -81,12 +80,11 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, at ref, body []by
 	if set, ok := meta(change)["managedFields"].([]any); ok && len(set) > 0 {
 		owned = parse(set, old)
 	}
-	s.finish(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
+	s.finishLocked(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
 }
 
-// modified refuses a request whose resourceVersion is not that of the object that is there. s.mu
-// must be held.
-func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool {
+// modifiedLocked refuses a request whose resourceVersion is not that of the object that is there.
+func (s *Server) modifiedLocked(w http.ResponseWriter, old, given map[string]any) bool {
 	version, ok := meta(given)["resourceVersion"]
 	if !ok || old == nil || meta(old)["resourceVersion"] == version {
 		return false
@@ -96,8 +94,8 @@ func (s *Server) modified(w http.ResponseWriter, old, given map[string]any) bool
 	return true
 }
 
-// finish stores and answers, or only answers when the request is a dry run. s.mu must be held.
-func (s *Server) finish(w http.ResponseWriter, r *http.Request, at ref, next map[string]any, owned ownership, code int) {
+// finishLocked stores and answers, or only answers when the request is a dry run.
+func (s *Server) finishLocked(w http.ResponseWriter, r *http.Request, at ref, next map[string]any, owned ownership, code int) {
 	meta(next)["managedFields"] = owned.render()
 	old := s.objects[at]
 	changed := old == nil || !reflect.DeepEqual(clone(old), clone(next))
@@ -106,7 +104,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, at ref, next map
 		return
 	}
 	if s.owned[at] = owned; changed {
-		s.store(at, next)
+		s.storeLocked(at, next)
 	}
 	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: changed, User: r.Header.Get("Impersonate-User")})
 	answer(w, code, s.objects[at])

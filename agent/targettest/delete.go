@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
+func (s *Server) deleteLocked(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var options struct {
 		Preconditions struct {
 			UID             string `json:"uid"`
@@ -32,28 +32,28 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, at ref, body []b
 	if finalizers, _ := meta(o)["finalizers"].([]any); len(finalizers) > 0 {
 		next := clone(o)
 		meta(next)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-		s.store(at, next)
+		s.storeLocked(at, next)
 		answer(w, http.StatusOK, next)
 		return
 	}
-	s.cascade(meta(o)["uid"], options.PropagationPolicy == "Orphan")
-	s.remove(at)
+	s.cascadeLocked(meta(o)["uid"], options.PropagationPolicy == "Orphan")
+	s.removeLocked(at)
 	answer(w, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
 
-// cascade does with what an object owns as the target's garbage collector would. s.mu must be held.
-func (s *Server) cascade(uid any, orphan bool) {
+// cascadeLocked does with what an object owns as the target's garbage collector would.
+func (s *Server) cascadeLocked(uid any, orphan bool) {
 	for at, o := range s.objects {
 		owners, _ := meta(o)["ownerReferences"].([]any)
 		if len(owners) == 0 || owners[0].(map[string]any)["uid"] != uid {
 			continue
 		}
 		if !orphan {
-			s.remove(at)
+			s.removeLocked(at)
 			continue
 		}
 		next := clone(o)
 		delete(meta(next), "ownerReferences")
-		s.store(at, next)
+		s.storeLocked(at, next)
 	}
 }

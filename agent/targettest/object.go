@@ -35,7 +35,7 @@ func (s *Server) PutAs(by, subresource, apiVersion, kind, namespace, name string
 	}
 	merge(o, clone(more))
 	s.owned[r] = updated(s.owned[r], manager{by, "Update", subresource}, s.objects[r], o)
-	s.store(r, o)
+	s.storeLocked(r, o)
 	return meta(s.objects[r])["uid"].(string)
 }
 
@@ -50,7 +50,7 @@ func (s *Server) Edit(by, group, plural, namespace, name string, more map[string
 	o := clone(s.objects[r])
 	merge(o, clone(more))
 	s.owned[r] = updated(s.owned[r], manager{by, "Update", ""}, s.objects[r], o)
-	s.store(r, o)
+	s.storeLocked(r, o)
 	return true
 }
 
@@ -63,7 +63,7 @@ func (s *Server) Replace(apiVersion, kind, namespace, name string, fields map[st
 	o := clone(s.objects[r])
 	maps.Copy(o, clone(fields))
 	s.owned[r] = updated(s.owned[r], manager{Somebody, "Update", ""}, s.objects[r], o)
-	s.store(r, o)
+	s.storeLocked(r, o)
 }
 
 // SetStatus replaces an object's status, as its controller would.
@@ -73,14 +73,14 @@ func (s *Server) SetStatus(group, plural, namespace, name string, status map[str
 	r := ref{group, plural, namespace, name}
 	o := clone(s.objects[r])
 	o["status"] = clone(status)
-	s.store(r, o)
+	s.storeLocked(r, o)
 }
 
 // Remove deletes an object as somebody else would.
 func (s *Server) Remove(group, plural, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(ref{group, plural, namespace, name})
+	s.removeLocked(ref{group, plural, namespace, name})
 }
 
 // Object returns a copy of a stored object, nil when there is none.
@@ -102,8 +102,8 @@ func (s *Server) byKind(apiVersion, kind string) Kind {
 	panic(fmt.Sprintf("targettest: %s %s is not served", apiVersion, kind))
 }
 
-// store writes an object with the next revision. s.mu must be held.
-func (s *Server) store(r ref, o map[string]any) {
+// storeLocked writes an object with the next revision.
+func (s *Server) storeLocked(r ref, o map[string]any) {
 	s.revision++
 	m := meta(o)
 	old, kind := s.objects[r], "MODIFIED"
@@ -127,7 +127,7 @@ func (s *Server) store(r ref, o map[string]any) {
 	m["resourceVersion"] = strconv.FormatInt(s.revision, 10)
 	m["managedFields"] = s.owned[r].render()
 	s.objects[r] = o
-	s.record(event{s.revision, kind, r, clone(o)})
+	s.recordLocked(event{s.revision, kind, r, clone(o)})
 	if r.plural == "customresourcedefinitions" && o["status"] == nil {
 		go s.establish(r)
 	}
@@ -152,11 +152,11 @@ func (s *Server) establish(r ref) {
 	version := spec["versions"].([]any)[0].(map[string]any)["name"].(string)
 	s.kinds = append(s.kinds, Kind{spec["group"].(string), version, names["plural"].(string), names["kind"].(string), spec["scope"] == "Namespaced"})
 	o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
-	s.store(r, o)
+	s.storeLocked(r, o)
 }
 
-// remove deletes an object. s.mu must be held.
-func (s *Server) remove(r ref) {
+// removeLocked deletes an object.
+func (s *Server) removeLocked(r ref) {
 	o := s.objects[r]
 	if o == nil {
 		return
@@ -166,17 +166,17 @@ func (s *Server) remove(r ref) {
 	delete(s.owned, r)
 	gone := clone(o)
 	meta(gone)["resourceVersion"] = strconv.FormatInt(s.revision, 10)
-	s.record(event{s.revision, "DELETED", r, gone})
+	s.recordLocked(event{s.revision, "DELETED", r, gone})
 	if r.plural == "namespaces" {
 		for other := range s.objects {
 			if other.namespace == r.name {
-				s.remove(other)
+				s.removeLocked(other)
 			}
 		}
 	}
 }
 
-func (s *Server) record(e event) {
+func (s *Server) recordLocked(e event) {
 	s.history = append(s.history, e)
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -224,14 +224,14 @@ func (s *Server) single(w http.ResponseWriter, r *http.Request, kind Kind, at re
 		if o == nil {
 			missing()
 		} else {
-			s.patch(w, r, at, body)
+			s.patchLocked(w, r, at, body)
 		}
 	case r.Method == http.MethodPatch:
-		s.apply(w, r, at, body)
+		s.applyLocked(w, r, at, body)
 	case r.Method == http.MethodDelete && o == nil:
 		missing()
 	case r.Method == http.MethodDelete:
-		s.delete(w, r, at, body)
+		s.deleteLocked(w, r, at, body)
 	default:
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 	}

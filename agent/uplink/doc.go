@@ -23,4 +23,6 @@
 // It decides nothing about the target: without a session the site continues as it is. Errors of
 // joining that a retry does not mend end Run with [ErrRefused]. After joining only a removal or a
 // final refusal ends it.
+//
+// Lock order: told.mu, then the locks of the Conditions, the clock and the credentials.
 package uplink

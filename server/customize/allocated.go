@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 )
 
 // Unallocate takes off a Service or a claim what its target has chosen, and the mark that tells it
@@ -14,7 +15,7 @@ import (
 func Unallocate(o map[string]any) { unallocate(o, Chosen(o)) }
 
 func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
-	drop(sub(o, "metadata"), "annotations", v1alpha1.AnnotationAllocated, v1alpha1.AnnotationNodePorts)
+	drop(fields.Map(o, "metadata"), "annotations", v1alpha1.AnnotationAllocated, v1alpha1.AnnotationNodePorts)
 	spec := own(o, "spec")
 	if spec == nil || chosen.String() == "" {
 		return
@@ -38,7 +39,7 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 	if port := Number(spec["healthCheckNodePort"]); port != 0 && port == chosen.HealthCheckNodePort {
 		delete(spec, "healthCheckNodePort")
 	}
-	ports, _ := spec["ports"].([]any)
+	ports := fields.List(spec, "ports")
 	out := slices.Clone(ports)
 	for i, p := range ports {
 		if port, ok := p.(map[string]any); ok && chosen.HasNodePort(Number(port["nodePort"])) {
@@ -53,9 +54,9 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 // overwrote every cluster IP with its target's: of what it stored a cluster IP counts that it has
 // written itself, which its mark or the managers of the object's fields tell.
 func Chosen(o map[string]any) v1alpha1.Allocated {
-	notes := sub(sub(o, "metadata"), "annotations")
+	notes := fields.Map(o, "metadata", "annotations")
 	chosen := v1alpha1.ReadAllocated(notes)
-	if ip, _ := sub(o, "spec")["clusterIP"].(string); chosen.ClusterIP == "" && ip != "" && ip != "None" && notes[v1alpha1.AnnotationAllocated] == nil &&
+	if ip, _ := fields.Map(o, "spec")["clusterIP"].(string); chosen.ClusterIP == "" && ip != "" && ip != "None" && notes[v1alpha1.AnnotationAllocated] == nil &&
 		(notes[v1alpha1.AnnotationNodePorts] != nil || addressedByCenter(o)) {
 		chosen.ClusterIP = ip
 	}
@@ -65,10 +66,10 @@ func Chosen(o map[string]any) v1alpha1.Allocated {
 // addressedByCenter reports whether the center itself has set the cluster IP of a Service; what it
 // delivers for a parent it applies.
 func addressedByCenter(o map[string]any) bool {
-	managers, _ := sub(o, "metadata")["managedFields"].([]any)
+	managers := fields.List(o, "metadata", "managedFields")
 	for _, m := range managers {
 		entry, _ := m.(map[string]any)
-		_, addressed := sub(sub(entry, "fieldsV1"), "f:spec")["f:clusterIP"]
+		_, addressed := fields.Map(entry, "fieldsV1", "f:spec")["f:clusterIP"]
 		if addressed && entry["manager"] == "skerry" && entry["operation"] == "Update" {
 			return true
 		}

@@ -3,6 +3,7 @@ package customize
 import (
 	"maps"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -28,14 +29,14 @@ var cleaners = map[string]func(map[string]any){
 // every one.
 func namespace(o map[string]any) {
 	delete(o, "spec")
-	drop(sub(o, "metadata"), "labels", "kubernetes.io/metadata.name")
+	drop(fields.Map(o, "metadata"), "labels", "kubernetes.io/metadata.name")
 }
 
 // serviceAccount: its credentials are those of the cluster that it is in.
 func serviceAccount(o map[string]any) { delete(o, "secrets") }
 
 func claim(o map[string]any) {
-	drop(sub(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+	drop(fields.Map(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
 		"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
 		"volume.kubernetes.io/selected-node")
 }
@@ -55,19 +56,19 @@ func pod(o map[string]any) {
 }
 
 func deployment(o map[string]any) {
-	drop(sub(o, "metadata"), "annotations", store.DeploymentRevision)
+	drop(fields.Map(o, "metadata"), "annotations", store.DeploymentRevision)
 	template(o)
 }
 
 func daemonSet(o map[string]any) {
-	drop(sub(o, "metadata"), "annotations", "deprecated.daemonset.template.generation")
+	drop(fields.Map(o, "metadata"), "annotations", "deprecated.daemonset.template.generation")
 	template(o)
 }
 
 func statefulSet(o map[string]any) {
 	template(o)
-	spec := sub(o, "spec")
-	claims, _ := spec["volumeClaimTemplates"].([]any)
+	spec := fields.Map(o, "spec")
+	claims := fields.List(spec, "volumeClaimTemplates")
 	if len(claims) == 0 {
 		return
 	}
@@ -96,15 +97,15 @@ func template(o map[string]any) {
 // template where a Job has none, but a Job at a target has at least ours.
 func job(o map[string]any) {
 	template(o)
-	spec := sub(o, "spec")
+	spec := fields.Map(o, "spec")
 	if spec == nil || spec["manualSelector"] == true {
 		return
 	}
 	delete(spec, "selector")
-	t := sub(spec, "template")
-	drop(sub(t, "metadata"), "labels", append(jobUIDLabels(), "job-name", "batch.kubernetes.io/job-name")...)
+	t := fields.Map(spec, "template")
+	drop(fields.Map(t, "metadata"), "labels", append(jobUIDLabels(), "job-name", "batch.kubernetes.io/job-name")...)
 	drop(t, "metadata")
-	drop(sub(o, "metadata"), "labels", jobUIDLabels()...)
+	drop(fields.Map(o, "metadata"), "labels", jobUIDLabels()...)
 }
 
 func jobUIDLabels() []string { return []string{"controller-uid", "batch.kubernetes.io/controller-uid"} }
@@ -120,7 +121,7 @@ func cronJob(o map[string]any) {
 // definition: conversion by a webhook is the space's. Its URL, which the API server of a site would
 // call from inside the site, does not travel; there an object is of one version only.
 func definition(o map[string]any) {
-	if sub(sub(o, "spec"), "conversion")["strategy"] == "Webhook" {
+	if fields.Map(o, "spec", "conversion")["strategy"] == "Webhook" {
 		own(o, "spec")["conversion"] = map[string]any{"strategy": "None"}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -34,14 +35,14 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	delete(out, "status")
 	meta := metadata(obj, o)
 	out["metadata"] = meta
-	kind, _ := obj["kind"].(string)
-	apiVersion, _ := obj["apiVersion"].(string)
+	kind := fields.String(obj, "kind")
+	apiVersion := fields.String(obj, "apiVersion")
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
 		group = ""
 	}
 	if placement.Finished(runs(group, kind), obj) {
-		sub(meta, "annotations")[v1alpha1.AnnotationEnded] = "true"
+		fields.Map(meta, "annotations")[v1alpha1.AnnotationEnded] = "true"
 	}
 	if name := group + "/" + kind; name == "/Service" || name == "/PersistentVolumeClaim" {
 		unallocate(out, Chosen(obj))
@@ -71,20 +72,20 @@ func runs(group, kind string) store.Key {
 
 // metadata keeps what the user said and nothing that an API server or the center wrote.
 func metadata(obj map[string]any, o Origin) map[string]any {
-	in := sub(obj, "metadata")
+	in := fields.Map(obj, "metadata")
 	out := map[string]any{}
 	for _, field := range []string{"name", "namespace"} {
 		if v, ok := in[field]; ok {
 			out[field] = v
 		}
 	}
-	if labels := maps.Clone(sub(in, "labels")); len(labels) > 0 {
+	if labels := maps.Clone(fields.Map(in, "labels")); len(labels) > 0 {
 		delete(labels, v1alpha1.LabelTarget)
 		if len(labels) > 0 {
 			out["labels"] = labels
 		}
 	}
-	annotations := maps.Clone(sub(in, "annotations"))
+	annotations := maps.Clone(fields.Map(in, "annotations"))
 	if annotations == nil {
 		annotations = map[string]any{}
 	}
@@ -112,15 +113,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	return out
 }
 
-// sub returns a map below a map, nil when there is none.
-func sub(m map[string]any, field string) map[string]any {
-	c, _ := m[field].(map[string]any)
-	return c
-}
-
 // own makes the map below m a copy that may be changed, and returns it; nil when there is none.
 func own(m map[string]any, field string) map[string]any {
-	c := maps.Clone(sub(m, field))
+	c := maps.Clone(fields.Map(m, field))
 	if c != nil {
 		m[field] = c
 	}

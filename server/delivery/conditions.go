@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -12,7 +13,7 @@ import (
 type conditions []any
 
 func readConditions(obj map[string]any) conditions {
-	list, _ := sub(obj, "status")["conditions"].([]any)
+	list := fields.List(obj, "status", "conditions")
 	return list
 }
 

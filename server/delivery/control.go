@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -42,7 +43,7 @@ func (s *step) spaceObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Name)
 	d.spaceMarks.set(w.Key.Name, spaceMark{
-		uid: str(sub(w.Object, "metadata"), "uid"), prefix: str(sub(sub(w.Object, "spec"), "namespaceMapping"), "prefix"),
+		uid: str(w.Object, "metadata", "uid"), prefix: str(w.Object, "spec", "namespaceMapping", "prefix"),
 	})
 	if w.Object == nil {
 		sp.known, sp.offered, sp.fallback = false, nil, placement.Wish{}
@@ -96,7 +97,7 @@ func (s *step) syncTarget(w store.Write) {
 		}
 		return
 	}
-	meta := sub(w.Object, "metadata")
+	meta := fields.Map(w.Object, "metadata")
 	t := d.targets[name]
 	fresh := t == nil || t.uid != str(meta, "uid")
 	if fresh {
@@ -127,14 +128,14 @@ func (s *step) syncTarget(w store.Write) {
 }
 
 func readTarget(obj map[string]any) placement.Target {
-	meta := sub(obj, "metadata")
+	meta := fields.Map(obj, "metadata")
 	t := placement.Target{Name: str(meta, "name"), Labels: labels.Set{}}
-	for k := range sub(meta, "labels") {
-		t.Labels[k] = str(sub(meta, "labels"), k)
+	for k := range fields.Map(meta, "labels") {
+		t.Labels[k] = str(meta, "labels", k)
 	}
-	cordoned, _ := sub(obj, "spec")["unschedulable"].(bool)
+	cordoned, _ := fields.Map(obj, "spec")["unschedulable"].(bool)
 	t.Unschedulable = cordoned || str(meta, "deletionTimestamp") != ""
-	conditions, _ := sub(obj, "status")["conditions"].([]any)
+	conditions := fields.List(obj, "status", "conditions")
 	for _, c := range conditions {
 		if m, ok := c.(map[string]any); ok && str(m, "type") == v1alpha1.ConditionConnected {
 			t.Connected = str(m, "status") == "True"

@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
@@ -20,14 +21,10 @@ const (
 	renderers  = 2
 )
 
-// API is what delivery does to the objects of spaces. Errors are those of the API, so that
-// apierrors.IsConflict and IsNotFound tell.
+// API is what delivery does to the objects of spaces.
 type API interface {
-	// Get reads an object.
-	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge
-	// patch, an array is a JSON Patch. It returns the object as it is then.
-	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
+	spaceapi.Getter
+	spaceapi.Patcher
 }
 
 // Config is what delivery needs. All fields but Spread and Moved are needed.

@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -46,7 +47,7 @@ func TestANamespaceIsDecidedOnceAndItsObjectsFollow(t *testing.T) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		t.Fatal(err)
 	}
-	if got := str(sub(sub(o, "metadata"), "annotations"), v1alpha1.AnnotationOrigin); got != "shop/" {
+	if got := str(o, "metadata", "annotations", v1alpha1.AnnotationOrigin); got != "shop/" {
 		t.Errorf("origin %q", got)
 	}
 }
@@ -112,7 +113,7 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 	})
 	c.eventually("counts", func() bool {
 		o, _ := c.Get(context.Background(), pk, "")
-		return customize.Number(sub(sub(o, "status"), "targets")["available"]) == 1
+		return customize.Number(fields.Map(o, "status", "targets")["available"]) == 1
 	})
 	c.put(pk, nil)
 	c.eventually("back on a, b kept", func() bool { return c.has("a", web) && c.has("b", web) })

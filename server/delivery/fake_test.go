@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
@@ -121,7 +118,7 @@ func (c *center) commit(k store.Key, o map[string]any) {
 		c.d.Apply(store.Write{Key: k, Revision: c.revision})
 		return
 	}
-	o = clone(o)
+	o = spaceapitest.Clone(o)
 	meta := o["metadata"].(map[string]any)
 	meta["resourceVersion"] = fmt.Sprint(c.revision)
 	if meta["uid"] == nil {
@@ -135,9 +132,9 @@ func (c *center) Get(_ context.Context, k store.Key, _ string) (map[string]any, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, ok := c.objects[k]; ok {
-		return clone(o), nil
+		return spaceapitest.Clone(o), nil
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+	return nil, spaceapitest.NotFound(k)
 }
 
 func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []byte) (map[string]any, error) {
@@ -150,7 +147,7 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	}
 	o, ok := c.objects[k]
 	if !ok {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+		return nil, spaceapitest.NotFound(k)
 	}
 	var p map[string]any
 	if err := json.Unmarshal(patch, &p); err != nil {
@@ -158,14 +155,14 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	}
 	if meta, ok := p["metadata"].(map[string]any); ok {
 		if rv, ok := meta["resourceVersion"]; ok && rv != o["metadata"].(map[string]any)["resourceVersion"] {
-			return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+			return nil, spaceapitest.Conflict(k)
 		}
 	}
 	c.patches[k]++
-	o = clone(o)
-	merge(o, p)
+	o = spaceapitest.Clone(o)
+	spaceapitest.Merge(o, p)
 	c.commit(k, o)
-	return clone(c.objects[k]), nil
+	return spaceapitest.Clone(c.objects[k]), nil
 }
 
 func (c *center) reported(target string, k store.Key) (placement.Progress, bool) {
@@ -224,18 +221,12 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 func (c *center) annotation(k store.Key) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return str(sub(sub(c.objects[k], "metadata"), "annotations"), v1alpha1.AnnotationTargets)
+	return str(c.objects[k], "metadata", "annotations", v1alpha1.AnnotationTargets)
 }
 
-// eventually waits for what the decision writer does in its own time.
 func (c *center) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(end) {
-			c.t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	spaceapitest.Eventually(c.t, what, ok)
 }
 
 func (c *center) has(target string, k store.Key) bool {
@@ -256,39 +247,9 @@ func (c *center) label(k store.Key, labels map[string]any) {
 func (c *center) change(k store.Key, metadata map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := clone(c.objects[k])
-	merge(o, map[string]any{"metadata": metadata})
+	o := spaceapitest.Clone(c.objects[k])
+	spaceapitest.Merge(o, map[string]any{"metadata": metadata})
 	c.commit(k, o)
-}
-
-func merge(into, patch map[string]any) {
-	for k, v := range patch {
-		m, isMap := v.(map[string]any)
-		old, wasMap := into[k].(map[string]any)
-		switch {
-		case v == nil:
-			delete(into, k)
-		case isMap && wasMap:
-			merge(old, m)
-		case isMap:
-			into[k] = map[string]any{}
-			merge(into[k].(map[string]any), m)
-		default:
-			into[k] = v
-		}
-	}
-}
-
-func clone(o map[string]any) map[string]any {
-	b, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil {
-		panic(err)
-	}
-	return out
 }
 
 // makers of the objects that the tests use

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -140,7 +141,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", k, err)
 	}
-	meta := sub(obj, "metadata")
+	meta := fields.Map(obj, "metadata")
 	if version, _ := strconv.ParseInt(str(meta, "resourceVersion"), 10, 64); version < revision {
 		return nil, 0, fmt.Errorf("read %s: %w", k, errBehind)
 	}

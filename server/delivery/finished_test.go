@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -12,7 +13,7 @@ import (
 func (c *center) end(k store.Key, status map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := clone(c.objects[k])
+	o := spaceapitest.Clone(c.objects[k])
 	o["status"] = status
 	c.commit(k, o)
 }

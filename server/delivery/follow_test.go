@@ -11,7 +11,9 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -85,8 +87,8 @@ func TestObjectsOfADeletedNamespaceGo(t *testing.T) {
 	cm, web := c.configMap("one"), c.deployment("web", nil, "one")
 	c.eventually("on a", func() bool { return c.has("a", cm) && c.has("a", web) })
 	c.mu.Lock()
-	o := clone(c.objects[nsKey("app")])
-	merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+	o := spaceapitest.Clone(c.objects[nsKey("app")])
+	spaceapitest.Merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}})
 	c.commit(nsKey("app"), o)
 	c.mu.Unlock()
 	if !c.has("a", nsKey("app")) {
@@ -286,7 +288,7 @@ func TestALocationNamesTargetsAndCountsThem(t *testing.T) {
 		"selector": map[string]any{"matchLabels": map[string]any{"region": "south"}}}))
 	count := func(field string) int64 {
 		o, _ := c.Get(t.Context(), k, "")
-		return customize.Number(sub(o, "status")[field])
+		return customize.Number(fields.Map(o, "status")[field])
 	}
 	c.eventually("counted", func() bool { return count("targets") == 1 && count("available") == 1 })
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "the-south"})

@@ -6,6 +6,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -96,7 +97,7 @@ func (d *Delivery) render(w store.Write) rendering {
 }
 
 func (d *Delivery) renderFor(w store.Write, m *mark) rendering {
-	meta := sub(w.Object, "metadata")
+	meta := fields.Map(w.Object, "metadata")
 	b, err := customize.Render(w.Object, d.origin(w.Key, m, str(meta, "uid")))
 	if err != nil {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
@@ -188,7 +189,7 @@ func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 		n := d.namespaceOf(o.ns.space, o.name)
 		changed := n.self == nil || n.group.record != o.note || labelled
 		n.self, n.labels, n.group.record = o, o.labels, o.note
-		marks := sub(sub(w.Object, "metadata"), "annotations")
+		marks := fields.Map(w.Object, "metadata", "annotations")
 		n.group.move = parseMove(str(marks, v1alpha1.AnnotationMove))
 		n.group.leave(placement.Split(str(marks, v1alpha1.AnnotationLeft)))
 		n.state = readConditions(w.Object)

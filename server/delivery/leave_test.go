@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -84,8 +85,8 @@ func TestADeletionThatLeavesDependentsDoesSoEverywhere(t *testing.T) {
 	leaving := func(k store.Key, finalizer string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		o := clone(c.objects[k])
-		merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{finalizer}}})
+		o := spaceapitest.Clone(c.objects[k])
+		spaceapitest.Merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{finalizer}}})
 		c.commit(k, o)
 	}
 	leaving(web, "orphan")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -17,7 +18,7 @@ func (c *center) prefixMark(target string, k store.Key) any {
 	if err != nil || json.Unmarshal(body, &o) != nil {
 		c.t.Fatal("no body", err)
 	}
-	return sub(sub(o, "metadata"), "annotations")[v1alpha1.AnnotationNamespacePrefix]
+	return fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationNamespacePrefix]
 }
 
 // What a space with a namespaceMapping delivers says so, and what another one delivers does not,

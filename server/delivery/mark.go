@@ -68,7 +68,7 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", k, err) // also not found: the catalog has it, so its deletion is on its way here
 	}
-	w.Revision, _ = strconv.ParseInt(str(sub(w.Object, "metadata"), "resourceVersion"), 10, 64)
+	w.Revision, _ = strconv.ParseInt(str(w.Object, "metadata", "resourceVersion"), 10, 64)
 	as := d.renderFor(w, m)
 	if as.body == nil {
 		return nil // which is logged, and stays so until the object changes

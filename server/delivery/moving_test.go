@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -94,7 +96,7 @@ func TestAMoveThatWasGivenUpIsTriedAgainWhenSomethingChanges(t *testing.T) {
 		"what it names": func(c *center, _, cm store.Key) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			o := clone(c.objects[cm])
+			o := spaceapitest.Clone(c.objects[cm])
 			o["data"] = map[string]any{"k": "fixed"}
 			c.commit(cm, o)
 		},
@@ -182,7 +184,7 @@ func TestBreakBeforeMakeIsNeverInTwoPlaces(t *testing.T) {
 		c.eventually("on b", func() bool { return c.has("b", web) && !c.has("a", web) })
 		c.report("b", web, nil)
 		c.eventually("settled", func() bool { return c.moving(p)["reason"] == "Settled" })
-		if o, _ := c.Get(t.Context(), p, ""); sub(o, "status")["move"] != nil {
+		if o, _ := c.Get(t.Context(), p, ""); fields.Map(o, "status")["move"] != nil {
 			t.Errorf("the record of the move stays: %v", o["status"])
 		}
 	})

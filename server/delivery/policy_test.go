@@ -50,7 +50,7 @@ func (c *center) syncMark(target string, k store.Key) string {
 	if err != nil || json.Unmarshal(body, &o) != nil {
 		c.t.Fatal("no body", err)
 	}
-	return str(sub(sub(o, "metadata"), "annotations"), v1alpha1.AnnotationSync)
+	return str(o, "metadata", "annotations", v1alpha1.AnnotationSync)
 }
 
 func TestAPolicyIsWrittenOnWhatAPlacementSelects(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -31,22 +32,22 @@ type reading struct {
 }
 
 func readObject(k store.Key, obj map[string]any) reading {
-	meta := sub(obj, "metadata")
+	meta := fields.Map(obj, "metadata")
 	r := reading{
 		uid:        str(meta, "uid"),
 		generation: customize.Number(meta["generation"]),
-		labels:     labelsOf(sub(meta, "labels")),
-		note:       str(sub(meta, "annotations"), v1alpha1.AnnotationTargets),
-		move:       str(sub(meta, "annotations"), v1alpha1.AnnotationMove),
-		undecided:  str(sub(meta, "annotations"), v1alpha1.AnnotationUndecided) != "",
+		labels:     labelsOf(fields.Map(meta, "labels")),
+		note:       str(meta, "annotations", v1alpha1.AnnotationTargets),
+		move:       str(meta, "annotations", v1alpha1.AnnotationMove),
+		undecided:  str(meta, "annotations", v1alpha1.AnnotationUndecided) != "",
 		leaving:    str(meta, "deletionTimestamp") != "",
-		sync:       str(sub(meta, "annotations"), v1alpha1.AnnotationSync),
+		sync:       str(meta, "annotations", v1alpha1.AnnotationSync),
 		finished:   placement.Finished(k, obj),
 		excluded:   placement.Excluded(k, obj),
 		names:      placement.References(k, obj),
 		replicas:   wantedReplicas(k, obj),
 	}
-	finalizers, _ := meta["finalizers"].([]any)
+	finalizers := fields.List(meta, "finalizers")
 	r.dependents = r.leaving && slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents))
 	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)
 	return r
@@ -55,7 +56,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 func wantedReplicas(k store.Key, obj map[string]any) int64 {
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments", "apps/statefulsets", "apps/replicasets", "/replicationcontrollers":
-		if v, ok := sub(obj, "spec")["replicas"]; ok {
+		if v, ok := fields.Map(obj, "spec")["replicas"]; ok {
 			return customize.Number(v)
 		}
 		return 1
@@ -63,14 +64,8 @@ func wantedReplicas(k store.Key, obj map[string]any) int64 {
 	return 0
 }
 
-func sub(m map[string]any, field string) map[string]any {
-	c, _ := m[field].(map[string]any)
-	return c
-}
-
 // str returns a text, copied: the object that it comes from is large and should not stay in memory
 // for it.
-func str(m map[string]any, field string) string {
-	s, _ := m[field].(string)
-	return strings.Clone(s)
+func str(m map[string]any, path ...string) string {
+	return strings.Clone(fields.String(m, path...))
 }

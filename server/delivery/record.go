@@ -59,7 +59,7 @@ func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step
 		return unlessGone(fmt.Errorf("record decision %q on %s: %w", next, p.key, err))
 	}
 	// gofail: var decidedBeforeFeed struct{}
-	p.version = str(sub(now, "metadata"), "resourceVersion")
+	p.version = str(now, "metadata", "resourceVersion")
 	d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", p.record.record(), "to", next)
 	return nil
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -12,7 +13,7 @@ func (s *step) placementObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Space)
 	b := sp.placements[w.Key.Name]
-	meta := sub(w.Object, "metadata")
+	meta := fields.Map(w.Object, "metadata")
 	if w.Object == nil || (b != nil && b.uid != str(meta, "uid")) {
 		delete(sp.placements, w.Key.Name)
 		s.rulesChanged(sp)
@@ -30,7 +31,7 @@ func (s *step) placementObject(w store.Write) {
 		b.group = group{kind: ofPlacement, space: sp, book: b}
 		sp.placements[b.name] = b
 	}
-	b.epoch, b.revision, b.status = d.epoch, w.Revision, sub(w.Object, "status")
+	b.epoch, b.revision, b.status = d.epoch, w.Revision, fields.Map(w.Object, "status")
 	b.group.move = readMove(o.Status.Move)
 	record := d.sets.of(o.Status.Decision)
 	recorded := b.group.record != record

@@ -12,6 +12,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -104,7 +105,7 @@ func (w *wishes) step() {
 		}
 		w.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: to})
 	case "change":
-		o := clone(w.center.objects[k])
+		o := spaceapitest.Clone(w.center.objects[k])
 		o["data"] = map[string]any{"k": fmt.Sprint(w.revision)}
 		w.put(k, o)
 	case "decide":
@@ -171,7 +172,7 @@ func (w *wishes) pass(k store.Key, target any, on string) {
 }
 
 func (w *wishes) labelOf(k store.Key, name string) string {
-	return str(sub(sub(w.center.objects[k], "metadata"), "labels"), name)
+	return str(w.center.objects[k], "metadata", "labels", name)
 }
 
 // refs are all groups, in an order that does not depend on chance.
@@ -227,7 +228,7 @@ func (w *wishes) apply(target string, k store.Key) {
 		w.rt.Fatalf("%s is made on %s, where nobody wishes it", k, target)
 	}
 	e, _ := w.d.Feed(target).Get(k)
-	w.on[target][k] = placement.Progress{UID: str(sub(w.center.objects[k], "metadata"), "uid"), Applied: e.Hash, Ready: true}
+	w.on[target][k] = placement.Progress{UID: str(w.center.objects[k], "metadata", "uid"), Applied: e.Hash, Ready: true}
 	w.arrived[k] = true
 }
 

@@ -6,24 +6,17 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
-// API is how the collector reads and changes objects. Errors are those of Kubernetes' API.
+// API is how the collector reads and changes objects.
 type API interface {
-	// Live reads an object from the store, never from a cache.
-	Live(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	// Resolve tells how objects of a kind are reached in a space, an error when the space does not
-	// serve it.
-	Resolve(ctx context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error)
-	// Patch sends a JSON merge patch.
-	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Remove deletes the object of this UID and version with a propagation policy: Orphan,
-	// Foreground or Background.
-	Remove(ctx context.Context, key store.Key, apiVersion, uid, version, policy string) error
+	spaceapi.LiveGetter
+	spaceapi.Resolver
+	spaceapi.Patcher
+	spaceapi.Remover
 }
 
 // Config is what a Collector needs.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store/storetest"
 )
 
@@ -88,7 +89,7 @@ func TestCollect(t *testing.T) {
 		"foreground waits for what blocks": {func(c *cluster) {
 			family(c)
 			c.mu.Lock()
-			obj := clone(c.objects[key("a", "set")])
+			obj := spaceapitest.Clone(c.objects[key("a", "set")])
 			obj["metadata"].(map[string]any)["finalizers"] = []any{"example.com/hold"}
 			c.write(key("a", "set"), obj)
 			c.mu.Unlock()
@@ -97,7 +98,7 @@ func TestCollect(t *testing.T) {
 			c.put("a", "app")
 			c.put("a", "set", "app")
 			c.mu.Lock()
-			obj := clone(c.objects[key("a", "set")])
+			obj := spaceapitest.Clone(c.objects[key("a", "set")])
 			obj["metadata"].(map[string]any)["finalizers"] = []any{"example.com/hold"}
 			c.write(key("a", "set"), obj)
 			c.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -50,23 +50,8 @@ func (c *cluster) write(k store.Key, obj map[string]any) {
 		delete(c.objects, k)
 	}
 	if c.collector != nil {
-		c.collector.Apply(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: clone(obj)})
+		c.collector.Apply(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: spaceapitest.Clone(obj)})
 	}
-}
-
-func clone(obj map[string]any) map[string]any {
-	if obj == nil {
-		return nil
-	}
-	data, err := json.Marshal(obj)
-	if err != nil {
-		panic(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(data, &out); err != nil {
-		panic(err)
-	}
-	return out
 }
 
 // put makes an object that is owned by others of its space; a name with '!' is an owner that it
@@ -93,7 +78,7 @@ func (c *cluster) put(space, name string, owners ...string) {
 func (c *cluster) mark(space, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	obj := clone(c.objects[key(space, name)])
+	obj := spaceapitest.Clone(c.objects[key(space, name)])
 	obj["metadata"].(map[string]any)["annotations"] = map[string]any{v1alpha1.AnnotationReportedFrom: "site"}
 	c.write(key(space, name), obj)
 }
@@ -111,7 +96,7 @@ func (c *cluster) remove(space, name, policy string) bool {
 }
 
 func (c *cluster) delete(k store.Key, policy string) {
-	obj := clone(c.objects[k])
+	obj := spaceapitest.Clone(c.objects[k])
 	meta := obj["metadata"].(map[string]any)
 	finalizers, _ := meta["finalizers"].([]any)
 	switch policy {
@@ -148,15 +133,11 @@ func (c *cluster) names(space string) map[string][]string {
 func (c *cluster) all() iter.Seq[store.Write] {
 	return func(yield func(store.Write) bool) {
 		for _, k := range slices.SortedFunc(maps.Keys(c.objects), func(a, b store.Key) int { return len(a.Name) - len(b.Name) }) {
-			if !yield(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: clone(c.objects[k])}) {
+			if !yield(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: spaceapitest.Clone(c.objects[k])}) {
 				return
 			}
 		}
 	}
-}
-
-func notFound(k store.Key) error {
-	return apierrors.NewNotFound(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name)
 }
 
 func (c *cluster) Live(_ context.Context, k store.Key, _ string) (map[string]any, error) {
@@ -164,9 +145,9 @@ func (c *cluster) Live(_ context.Context, k store.Key, _ string) (map[string]any
 	defer c.mu.Unlock()
 	c.lives++
 	if obj := c.objects[k]; obj != nil {
-		return clone(obj), nil
+		return spaceapitest.Clone(obj), nil
 	}
-	return nil, notFound(k)
+	return nil, spaceapitest.NotFound(k)
 }
 
 func (c *cluster) Resolve(_ context.Context, _ string, gv schema.GroupVersion, kind string) (string, bool, error) {
@@ -181,9 +162,9 @@ func (c *cluster) Resolve(_ context.Context, _ string, gv schema.GroupVersion, k
 func (c *cluster) Patch(_ context.Context, k store.Key, _, _ string, patch []byte) (map[string]any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	obj := clone(c.objects[k])
+	obj := spaceapitest.Clone(c.objects[k])
 	if obj == nil {
-		return nil, notFound(k)
+		return nil, spaceapitest.NotFound(k)
 	}
 	var p struct{ Metadata map[string]any }
 	if err := json.Unmarshal(patch, &p); err != nil {
@@ -191,7 +172,7 @@ func (c *cluster) Patch(_ context.Context, k store.Key, _, _ string, patch []byt
 	}
 	meta := obj["metadata"].(map[string]any)
 	if p.Metadata["uid"] != meta["uid"] || p.Metadata["resourceVersion"] != meta["resourceVersion"] {
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+		return nil, spaceapitest.Conflict(k)
 	}
 	for _, field := range []string{"ownerReferences", "finalizers"} {
 		if v, ok := p.Metadata[field]; ok {
@@ -211,10 +192,10 @@ func (c *cluster) Remove(_ context.Context, k store.Key, _, uid, version, policy
 	defer c.mu.Unlock()
 	obj := c.objects[k]
 	if obj == nil {
-		return notFound(k)
+		return spaceapitest.NotFound(k)
 	}
 	if m := metaOf(obj); m.uid != uid || m.version != version {
-		return apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+		return spaceapitest.Conflict(k)
 	}
 	c.deletes = append(c.deletes, k.Name+" "+policy)
 	c.delete(k, policy)

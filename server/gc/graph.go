@@ -35,9 +35,9 @@ func (g *graph) reset(all store.Listing) {
 	for w := range all.Objects(nil) {
 		m := metaOf(w.Object)
 		if owners[id{w.Key.Space, m.uid}] && !m.mirror {
-			g.node(id{w.Key.Space, m.uid})
+			g.nodeLocked(id{w.Key.Space, m.uid})
 		}
-		g.put(w, m)
+		g.putLocked(w, m)
 	}
 	for i, n := range g.nodes {
 		if !n.seen {
@@ -57,39 +57,39 @@ func (g *graph) apply(w store.Write) {
 	defer g.mu.Unlock()
 	if w.Object == nil {
 		if n := g.keys[w.Key]; n != nil {
-			g.remove(n)
+			g.removeLocked(n)
 		}
 		return
 	}
 	m := metaOf(w.Object)
 	if n := g.keys[w.Key]; n != nil && n.id.uid != m.uid {
-		g.remove(n) // the name belongs to another object now
+		g.removeLocked(n) // the name belongs to another object now
 	}
-	g.put(w, m)
+	g.putLocked(w, m)
 }
 
-// put takes an object as it is now. Objects that own nothing, are owned by nothing and wait for
-// nothing have no node.
-func (g *graph) put(w store.Write, m meta) {
+// putLocked takes an object as it is now. Objects that own nothing, are owned by nothing and wait
+// for nothing have no node.
+func (g *graph) putLocked(w store.Write, m meta) {
 	i := id{w.Key.Space, m.uid}
 	n := g.nodes[i]
 	if m.mirror || n == nil && len(m.owners) == 0 && !m.deleting {
 		return
 	}
 	if n == nil {
-		n = g.node(i)
+		n = g.nodeLocked(i)
 	}
 	before := n.owners
 	n.key, n.apiVersion, n.seen, n.gone, n.deleting, n.finalizers, n.owners = w.Key, w.APIVersion, true, false, m.deleting, m.finalizers, m.owners
 	g.keys[w.Key] = n
 	unsure := false
 	for _, o := range n.owners {
-		by := g.node(id{i.space, o.uid})
+		by := g.nodeLocked(id{i.space, o.uid})
 		by.dependents[n] = struct{}{}
 		unsure = unsure || !by.seen || by.gone || by.has(finalizerForeground)
 	}
 	for _, o := range before {
-		g.release(n, o)
+		g.releaseLocked(n, o)
 	}
 	if unsure || n.has(finalizerOrphan) {
 		g.next(i)
@@ -100,11 +100,11 @@ func (g *graph) put(w store.Write, m meta) {
 			g.next(d.id)
 		}
 	}
-	g.forget(n)
+	g.forgetLocked(n)
 }
 
-// release takes n off the dependents of an owner that it no longer names.
-func (g *graph) release(n *node, o owner) {
+// releaseLocked takes n off the dependents of an owner that it no longer names.
+func (g *graph) releaseLocked(n *node, o owner) {
 	for _, still := range n.owners {
 		if still.uid == o.uid {
 			return
@@ -115,12 +115,12 @@ func (g *graph) release(n *node, o owner) {
 		if by.has(finalizerForeground) {
 			g.next(by.id)
 		}
-		g.forget(by)
+		g.forgetLocked(by)
 	}
 }
 
-// remove notes that an object does not exist any more.
-func (g *graph) remove(n *node) {
+// removeLocked notes that an object does not exist any more.
+func (g *graph) removeLocked(n *node) {
 	if g.keys[n.key] == n {
 		delete(g.keys, n.key)
 	}
@@ -128,16 +128,16 @@ func (g *graph) remove(n *node) {
 	before := n.owners
 	n.owners = nil
 	for _, o := range before {
-		g.release(n, o)
+		g.releaseLocked(n, o)
 	}
 	for d := range n.dependents {
 		g.next(d.id)
 	}
-	g.forget(n)
+	g.forgetLocked(n)
 }
 
-// node returns the node of an object, a new one for one that is not known yet.
-func (g *graph) node(i id) *node {
+// nodeLocked returns the node of an object, a new one for one that is not known yet.
+func (g *graph) nodeLocked(i id) *node {
 	n := g.nodes[i]
 	if n == nil {
 		n = &node{id: i, dependents: map[*node]struct{}{}}
@@ -146,8 +146,8 @@ func (g *graph) node(i id) *node {
 	return n
 }
 
-// forget drops a node that nothing needs.
-func (g *graph) forget(n *node) {
+// forgetLocked drops a node that nothing needs.
+func (g *graph) forgetLocked(n *node) {
 	if len(n.dependents) > 0 || len(n.owners) > 0 || n.deleting && !n.gone {
 		return
 	}
@@ -168,9 +168,9 @@ func (g *graph) expect(n *node, key store.Key, apiVersion string) {
 	}
 }
 
-// record notes what the API said of an owner. A write of it that was seen meanwhile knows better;
-// its deletion has brought the dependents back into the queue.
-func (g *graph) record(n *node, key store.Key, found bool, m meta) {
+// recordLocked notes what the API said of an owner. A write of it that was seen meanwhile knows
+// better; its deletion has brought the dependents back into the queue.
+func (g *graph) recordLocked(n *node, key store.Key, found bool, m meta) {
 	switch {
 	case n.seen && !n.gone:
 	case !found:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -51,29 +52,24 @@ type meta struct {
 }
 
 func metaOf(obj map[string]any) meta {
-	m, _ := obj["metadata"].(map[string]any)
-	out := meta{uid: text(m, "uid"), version: text(m, "resourceVersion"), deleting: text(m, "deletionTimestamp") != ""}
-	annotations, _ := m["annotations"].(map[string]any)
-	out.mirror = text(annotations, v1alpha1.AnnotationReportedFrom) != ""
-	finalizers, _ := m["finalizers"].([]any)
+	m := fields.Map(obj, "metadata")
+	out := meta{uid: fields.String(m, "uid"), version: fields.String(m, "resourceVersion"), deleting: fields.String(m, "deletionTimestamp") != ""}
+	annotations := fields.Map(m, "annotations")
+	out.mirror = fields.String(annotations, v1alpha1.AnnotationReportedFrom) != ""
+	finalizers := fields.List(m, "finalizers")
 	for _, f := range finalizers {
 		if s, ok := f.(string); ok {
 			out.finalizers = append(out.finalizers, s)
 		}
 	}
-	references, _ := m["ownerReferences"].([]any)
+	references := fields.List(m, "ownerReferences")
 	for _, r := range references {
 		ref, ok := r.(map[string]any)
 		if !ok {
 			continue
 		}
 		blocks, _ := ref["blockOwnerDeletion"].(bool)
-		out.owners = append(out.owners, owner{text(ref, "apiVersion"), text(ref, "kind"), text(ref, "name"), text(ref, "uid"), blocks})
+		out.owners = append(out.owners, owner{fields.String(ref, "apiVersion"), fields.String(ref, "kind"), fields.String(ref, "name"), fields.String(ref, "uid"), blocks})
 	}
 	return out
-}
-
-func text(m map[string]any, field string) string {
-	s, _ := m[field].(string)
-	return s
 }

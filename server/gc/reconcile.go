@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -58,7 +59,7 @@ func (c *Collector) live(ctx context.Context, s subject) (obj map[string]any, m 
 		c.graph.mu.Lock()
 		defer c.graph.mu.Unlock()
 		if n := c.graph.nodes[s.id]; n != nil {
-			c.graph.remove(n)
+			c.graph.removeLocked(n)
 		}
 		return nil, meta{}, false, nil
 	case err != nil:
@@ -138,13 +139,13 @@ const (
 func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState, error) {
 	i := id{s.id.space, o.uid}
 	c.graph.mu.Lock()
-	n := c.graph.node(i)
+	n := c.graph.nodeLocked(i)
 	key, known := n.key, n.seen && (!n.gone || n.confirmed)
 	now := state(n)
 	c.graph.mu.Unlock()
 	defer func() {
 		c.graph.mu.Lock()
-		c.graph.forget(n)
+		c.graph.forgetLocked(n)
 		c.graph.mu.Unlock()
 	}()
 	if known {
@@ -164,7 +165,7 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 	found := err == nil && metaOf(live).uid == o.uid
 	c.graph.mu.Lock()
 	defer c.graph.mu.Unlock()
-	c.graph.record(n, key, found, metaOf(live))
+	c.graph.recordLocked(n, key, found, metaOf(live))
 	return state(n), nil
 }
 
@@ -203,11 +204,11 @@ func state(n *node) ownerState {
 
 // keepReferences writes the object's owner references without those that keep refuses.
 func (c *Collector) keepReferences(ctx context.Context, s subject, obj map[string]any, m meta, keep func(uid string) bool) error {
-	metadata, _ := obj["metadata"].(map[string]any)
-	references, _ := metadata["ownerReferences"].([]any)
+	metadata := fields.Map(obj, "metadata")
+	references := fields.List(metadata, "ownerReferences")
 	left := []any{}
 	for _, r := range references {
-		if ref, ok := r.(map[string]any); ok && keep(text(ref, "uid")) {
+		if ref, ok := r.(map[string]any); ok && keep(fields.String(ref, "uid")) {
 			left = append(left, ref)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
@@ -20,12 +21,10 @@ const (
 	workers = 2
 )
 
-// API is how objects are read and written. Errors are those of Kubernetes' API.
+// API is how a Controller changes objects.
 type API interface {
-	// Create makes an object.
-	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
-	// Patch sends a JSON merge patch.
-	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
+	spaceapi.Creator
+	spaceapi.Patcher
 }
 
 // Config is what a Controller needs.

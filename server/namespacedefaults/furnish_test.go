@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
@@ -61,7 +62,7 @@ func (c *cluster) Create(_ context.Context, k store.Key, _ string, obj map[strin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, has := c.objects[k]; has {
-		return nil, apierrors.NewAlreadyExists(corev1.Resource(k.Resource), k.Name)
+		return nil, spaceapitest.AlreadyExists(k)
 	}
 	if c.terminating[k.Namespace] {
 		err := apierrors.NewForbidden(corev1.Resource(k.Resource), k.Name, nil)
@@ -82,7 +83,7 @@ func (c *cluster) Patch(_ context.Context, k store.Key, _, _ string, patch []byt
 	}
 	obj, has := c.objects[k]
 	if !has {
-		return nil, apierrors.NewNotFound(corev1.Resource(k.Resource), k.Name)
+		return nil, spaceapitest.NotFound(k)
 	}
 	if data := obj["data"].(map[string]any); data[caKey] == p["data"].(map[string]any)[caKey] {
 		return obj, nil

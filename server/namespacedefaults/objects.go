@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -23,7 +24,7 @@ func isRootCA(k store.Key) bool {
 
 // current reports whether a ConfigMap, nil when it is gone, says what it should.
 func (f *Controller) current(obj map[string]any) bool {
-	data, _ := obj["data"].(map[string]any)
+	data := fields.Map(obj, "data")
 	return data[caKey] == string(f.cfg.Bundle())
 }
 

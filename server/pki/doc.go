@@ -8,4 +8,6 @@
 //
 // A missing directory is made for a new center only. Keys that are missing while there is data, or
 // that are damaged, are an error that names the file. Nothing is made anew.
+//
+// Lock order: Serving.mu, then PKI.mu.
 package pki

@@ -1,20 +1,23 @@
 package placement
 
-import "skerry.dev/skerry/store"
+import (
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/store"
+)
 
 // Finished reports whether an object is a Job or a Pod that has run to its end: it would run again
 // wherever it is sent.
 func Finished(k store.Key, obj map[string]any) bool {
-	status := child(obj, "status")
+	status := fields.Map(obj, "status")
 	switch k.Group + "/" + k.Resource {
 	case "batch/jobs":
 		done := false
-		each(status, "conditions", func(c map[string]any) {
-			done = done || (text(c, "type") == "Complete" || text(c, "type") == "Failed") && text(c, "status") == "True"
-		})
+		for c := range fields.Maps(status, "conditions") {
+			done = done || (fields.String(c, "type") == "Complete" || fields.String(c, "type") == "Failed") && fields.String(c, "status") == "True"
+		}
 		return done
 	case "/pods":
-		phase := text(status, "phase")
+		phase := fields.String(status, "phase")
 		return phase == "Succeeded" || phase == "Failed"
 	}
 	return false

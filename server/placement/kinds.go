@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -78,8 +79,8 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	if k.Space == v1alpha1.RootSpace || strings.HasPrefix(k.Namespace, "kube-") {
 		return true
 	}
-	meta, _ := obj["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
+	meta := fields.Map(obj, "metadata")
+	annotations := fields.Map(meta, "annotations")
 	if _, mirrored := annotations[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return true
 	}
@@ -91,7 +92,7 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	case "/serviceaccounts":
 		return k.Name == "default"
 	case "/secrets":
-		t, _ := obj["type"].(string)
+		t := fields.String(obj, "type")
 		return t == "kubernetes.io/service-account-token" || t == helmRelease || strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
 			strings.HasPrefix(t, "skerry.dev/")
 	case "scheduling.k8s.io/priorityclasses":

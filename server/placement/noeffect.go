@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -19,7 +20,7 @@ const (
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
 // and what to do instead. Both texts are empty for all other objects.
 func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
-	if _, mirrored := child(child(obj, "metadata"), "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
+	if _, mirrored := fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return "", ""
 	}
 	if k.Group == "rbac.authorization.k8s.io" {
@@ -72,11 +73,11 @@ func noRights(k store.Key, obj map[string]any) (reason, message string) {
 		return "", ""
 	}
 	account := ""
-	each(obj, "subjects", func(s map[string]any) {
-		if text(s, "kind") == "ServiceAccount" && account == "" && !strings.HasPrefix(text(s, "namespace"), "kube-") {
-			account = text(s, "namespace") + "/" + text(s, "name")
+	for s := range fields.Maps(obj, "subjects") {
+		if fields.String(s, "kind") == "ServiceAccount" && account == "" && !strings.HasPrefix(fields.String(s, "namespace"), "kube-") {
+			account = fields.String(s, "namespace") + "/" + fields.String(s, "name")
 		}
-	})
+	}
 	if account == "" {
 		return "", ""
 	}

@@ -3,6 +3,7 @@ package placement
 import (
 	"strings"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -10,14 +11,14 @@ import (
 // and the governing Service that a workload names, each once, in the order of their first mention.
 // It is nil for other kinds.
 func References(k store.Key, obj map[string]any) []store.Key {
-	spec := child(obj, "spec")
+	spec := fields.Map(obj, "spec")
 	pod := podSpec(k, spec)
 	if pod == nil {
 		return nil
 	}
 	r := refs{space: k.Space, namespace: k.Namespace, seen: map[store.Key]bool{}}
 	if k.Resource == "statefulsets" {
-		r.add("services", text(spec, "serviceName"))
+		r.add("services", fields.String(spec, "serviceName"))
 	}
 	r.pod(pod)
 	return r.keys
@@ -25,7 +26,7 @@ func References(k store.Key, obj map[string]any) []store.Key {
 
 // HasClaimTemplates reports whether a StatefulSet makes volumes of its own.
 func HasClaimTemplates(obj map[string]any) bool {
-	list, _ := child(obj, "spec")["volumeClaimTemplates"].([]any)
+	list := fields.List(obj, "spec", "volumeClaimTemplates")
 	return len(list) > 0
 }
 
@@ -48,7 +49,7 @@ func podSpec(k store.Key, spec map[string]any) map[string]any {
 		return nil
 	}
 	for _, field := range path {
-		spec = child(spec, field)
+		spec = fields.Map(spec, field)
 	}
 	return spec
 }
@@ -69,64 +70,51 @@ func (r *refs) add(resource, name string) {
 }
 
 func (r *refs) pod(pod map[string]any) {
-	if class := text(pod, "priorityClassName"); class != "" && !strings.HasPrefix(class, "system-") {
+	if class := fields.String(pod, "priorityClassName"); class != "" && !strings.HasPrefix(class, "system-") {
 		k := store.Key{Space: r.space, Group: "scheduling.k8s.io", Resource: "priorityclasses", Name: class}
 		r.seen[k] = true
 		r.keys = append(r.keys, k)
 	}
-	if sa := text(pod, "serviceAccountName"); sa != "default" {
+	if sa := fields.String(pod, "serviceAccountName"); sa != "default" {
 		r.add("serviceaccounts", sa)
 	}
-	each(pod, "imagePullSecrets", func(s map[string]any) { r.add("secrets", text(s, "name")) })
-	each(pod, "volumes", r.volume)
+	for s := range fields.Maps(pod, "imagePullSecrets") {
+		r.add("secrets", fields.String(s, "name"))
+	}
+	for v := range fields.Maps(pod, "volumes") {
+		r.volume(v)
+	}
 	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
-		each(pod, list, r.container)
+		for c := range fields.Maps(pod, list) {
+			r.container(c)
+		}
 	}
 }
 
 func (r *refs) volume(v map[string]any) {
-	r.add("configmaps", text(child(v, "configMap"), "name"))
-	r.add("secrets", text(child(v, "secret"), "secretName"))
-	r.add("persistentvolumeclaims", text(child(v, "persistentVolumeClaim"), "claimName"))
-	each(child(v, "projected"), "sources", func(s map[string]any) {
-		r.add("configmaps", text(child(s, "configMap"), "name"))
-		r.add("secrets", text(child(s, "secret"), "name"))
-	})
+	r.add("configmaps", fields.String(v, "configMap", "name"))
+	r.add("secrets", fields.String(v, "secret", "secretName"))
+	r.add("persistentvolumeclaims", fields.String(v, "persistentVolumeClaim", "claimName"))
+	for s := range fields.Maps(v, "projected", "sources") {
+		r.add("configmaps", fields.String(s, "configMap", "name"))
+		r.add("secrets", fields.String(s, "secret", "name"))
+	}
 	for _, driver := range []string{"cephfs", "cinder", "csi", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"} {
 		for _, field := range []string{"secretRef", "nodePublishSecretRef"} {
-			r.add("secrets", text(child(child(v, driver), field), "name"))
+			r.add("secrets", fields.String(v, driver, field, "name"))
 		}
 	}
-	r.add("secrets", text(child(v, "azureFile"), "secretName"))
+	r.add("secrets", fields.String(v, "azureFile", "secretName"))
 }
 
 func (r *refs) container(c map[string]any) {
-	each(c, "env", func(e map[string]any) {
-		from := child(e, "valueFrom")
-		r.add("configmaps", text(child(from, "configMapKeyRef"), "name"))
-		r.add("secrets", text(child(from, "secretKeyRef"), "name"))
-	})
-	each(c, "envFrom", func(e map[string]any) {
-		r.add("configmaps", text(child(e, "configMapRef"), "name"))
-		r.add("secrets", text(child(e, "secretRef"), "name"))
-	})
-}
-
-func child(m map[string]any, field string) map[string]any {
-	c, _ := m[field].(map[string]any)
-	return c
-}
-
-func text(m map[string]any, field string) string {
-	s, _ := m[field].(string)
-	return s
-}
-
-func each(m map[string]any, field string, visit func(map[string]any)) {
-	list, _ := m[field].([]any)
-	for _, e := range list {
-		if c, ok := e.(map[string]any); ok {
-			visit(c)
-		}
+	for e := range fields.Maps(c, "env") {
+		from := fields.Map(e, "valueFrom")
+		r.add("configmaps", fields.String(from, "configMapKeyRef", "name"))
+		r.add("secrets", fields.String(from, "secretKeyRef", "name"))
+	}
+	for e := range fields.Maps(c, "envFrom") {
+		r.add("configmaps", fields.String(e, "configMapRef", "name"))
+		r.add("secrets", fields.String(e, "secretRef", "name"))
 	}
 }

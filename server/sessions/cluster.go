@@ -15,9 +15,9 @@ const (
 	ownParent    = "OwnParent"
 )
 
-// same refuses a second name for a cluster: two agents would delete and rewrite each other's
-// objects. A cluster that the target was let in with before is not refused. d.mu must be held.
-func (d *Server) same(name string, hello tunnel.Hello) error {
+// sameLocked refuses a second name for a cluster: two agents would delete and rewrite each other's
+// objects. A cluster that the target was let in with before is not refused.
+func (d *Server) sameLocked(name string, hello tunnel.Hello) error {
 	if hello.Cluster == "" || hello.Force {
 		return nil
 	}

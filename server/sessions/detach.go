@@ -31,10 +31,10 @@ func (is detach) waits() bool { return is.deleting && is.held }
 // remains is how much a target that is being emptied still has, by its own reports; known is false
 // while it has not taken over the order.
 func (d *Server) remains(s *session) (n int, known bool) {
-	if s == nil || d.cfg.Reports == nil || !s.state(d.cfg.Objects(s.target)).done {
+	if s == nil || !s.state(d.cfg.Delivery.Count(s.target)).done {
 		return 0, false
 	}
-	return d.cfg.Reports(s.target), true
+	return d.cfg.Inboxes.Len(s.target), true
 }
 
 // reconcileFinalizer puts our finalizer on a SyncTarget whose policy is Clean, and takes it off

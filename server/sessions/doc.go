@@ -39,4 +39,8 @@
 // each word of this there is none for 30 s, and up to 5 minutes where they follow one another.
 // Below a relay that is away itself nobody is connected, and only the relay is named. Sites whose
 // key was revoked do not count.
+//
+// Lock order: Server.mu, then targets.mu, then progresses.mu or usage.mu; connectedSites.mu inside
+// Server.mu, too. Inside session.mu are only locks of other packages, and neither it nor Server.mu
+// is taken inside the other. All other locks are taken last.
 package sessions

@@ -173,7 +173,7 @@ func TestJoinMeetsOtherWriters(t *testing.T) {
 	c.api.meddle = func(r *http.Request, path string) int {
 		if obj := c.api.objects[path]; r.Method == http.MethodPatch && obj != nil && !met[path] {
 			met[path] = true
-			c.api.put(path, merge(obj, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"seen": "yes"}}}).(map[string]any))
+			c.api.put(path, merged(obj, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"seen": "yes"}}}))
 		}
 		return 0
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
@@ -130,7 +131,7 @@ func (f *fakeAPI) patch(w http.ResponseWriter, path string, old, patch map[strin
 		return
 	}
 	delete(patch, "status")
-	if obj := merge(old, patch).(map[string]any); encoded(obj) != encoded(old) {
+	if obj := merged(old, patch); encoded(obj) != encoded(old) {
 		f.put(path, obj)
 	}
 	answer(w, http.StatusOK, f.objects[path])
@@ -148,7 +149,7 @@ func (f *fakeAPI) putStatus(w http.ResponseWriter, path string, old, asked map[s
 		return
 	}
 	f.writes++
-	obj := merge(old, map[string]any{"status": nil}).(map[string]any)
+	obj := merged(old, map[string]any{"status": nil})
 	obj["status"] = asked["status"]
 	if encoded(obj) != encoded(old) {
 		f.changes++
@@ -173,25 +174,13 @@ func encoded(obj map[string]any) string {
 	return string(b)
 }
 
-// merge is RFC 7396; it changes neither of its arguments.
-func merge(old, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
+// merged is an object changed by a merge patch; it changes neither of its arguments.
+func merged(obj, patch map[string]any) map[string]any {
+	out := spaceapitest.Clone(obj)
+	if out == nil {
+		out = map[string]any{}
 	}
-	out := map[string]any{}
-	if o, ok := old.(map[string]any); ok {
-		for k, v := range o {
-			out[k] = merge(nil, v)
-		}
-	}
-	for k, v := range p {
-		if v == nil {
-			delete(out, k)
-		} else {
-			out[k] = merge(out[k], v)
-		}
-	}
+	spaceapitest.Merge(out, spaceapitest.Clone(patch))
 	return out
 }
 
@@ -252,7 +241,7 @@ func (f *fakeAPI) change(path string, patch map[string]any) {
 		f.tell(path, nil)
 		return
 	}
-	obj := merge(f.objects[path], patch).(map[string]any)
+	obj := merged(f.objects[path], patch)
 	if obj["kind"] == nil {
 		obj["apiVersion"], obj["kind"] = "v1", "Any" // without them a client does not decode it
 	}

@@ -27,8 +27,9 @@ func sites(n int) (names []string) {
 // standingDoor is a server that keeps the statuses of targets until stop returns, through a
 // transport to the API. All of them have a session and all that is in one feed.
 func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets ...string) (server *Server, feed *store.Feed, stop func()) {
-	server = New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} },
-		Objects: func(string) int { api.asked.Add(1); return 0 }, Log: slog.New(slog.DiscardHandler)})
+	server = New((&stub{count: func() int { api.asked.Add(1); return 0 }}).in(Config{
+		API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} },
+		Log: slog.New(slog.DiscardHandler)}))
 	feed = store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
 	for _, name := range targets {
 		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})

@@ -90,7 +90,7 @@ func (d *Server) health(now time.Time) health {
 		}
 		if p := d.progress.get(name); p != nil && d.session(name) != nil {
 			put(h.refused, name, p.tally.Refused)
-			put(h.lacking, name, d.cfg.Objects(name)-p.tally.Applied-p.tally.Refused)
+			put(h.lacking, name, d.cfg.Delivery.Count(name)-p.tally.Applied-p.tally.Refused)
 		}
 	}
 	return h

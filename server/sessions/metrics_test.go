@@ -18,7 +18,7 @@ func TestHealthMetrics(t *testing.T) {
 	api := newFakeAPI()
 	const n = 3 * maxSeries
 	registry := prometheus.NewRegistry()
-	server := New(Config{Objects: func(string) int { return 10 }, Metrics: registry})
+	server := New((&stub{count: func() int { return 10 }}).in(Config{Metrics: registry}))
 	for i := range n {
 		name := fmt.Sprintf("site-%03d", i)
 		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name},

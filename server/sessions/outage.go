@@ -91,9 +91,7 @@ func (d *Server) assessOne(name string, now time.Time) {
 		return
 	}
 	d.targets.touch(name)
-	if d.cfg.Outage != nil {
-		d.cfg.Outage(name)
-	}
+	d.cfg.Summary.Outage(name)
 }
 
 // outageOf judges a target. known is false while this center has just started and the target may

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +107,7 @@ func TestOutagesThatAreTold(t *testing.T) {
 			api := newFakeAPI()
 			api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "paris"}, "status": map[string]any{"objects": 3}})
 			var told []string
-			server := New(Config{Objects: func(string) int { return 3 }, Outage: func(target string) { told = append(told, target) }})
+			server := New((&stub{count: func() int { return 3 }, outage: func(target string) { told = append(told, target) }}).in(Config{}))
 			api.follow(server)
 			server.sessions["paris"] = &session{target: "paris", conn: standingConn{target: "paris"}, heard: time.Now(), said: c.said}
 			for range 2 { // the second changes nothing
@@ -120,6 +121,21 @@ func TestOutagesThatAreTold(t *testing.T) {
 				t.Errorf("told of %v", told)
 			}
 		})
+	}
+}
+
+// The inbox of a target goes with its SyncTarget, and no other does.
+func TestTheInboxOfARemovedTargetIsForgotten(t *testing.T) {
+	api := newFakeAPI()
+	for _, name := range []string{"paris", "rome"} {
+		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
+	}
+	var forgotten []string
+	server := New((&stub{forgotten: func(target string) { forgotten = append(forgotten, target) }}).in(Config{}))
+	api.follow(server)
+	api.change(targetsPath+"/paris", nil)
+	if !slices.Equal(forgotten, []string{"paris"}) {
+		t.Errorf("forgotten are the inboxes of %q", forgotten)
 	}
 }
 

@@ -88,10 +88,10 @@ func (d *Server) count(ctx context.Context) {
 // Server.findStaleStatuses.
 func (d *Server) countOne(name string) {
 	s := d.session(name)
-	if s == nil || d.cfg.Tally == nil {
+	if s == nil {
 		return
 	}
-	is := &progress{tally: d.cfg.Tally(name, maxNamed), moves: d.cfg.Moves(name)}
+	is := &progress{tally: d.cfg.Summary.Tally(name, maxNamed), moves: d.cfg.Delivery.MovesOf(name)}
 	is.moves = is.moves[:min(len(is.moves), maxNamed)]
 	p := d.progress
 	p.mu.Lock()

@@ -20,8 +20,9 @@ func TestProgressIsInTheStatus(t *testing.T) {
 		defer stop()
 		var counted atomic.Pointer[progress]
 		counted.Store(&progress{tally: placement.Tally{Applied: 7}})
-		server.cfg.Tally = func(string, int) placement.Tally { return counted.Load().tally }
-		server.cfg.Moves = func(string) []placement.Moving { return counted.Load().moves }
+		center := server.cfg.Summary.(*stub)
+		center.tally = func() placement.Tally { return counted.Load().tally }
+		center.moves = func() []placement.Moving { return counted.Load().moves }
 		go server.count(t.Context())
 		time.Sleep(welcomeBack + time.Minute)
 		k := store.Key{Space: "shop", Resource: "configmaps", Namespace: "web", Name: "one"}
@@ -58,8 +59,7 @@ func TestProgressIsPaced(t *testing.T) {
 		server, _, stop := standingDoor(t, api, api, sites(n)...)
 		defer stop()
 		var applied atomic.Int64
-		server.cfg.Tally = func(string, int) placement.Tally { return placement.Tally{Applied: int(applied.Load())} }
-		server.cfg.Moves = func(string) []placement.Moving { return nil }
+		server.cfg.Summary.(*stub).tally = func() placement.Tally { return placement.Tally{Applied: int(applied.Load())} }
 		go server.count(t.Context())
 		time.Sleep(welcomeBack + 10*glance)
 		before, _ := api.count()

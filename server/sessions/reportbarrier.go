@@ -57,8 +57,6 @@ func (d *Server) barrierReached(s *session) {
 	if !current {
 		return
 	}
-	if d.cfg.BarrierReached != nil {
-		d.cfg.BarrierReached(s.target, revision)
-	}
+	d.cfg.Delivery.Confirmed(s.target, revision)
 	d.requestBarrier(s) // somebody may have asked for more meanwhile
 }

@@ -3,23 +3,18 @@ package sessions
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/placement"
-	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/delta"
@@ -29,79 +24,6 @@ import (
 	"skerry.dev/skerry/tunnel/tcp"
 	"skerry.dev/skerry/tunnel/traffic"
 )
-
-// Config is what the sessions need of the center.
-type Config struct {
-	// API returns a configuration for the root space with the center's own rights. It is called
-	// when the API serves.
-	API         func() *rest.Config
-	Incarnation store.Incarnation
-	Version     string
-	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done
-	// with what TLSConfig says; see tcp.Listen.
-	Packet net.PacketConn
-	Stream net.Listener
-	// Certificate proves the center.
-	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	Authorities Authorities
-	// Rotated is called when other authorities sign or are trusted. It may be nil.
-	Rotated func()
-	// ResetKey outlives a restart, so that agents notice one at once.
-	ResetKey [32]byte
-	// ConnectedFile is the file that says who was connected before a crash.
-	ConnectedFile string
-	// Sign issues a certificate for a request and a name.
-	Sign func(csr []byte, name string) (chainPEM []byte, err error)
-	// Feed is the desired feed of a target, nil while the center does not know the target yet.
-	Feed func(target string) *store.Feed
-	// Inbox keeps what a target reports.
-	Inbox func(target string) (store.Sink, error)
-	// Objects counts what is placed on a target.
-	Objects func(target string) int
-	// Reports counts what the inbox of a target holds, Unkept those reports that it has no room
-	// for, Forget removes the inbox of a target that is gone. They may be nil.
-	Reports func(target string) int
-	Unkept  func(target string) int
-	Forget  func(target string)
-	// BarrierReached is called when a target has confirmed, see RequestBarrier. It must not wait,
-	// and may be nil where nobody asks.
-	BarrierReached func(target string, revision int64)
-	// Tally counts what the reports of a target say of all that is placed on it, and names the
-	// first refusals. Moves lists the moves from or to it. Both may be nil, else Recount is to be
-	// called when they say something else.
-	Tally func(target string, first int) placement.Tally
-	Moves func(target string) []placement.Moving
-	// Outage is called when reports of a target begin to be old, and when they are current again;
-	// Server.Outage tells which. It must not wait, and may be nil.
-	Outage func(target string)
-	// Held is called when a target says that it holds deletions of a namespace, and when it is
-	// another number. It must not wait, and may be nil.
-	Held func(target string, in tunnel.WithheldIn)
-	// Above tells the centers above this one, its parent first. It may be nil.
-	Above func() []store.Incarnation
-	// OnConnection is called for each connection that a session is to begin on. It may be nil.
-	OnConnection func()
-	// Streams returns who serves the streams that a target opens over its data connection. A nil
-	// Streams, and a nil handler, cancel them.
-	Streams func(who tunnel.Identity) tunnel.StreamHandler
-	// Metrics is where what is counted is registered; nil counts for nobody.
-	Metrics prometheus.Registerer
-	Log     *slog.Logger
-}
-
-// Authorities are the center's certificate authorities, which a rotation replaces step by step.
-type Authorities interface {
-	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each
-	// durable when it returns.
-	Authorities() v1alpha1.AuthoritiesStatus
-	Announce() error
-	Switch() error
-	Retire() error
-	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their
-	// certificates.
-	Bundle() []byte
-	AgentCAs() *x509.CertPool
-}
 
 // Server lets agents in. It is also a change handler of the kube API: it knows the SyncTargets from
 // the writes it is handed.

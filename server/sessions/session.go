@@ -96,10 +96,8 @@ type siteState struct {
 // siteState is how a session stands with what is placed on its target, and what the target has
 // reported.
 func (d *Server) siteState(s *session) siteState {
-	is := s.state(d.cfg.Objects(s.target))
-	if d.cfg.Unkept != nil {
-		is.unkept = d.cfg.Unkept(s.target)
-	}
+	is := s.state(d.cfg.Delivery.Count(s.target))
+	is.unkept = d.cfg.Inboxes.Unkept(s.target)
 	is.progress = d.progress.get(s.target)
 	return is
 }
@@ -257,7 +255,7 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		return tunnel.Admission{}, err
 	}
 	s.hello, s.holds = hello, hello.Credentials
-	feed := d.cfg.Feed(id.Target)
+	feed := d.cfg.Delivery.Feed(id.Target)
 	if feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
 	}
@@ -265,12 +263,12 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		return tunnel.Admission{}, d.unwelcome(id.Target, err)
 	}
 	s.watches(feed)
-	inbox, err := d.cfg.Inbox(id.Target)
+	inbox, err := d.cfg.Inboxes.Open(id.Target)
 	if err != nil {
 		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)
 	}
 	d.mu.Lock()
-	if err := d.same(id.Target, hello); err != nil {
+	if err := d.sameLocked(id.Target, hello); err != nil {
 		d.mu.Unlock()
 		return tunnel.Admission{}, d.unwelcome(id.Target, err)
 	}

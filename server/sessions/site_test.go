@@ -87,22 +87,24 @@ func (c *center) place(i int) {
 func (c *center) restart() *Server {
 	own := c.server.issue(c.t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), tunneltest.Loopback()},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, newKey(c.t), time.Hour)
-	c.sessions = New(Config{
-		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
-		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
-		ResetKey: [32]byte{1}, ConnectedFile: c.roll, Sign: c.sign,
-		Above:   func() []store.Incarnation { return c.above },
-		Feed:    func(string) *store.Feed { return c.feed },
-		Inbox:   func(string) (store.Sink, error) { return c.inbox, nil },
-		Objects: func(string) int { return int(c.objects.Load()) },
-		Unkept:  func(string) int { return int(c.unkept.Load()) },
-		BarrierReached: func(target string, revision int64) {
+	parts := &stub{
+		feed:   func() *store.Feed { return c.feed },
+		inbox:  func() store.Sink { return c.inbox },
+		count:  func() int { return int(c.objects.Load()) },
+		unkept: func() int { return int(c.unkept.Load()) },
+		confirmed: func(target string, revision int64) {
 			if c.confirmed != nil {
 				c.confirmed <- confirmation{target, revision}
 			}
 		},
-		Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	c.sessions = New(parts.in(Config{
+		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
+		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
+		ResetKey: [32]byte{1}, ConnectedFile: c.roll, Sign: c.sign,
+		Above: func() []store.Incarnation { return c.above },
+		Log:   slog.New(slog.DiscardHandler),
+	}))
 	c.api.follow(c.sessions)
 	return c.sessions
 }

@@ -171,8 +171,8 @@ func TestStatusOverARestart(t *testing.T) {
 			"lastTransitionTime": "2026-01-01T00:00:00Z"}}
 		api.change(targetsPath+"/known", map[string]any{"metadata": map[string]any{"name": "known", "uid": "a"}, "status": map[string]any{"conditions": conditions}})
 		api.change(targetsPath+"/new", map[string]any{"metadata": map[string]any{"name": "new", "uid": "b"}})
-		server := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} }, Objects: func(string) int { return 0 },
-			Log: slog.New(slog.DiscardHandler)})
+		server := New(new(stub).in(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} },
+			Log: slog.New(slog.DiscardHandler)}))
 		api.follow(server)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -301,8 +301,8 @@ func TestManyStatusesLeaveTime(t *testing.T) {
 		const takes = 10 * time.Millisecond
 		for n, each := range map[int]time.Duration{crowd: takes, 2 * crowd: (1 + crowdPause) * takes} {
 			api := newFakeAPI()
-			server := New(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} }, Objects: func(string) int { return 0 },
-				Log: slog.New(slog.DiscardHandler)})
+			server := New(new(stub).in(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} },
+				Log: slog.New(slog.DiscardHandler)}))
 			for i := range n {
 				name := fmt.Sprintf("site-%d", i)
 				api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})

@@ -43,10 +43,10 @@ func (b *subtreeStatus) observe(name string, status *v1alpha1.SyncTargetStatus) 
 	if b.of[name] = now; now.Troubled == 0 {
 		delete(b.of, name)
 	}
-	b.publish()
+	b.publishLocked()
 }
 
-func (b *subtreeStatus) publish() {
+func (b *subtreeStatus) publishLocked() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -56,7 +56,7 @@ func (b *subtreeStatus) tick(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.reach.tick(now) {
-		b.publish()
+		b.publishLocked()
 	}
 }
 

@@ -231,7 +231,5 @@ func (d *Server) removed(name string) {
 		s.cancel(tunnel.ErrRemoved)
 	}
 	d.endData(name, tunnel.ErrRemoved)
-	if d.cfg.Forget != nil {
-		d.cfg.Forget(name)
-	}
+	d.cfg.Inboxes.Forget(name)
 }

@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -14,8 +15,8 @@ import (
 // it; nil when it does. A field that is empty, or holds what a target has chosen before, takes it;
 // any other holds the user's wish and stays. Which is which stands in an annotation.
 func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
-	meta, _ := obj["metadata"].(map[string]any)
-	spec, _ := obj["spec"].(map[string]any)
+	meta := fields.Map(obj, "metadata")
+	spec := fields.Map(obj, "spec")
 	if meta["uid"] != uid || spec == nil {
 		return nil
 	}
@@ -28,7 +29,7 @@ func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
 		a.now.VolumeName = a.text("volumeName", a.was.VolumeName, f.VolumeName)
 		a.now.StorageClass = a.text("storageClassName", a.was.StorageClass, f.StorageClass)
 	}
-	notes, _ := meta["annotations"].(map[string]any)
+	notes := fields.Map(meta, "annotations")
 	a.mark(notes)
 	if len(a.ops) == 0 {
 		return nil
@@ -53,7 +54,7 @@ func (a *allocation) remove(path string) {
 }
 
 func (a *allocation) address(got string) {
-	have, _ := a.spec["clusterIP"].(string)
+	have := fields.String(a.spec, "clusterIP")
 	if have != a.was.ClusterIP && have != "" || a.spec["type"] == "ExternalName" {
 		return
 	}
@@ -65,7 +66,7 @@ func (a *allocation) address(got string) {
 }
 
 func (a *allocation) ports(f *store.Filled) {
-	ports, _ := a.spec["ports"].([]any)
+	ports := fields.List(a.spec, "ports")
 	for i, p := range ports {
 		port, _ := p.(map[string]any)
 		have := customize.Number(port["nodePort"])
@@ -92,7 +93,7 @@ func (a *allocation) ports(f *store.Filled) {
 // text makes a field that is empty, or holds what a target chose before, hold what the target chose
 // now. It returns what of that is the target's.
 func (a *allocation) text(field, was, got string) string {
-	have, _ := a.spec[field].(string)
+	have := fields.String(a.spec, field)
 	switch {
 	case have != was && have != "":
 		return ""
@@ -116,7 +117,7 @@ func (a *allocation) families(f *store.Filled) {
 		policy = a.was.IPFamilyPolicy
 	}
 	a.now.IPFamilyPolicy = a.text("ipFamilyPolicy", a.was.IPFamilyPolicy, policy)
-	have, _ := a.spec["ipFamilies"].([]any)
+	have := fields.List(a.spec, "ipFamilies")
 	if len(have) > 0 && !equalTexts(have, a.was.IPFamilies) {
 		return
 	}
@@ -152,7 +153,7 @@ func (a *allocation) mark(notes map[string]any) {
 }
 
 func nodePortOf(f *store.Filled, port map[string]any) int64 {
-	protocol, _ := port["protocol"].(string)
+	protocol := fields.String(port, "protocol")
 	for _, p := range f.NodePorts {
 		if p.Port == customize.Number(port["port"]) && p.Protocol == protocol {
 			return p.NodePort

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -24,17 +25,17 @@ type marked struct {
 	apiVersion, uid string
 }
 
-// observeMark takes over an object's mark. s.mu must be held.
-func (s *Summary) observeMark(w store.Write) {
+// observeMarkLocked takes over an object's mark.
+func (s *Summary) observeMarkLocked(w store.Write) {
 	if takesConditions(w.Key) && placement.BuiltIn(w.Key.Group) {
 		return
 	}
-	meta, _ := w.Object["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
+	meta := fields.Map(w.Object, "metadata")
+	notes := fields.Map(meta, "annotations")
 	m := marked{apiVersion: w.APIVersion}
-	m.refused, _ = notes[v1alpha1.AnnotationRefused].(string)
-	m.unreachable, _ = notes[v1alpha1.AnnotationUnreachable].(string)
-	m.uid, _ = meta["uid"].(string)
+	m.refused = fields.String(notes, v1alpha1.AnnotationRefused)
+	m.unreachable = fields.String(notes, v1alpha1.AnnotationUnreachable)
+	m.uid = fields.String(meta, "uid")
 	if m.annotations == (annotations{}) {
 		delete(s.marked, w.Key)
 		return
@@ -53,7 +54,7 @@ func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) err
 	if m.annotations == want {
 		return nil
 	}
-	if at, ok := s.cfg.Located(k); ok {
+	if at, ok := s.cfg.Delivery.Located(k); ok {
 		m.apiVersion, m.uid = at.APIVersion, at.UID
 	}
 	notes := map[string]any{v1alpha1.AnnotationRefused: nil, v1alpha1.AnnotationUnreachable: nil}
@@ -76,8 +77,8 @@ func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) err
 // saysUnreachable reports whether an object has the condition skerry.dev/Reachable, which stands
 // there while it is False.
 func saysUnreachable(obj map[string]any) bool {
-	status, _ := obj["status"].(map[string]any)
-	list, _ := status["conditions"].([]any)
+	status := fields.Map(obj, "status")
+	list := fields.List(status, "conditions")
 	for _, c := range list {
 		if m, _ := c.(map[string]any); m["type"] == v1alpha1.ConditionObjectReachable {
 			return true

@@ -3,6 +3,8 @@ package summary
 import (
 	"sort"
 	"strings"
+
+	"skerry.dev/skerry/server/fields"
 )
 
 // worstOf merges two lists of conditions by type. Of a type that is good when True, the order is
@@ -28,7 +30,7 @@ func byType(v any) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for _, e := range list {
 		if c, ok := e.(map[string]any); ok {
-			t, _ := c["type"].(string)
+			t := fields.String(c, "type")
 			if old := out[t]; old == nil || worse(t, old, c) != nil {
 				out[t] = pickWorse(t, old, c)
 			}
@@ -69,8 +71,8 @@ func worse(t string, a, b map[string]any) map[string]any {
 	case a == nil:
 		return nil
 	}
-	ta, _ := a["lastTransitionTime"].(string)
-	tb, _ := b["lastTransitionTime"].(string)
+	ta := fields.String(a, "lastTransitionTime")
+	tb := fields.String(b, "lastTransitionTime")
 	if ta > tb || ta == tb && string(encode(a)) >= string(encode(b)) {
 		return a
 	}
@@ -80,7 +82,7 @@ func worse(t string, a, b map[string]any) map[string]any {
 func rank(t string, c map[string]any) int {
 	status := ""
 	if c != nil {
-		status, _ = c["status"].(string)
+		status = fields.String(c, "status")
 		if status != "True" && status != "False" {
 			status = "Unknown"
 		}

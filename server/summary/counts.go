@@ -11,7 +11,7 @@ import (
 // the center itself does not send counts as refused, and so does a deletion that the target cannot
 // carry out. It names so many refusals.
 func (s *Summary) Tally(target string, first int) (out placement.Tally) {
-	for _, e := range s.cfg.Placed(target) {
+	for _, e := range s.cfg.Delivery.Placed(target) {
 		if why, unsent := s.unsent.of(e.Key); unsent {
 			out.Refused++
 			out.First = append(out.First, placement.Refused{Key: e.Key, Reason: why.Reason, Message: why.Message})

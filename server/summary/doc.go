@@ -35,4 +35,7 @@
 // Statuses stay as they are. The end of an outage takes back what was written.
 //
 // Everything here is soft: it is made again from the store and the reports at each start.
+//
+// Lock order: the locks of Summary, pacing, leaving, outages and unsent never nest, and nothing is
+// called under them that does I/O.
 package summary

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -43,8 +44,8 @@ type center struct {
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
 		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
-	c.s = New(Config{API: c, Report: c.report, Desired: c.body, Located: c.located, Owner: c.owner,
-		Outage: c.outage, Placed: c.placedOn, Needs: c.needed, NeededBy: c.needing, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c.s = New(Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c.s.Bind(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.s.Run(ctx) }()
@@ -58,27 +59,27 @@ func newCenter(t *testing.T) *center {
 	return c
 }
 
-func (c *center) report(target string, k store.Key) (store.Entry, bool, error) {
+func (c *center) Report(target string, k store.Key) (store.Entry, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.reports[target][k]
 	return e, ok, nil
 }
 
-func (c *center) body(_ context.Context, k store.Key) ([]byte, error) {
+func (c *center) Desired(_ context.Context, k store.Key) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.desired[k], nil
 }
 
-func (c *center) located(k store.Key) (placement.Located, bool) {
+func (c *center) Located(k store.Key) (placement.Located, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l, ok := c.placed[k]
 	return l, ok
 }
 
-func (c *center) owner(space, namespace, group, kind, name string) (placement.Located, bool) {
+func (c *center) Owner(space, namespace, group, kind, name string) (placement.Located, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, l := range c.placed {
@@ -89,20 +90,20 @@ func (c *center) owner(space, namespace, group, kind, name string) (placement.Lo
 	return placement.Located{}, false
 }
 
-func (c *center) outage(target string) (placement.Outage, bool) {
+func (c *center) Outage(target string) (placement.Outage, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, ok := c.outages[target]
 	return o, ok
 }
 
-func (c *center) needed(k store.Key) []store.Key {
+func (c *center) Needs(k store.Key) []store.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.needs[k]
 }
 
-func (c *center) needing(k store.Key) (out []store.Key) {
+func (c *center) NeededBy(k store.Key) (out []store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for w, needs := range c.needs {
@@ -113,7 +114,7 @@ func (c *center) needing(k store.Key) (out []store.Key) {
 	return out
 }
 
-func (c *center) placedOn(target string) (entries []store.Entry) {
+func (c *center) Placed(target string) (entries []store.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, l := range c.placed {
@@ -174,7 +175,7 @@ func (c *center) commit(k store.Key, o map[string]any) {
 	}
 	o["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(c.revision)
 	c.objects[k] = o
-	c.s.Apply(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: c.revision, Object: clone(o)})
+	c.s.Apply(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: c.revision, Object: spaceapitest.Clone(o)})
 }
 
 func (c *center) failing() error {
@@ -190,9 +191,9 @@ func (c *center) Get(_ context.Context, k store.Key, _ string) (map[string]any, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, ok := c.objects[k]; ok {
-		return clone(o), nil
+		return spaceapitest.Clone(o), nil
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+	return nil, spaceapitest.NotFound(k)
 }
 
 func (c *center) Create(_ context.Context, k store.Key, _ string, o map[string]any) (map[string]any, error) {
@@ -202,15 +203,15 @@ func (c *center) Create(_ context.Context, k store.Key, _ string, o map[string]a
 		return nil, err
 	}
 	if _, ok := c.objects[k]; ok {
-		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: k.Resource}, k.Name)
+		return nil, spaceapitest.AlreadyExists(k)
 	}
 	if k.Resource != "events" {
 		c.writes++
 	}
-	o = clone(o)
+	o = spaceapitest.Clone(o)
 	o["metadata"].(map[string]any)["uid"] = fmt.Sprint("made-", c.revision)
 	c.commit(k, o)
-	return clone(o), nil
+	return spaceapitest.Clone(o), nil
 }
 
 func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []byte) (map[string]any, error) {
@@ -221,9 +222,9 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 	}
 	o, ok := c.objects[k]
 	if !ok {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+		return nil, spaceapitest.NotFound(k)
 	}
-	o = clone(o)
+	o = spaceapitest.Clone(o)
 	if patch[0] == '[' {
 		var ops []struct {
 			Op, Path string
@@ -239,7 +240,7 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 			}
 			if op.Op == "add" && field == "resourceVersion" {
 				if in[field] != op.Value {
-					return nil, apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("changed"))
+					return nil, spaceapitest.Conflict(k)
 				}
 				continue
 			}
@@ -260,11 +261,11 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 		if err := json.Unmarshal(patch, &fields); err != nil {
 			return nil, err
 		}
-		merge(o, fields)
+		spaceapitest.Merge(o, fields)
 	}
 	c.writes++
 	c.commit(k, o)
-	return clone(o), nil
+	return spaceapitest.Clone(o), nil
 }
 
 // parentOf is what a JSON pointer's last part is a field of, nil when that is not there.
@@ -284,31 +285,15 @@ func parentOf(o map[string]any, pointer string) (map[string]any, string) {
 	return in, strings.ReplaceAll(path[len(path)-1], "~1", "/")
 }
 
-// merge is a JSON merge patch.
-func merge(into, fields map[string]any) {
-	for f, v := range fields {
-		inner, isMap := v.(map[string]any)
-		old, wasMap := into[f].(map[string]any)
-		switch {
-		case v == nil:
-			delete(into, f)
-		case isMap && wasMap:
-			merge(old, inner)
-		default:
-			into[f] = v
-		}
-	}
-}
-
 func (c *center) Delete(_ context.Context, k store.Key, _, uid string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, ok := c.objects[k]
 	if !ok {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+		return spaceapitest.NotFound(k)
 	}
 	if uid != "" && o["metadata"].(map[string]any)["uid"] != uid {
-		return apierrors.NewConflict(schema.GroupResource{Resource: k.Resource}, k.Name, fmt.Errorf("uid"))
+		return spaceapitest.Conflict(k)
 	}
 	c.writes++
 	c.commit(k, nil)
@@ -335,24 +320,7 @@ func (c *center) exists(k store.Key) bool {
 
 func (c *center) eventually(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(end) {
-			c.t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-func clone(o map[string]any) map[string]any {
-	b, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil {
-		panic(err)
-	}
-	return out
+	spaceapitest.Eventually(c.t, what, ok)
 }
 
 func key(group, resource, name string) store.Key {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -52,9 +53,9 @@ func filledSum(f *store.Filled) uint64 {
 
 // shownRevision is the Filled that a Deployment shows, nil when it shows none.
 func shownRevision(obj map[string]any) *store.Filled {
-	meta, _ := obj["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
-	text, _ := notes[store.DeploymentRevision].(string)
+	meta := fields.Map(obj, "metadata")
+	notes := fields.Map(meta, "annotations")
+	text := fields.String(notes, store.DeploymentRevision)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {
 		return nil
@@ -76,9 +77,9 @@ func shownVolume(obj map[string]any) *store.Filled {
 	return nil
 }
 
-// observeFilled takes over what a write says of what is filled in. Of a Service it only forgets:
-// what it has then is looked up when it is written. The lock must be held.
-func (n *shown) observeFilled(k store.Key, obj map[string]any, echo bool) {
+// observeFilledLocked takes over what a write says of what is filled in. Of a Service it only
+// forgets: what it has then is looked up when it is written. Summary.mu must be held.
+func (n *shown) observeFilledLocked(k store.Key, obj map[string]any, echo bool) {
 	switch {
 	case isDeployment(k):
 		n.filled = filledSum(shownRevision(obj))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -21,7 +22,7 @@ func (c *center) notes(k store.Key) map[string]any {
 func (c *center) annotate(k store.Key, notes map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := clone(c.objects[k])
+	o := spaceapitest.Clone(c.objects[k])
 	o["metadata"].(map[string]any)["annotations"] = notes
 	c.commit(k, o)
 }
@@ -149,7 +150,7 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		k := key("", "services", "web")
 		c.objects[k] = map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": x.spec}
 		f := &store.Filled{ClusterIP: "10.0.0.1", NodePorts: []store.NodePort{{Port: 80, Protocol: "TCP", NodePort: 30500}}, HealthCheckNodePort: 30700}
-		if patch := allocate(clone(c.objects[k]), "u", f); patch != nil {
+		if patch := allocate(spaceapitest.Clone(c.objects[k]), "u", f); patch != nil {
 			if _, err := c.Patch(t.Context(), k, "v1", "", patch); err != nil {
 				t.Errorf("%s: %s: %v", x.what, patch, err)
 			}
@@ -162,7 +163,7 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.mark || c.notes(k)[v1alpha1.AnnotationNodePorts] != nil {
 			t.Errorf("%s: %v, annotations %v", x.what, is, c.notes(k))
 		}
-		if again := allocate(clone(c.objects[k]), "u", f); again != nil {
+		if again := allocate(spaceapitest.Clone(c.objects[k]), "u", f); again != nil {
 			t.Errorf("%s: written again: %s", x.what, again)
 		}
 	}

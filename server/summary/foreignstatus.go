@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -60,12 +61,12 @@ func (s *Summary) unchanged(ctx context.Context, at placement.Located, revision 
 
 // writtenByOthers reports whether anybody but the center and its tools is a manager of the status.
 func writtenByOthers(obj map[string]any) bool {
-	meta, _ := obj["metadata"].(map[string]any)
-	managers, _ := meta["managedFields"].([]any)
+	meta := fields.Map(obj, "metadata")
+	managers := fields.List(meta, "managedFields")
 	for _, m := range managers {
 		entry, _ := m.(map[string]any)
-		name, _ := entry["manager"].(string)
-		fields, _ := entry["fieldsV1"].(map[string]any)
+		name := fields.String(entry, "manager")
+		fields := fields.Map(entry, "fieldsV1")
 		if _, ok := fields["f:status"]; ok && !strings.HasPrefix(name, "skerry") {
 			return true
 		}

@@ -28,15 +28,15 @@ func (s *Summary) begin(k store.Key) (end func()) {
 	}
 }
 
-// overtaken reports whether an object was deleted since its writing began. When it was made anew
-// since, that will be told. The lock must be held.
-func (s *Summary) overtaken(k store.Key) bool {
+// overtakenLocked reports whether an object was deleted since its writing began. When it was made
+// anew since, that will be told.
+func (s *Summary) overtakenLocked(k store.Key) bool {
 	u := s.writing[k]
 	return u != nil && u.gone
 }
 
-// overtake notes that an object is gone. The lock must be held.
-func (s *Summary) overtake(k store.Key) {
+// overtakeLocked notes that an object is gone.
+func (s *Summary) overtakeLocked(k store.Key) {
 	if u := s.writing[k]; u != nil {
 		u.gone = true
 	}

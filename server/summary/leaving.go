@@ -57,7 +57,7 @@ func (l *leaving) drop(target string, k store.Key) {
 
 // placedOn reports whether an object is placed on a target.
 func (s *Summary) placedOn(target string, k store.Key) bool {
-	at, ok := s.cfg.Located(k)
+	at, ok := s.cfg.Delivery.Located(k)
 	return ok && slices.Contains(at.Targets, target)
 }
 

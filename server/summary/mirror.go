@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -44,12 +45,11 @@ type mirror struct{ target, uid, hash string }
 func (s *Summary) mirrorReported(target string, k store.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mirrorOf(k).targets[target]++
+	s.mirrorOfLocked(k).targets[target]++
 }
 
-// mirrorOf returns what is known of a reported name, making it when there is nothing. The lock must
-// be held.
-func (s *Summary) mirrorOf(k store.Key) *mirrored {
+// mirrorOfLocked returns what is known of a reported name, making it when there is nothing.
+func (s *Summary) mirrorOfLocked(k store.Key) *mirrored {
 	m := s.mirrors[k]
 	if m == nil {
 		m = &mirrored{targets: map[string]int{}, objects: map[string]mirror{}}
@@ -58,19 +58,18 @@ func (s *Summary) mirrorOf(k store.Key) *mirrored {
 	return m
 }
 
-// observeMirror takes over a mirrored Pod from a write. It is false for other Pods. The lock must
-// be held.
-func (s *Summary) observeMirror(w store.Write) bool {
-	meta, _ := w.Object["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
+// observeMirrorLocked takes over a mirrored Pod from a write. It is false for other Pods.
+func (s *Summary) observeMirrorLocked(w store.Write) bool {
+	meta := fields.Map(w.Object, "metadata")
+	notes := fields.Map(meta, "annotations")
 	target, ok := notes[v1alpha1.AnnotationReportedFrom].(string)
 	if !ok {
 		return false
 	}
 	k := reportKey(w.Key, notes)
-	m := s.mirrorOf(k)
-	hash, _ := notes[annotationReportedHash].(string)
-	uid, _ := meta["uid"].(string)
+	m := s.mirrorOfLocked(k)
+	hash := fields.String(notes, annotationReportedHash)
+	uid := fields.String(meta, "uid")
 	m.objects[w.Key.Name] = mirror{target: target, uid: uid, hash: hash}
 	s.names[w.Key] = k
 	m.targets[target]++
@@ -93,9 +92,8 @@ func reportKey(k store.Key, notes map[string]any) store.Key {
 	return k
 }
 
-// unmirror notes that a Pod is not in the space any more, whoever deleted it. The lock must be
-// held.
-func (s *Summary) unmirror(k store.Key) {
+// unmirrorLocked notes that a Pod is not in the space any more, whoever deleted it.
+func (s *Summary) unmirrorLocked(k store.Key) {
 	if !isMirrored(k) {
 		return
 	}
@@ -118,12 +116,12 @@ type owner struct {
 	note string
 }
 
-// addOwner notes whose Pods a reported name stands for. The lock must be held.
-func (s *Summary) addOwner(rk store.Key, m *mirrored, by store.Key) {
+// addOwnerLocked notes whose Pods a reported name stands for.
+func (s *Summary) addOwnerLocked(rk store.Key, m *mirrored, by store.Key) {
 	if m.owner == by {
 		return
 	}
-	s.removeOwner(rk, m)
+	s.removeOwnerLocked(rk, m)
 	m.owner = by
 	o := s.owners[by]
 	if o == nil {
@@ -133,7 +131,7 @@ func (s *Summary) addOwner(rk store.Key, m *mirrored, by store.Key) {
 	o.pods[rk] = struct{}{}
 }
 
-func (s *Summary) removeOwner(rk store.Key, m *mirrored) {
+func (s *Summary) removeOwnerLocked(rk store.Key, m *mirrored) {
 	if o := s.owners[m.owner]; o != nil {
 		if delete(o.pods, rk); len(o.pods) == 0 {
 			delete(s.owners, m.owner)
@@ -141,9 +139,8 @@ func (s *Summary) removeOwner(rk store.Key, m *mirrored) {
 	}
 }
 
-// wakeOwned looks again at the mirrored Pods of an object that has moved or is gone. The lock must
-// be held.
-func (s *Summary) wakeOwned(by store.Key, note string) {
+// wakeOwnedLocked looks again at the mirrored Pods of an object that has moved or is gone.
+func (s *Summary) wakeOwnedLocked(by store.Key, note string) {
 	o := s.owners[by]
 	if o == nil || o.note == note {
 		return
@@ -191,10 +188,10 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		}
 	}
 	for _, w := range want {
-		s.addOwner(k, m, w.owner)
+		s.addOwnerLocked(k, m, w.owner)
 	}
 	if len(m.targets) == 0 && len(m.objects) == 0 {
-		s.removeOwner(k, m)
+		s.removeOwnerLocked(k, m)
 		delete(s.mirrors, k)
 	}
 	return failed

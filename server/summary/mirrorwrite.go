@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -75,8 +76,8 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if obj != nil && !s.observeMirror(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
-		if s.mirrorOf(k).taken = pk.Name == k.Name; !s.mirrorOf(k).taken {
+	if obj != nil && !s.observeMirrorLocked(store.Write{Key: pk, Revision: revisionOf(obj), Object: obj}) {
+		if s.mirrorOfLocked(k).taken = pk.Name == k.Name; !s.mirrorOfLocked(k).taken {
 			return nil // a name that nobody but us would give, and somebody did
 		}
 	}
@@ -101,7 +102,7 @@ func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid strin
 // node, its labels, its status.
 func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
 	mirror := mirrorFor(k, pk.Name, w)
-	meta, _ := mirror["metadata"].(map[string]any)
+	meta := fields.Map(mirror, "metadata")
 	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": o.uid}}
 	set := func(path string, v any) {
 		if v != nil {
@@ -141,16 +142,16 @@ func ignoreNotFound(err error) error {
 
 // madeMirror takes over what the API made of a mirrored Pod.
 func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
-	meta, _ := obj["metadata"].(map[string]any)
-	uid, _ := meta["uid"].(string)
+	meta := fields.Map(obj, "metadata")
+	uid := fields.String(meta, "uid")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.overtaken(pk) {
+	if s.overtakenLocked(pk) {
 		s.queue.Add(k)
 		return
 	}
 	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
-		s.mirrorOf(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
+		s.mirrorOfLocked(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
 		s.names[pk] = k
 		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
 	}
@@ -159,7 +160,7 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 // mirrorHash is two hashes: which Pod it is, and all that people see of it but its status. Of names
 // what the object is completed from.
 func mirrorHash(of string, object map[string]any) string {
-	meta, _ := object["metadata"].(map[string]any)
+	meta := fields.Map(object, "metadata")
 	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})
 	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]}
 	if of != "" {
@@ -177,7 +178,7 @@ func sameMirror(a, b string) bool {
 
 // mirrorFor is the Pod as it is created in the space.
 func mirrorFor(k store.Key, name string, w wanted) map[string]any {
-	meta, _ := w.object["metadata"].(map[string]any)
+	meta := fields.Map(w.object, "metadata")
 	notes := map[string]any{}
 	if old, ok := meta["annotations"].(map[string]any); ok {
 		for n, v := range old {

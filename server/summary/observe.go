@@ -2,6 +2,7 @@ package summary
 
 import (
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -22,12 +23,12 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	for k := range s.shown {
 		if _, ok := seen[k]; !ok {
 			delete(s.shown, k)
-			s.unmirror(k)
+			s.unmirrorLocked(k)
 		}
 	}
 	for k := range s.writing {
 		if _, ok := seen[k]; !ok {
-			s.overtake(k)
+			s.overtakeLocked(k)
 		}
 	}
 	for k := range s.shown {
@@ -44,15 +45,15 @@ func (s *Summary) Apply(w store.Write) {
 	if w.Object == nil {
 		s.pacing.forget(w.Key)
 		s.mu.Lock()
-		s.overtake(w.Key)
+		s.overtakeLocked(w.Key)
 		delete(s.shown, w.Key)
 		delete(s.refused, w.Key)
 		delete(s.extra, w.Key)
 		delete(s.marked, w.Key)
 		delete(s.untold, w.Key)
 		delete(s.worded, w.Key)
-		s.unmirror(w.Key)
-		s.wakeOwned(w.Key, "gone")
+		s.unmirrorLocked(w.Key)
+		s.wakeOwnedLocked(w.Key, "gone")
 		s.mu.Unlock()
 		return
 	}
@@ -67,17 +68,17 @@ func (s *Summary) observe(w store.Write) bool {
 	if w.Object == nil || w.Key.Space == v1alpha1.RootSpace {
 		return false
 	}
-	status, _ := w.Object["status"].(map[string]any)
+	status := fields.Map(w.Object, "status")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isMirrored(w.Key) && s.observeMirror(w) {
+	if isMirrored(w.Key) && s.observeMirrorLocked(w) {
 		return true
 	}
-	s.observeMark(w)
+	s.observeMarkLocked(w)
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
 		return false
 	}
-	s.wakeOwned(w.Key, ownerNote(w.Object))
+	s.wakeOwnedLocked(w.Key, ownerNote(w.Object))
 	_, kept := s.shown[w.Key]
 	if !kept && len(status) == 0 {
 		if s.refused[w.Key] != nil {
@@ -85,12 +86,13 @@ func (s *Summary) observe(w store.Write) bool {
 		}
 		return false
 	}
-	s.observeStatus(w)
+	s.observeStatusLocked(w)
 	return true
 }
 
-// observeStatus takes over a status and wakes the writer, unless the write is the echo of its own.
-func (s *Summary) observeStatus(w store.Write) {
+// observeStatusLocked takes over a status and wakes the writer, unless the write is the echo of its
+// own.
+func (s *Summary) observeStatusLocked(w store.Write) {
 	n := s.shown[w.Key]
 	if w.Revision < n.revision {
 		return
@@ -98,7 +100,7 @@ func (s *Summary) observeStatus(w store.Write) {
 	now := statusOf(w.Object)
 	echo := w.Revision == n.revision && now == n.now
 	n.now, n.revision, n.outage = now, w.Revision, saysUnreachable(w.Object)
-	n.observeFilled(w.Key, w.Object, echo)
+	n.observeFilledLocked(w.Key, w.Object, echo)
 	s.shown[w.Key] = n
 	if !echo {
 		s.queue.Add(w.Key)
@@ -120,8 +122,8 @@ func (s *Summary) forget(k store.Key) {
 }
 
 func ownerNote(obj map[string]any) string {
-	meta, _ := obj["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
-	note, _ := notes[v1alpha1.AnnotationTargets].(string)
+	meta := fields.Map(obj, "metadata")
+	notes := fields.Map(meta, "annotations")
+	note := fields.String(notes, v1alpha1.AnnotationTargets)
 	return note
 }

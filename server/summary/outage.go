@@ -16,7 +16,7 @@ const (
 	outageAge = 20 * time.Second
 	// outagePace is the pause between two objects that are looked at because an outage has begun or
 	// ended. When a thousand sites go at once that bounds the writes to 100 a second; what people
-	// read by name says it at once (Config.Outage is asked).
+	// read by name says it at once (Outages is asked).
 	outagePace = 10 * time.Millisecond
 	// rewordPause is the least time between two messages of a condition that stays False: of an
 	// object on many targets, some come and go all the time.
@@ -104,7 +104,7 @@ func (s *Summary) runOutages(ctx context.Context) {
 
 // stepOutage makes one step of a job, and returns how long to rest after it.
 func (s *Summary) stepOutage(j *outageJob) time.Duration {
-	is, out := s.cfg.Outage(j.target)
+	is, out := s.silent.Outage(j.target)
 	if due := is.Since.Add(outageAge); out && !j.due.Equal(due) {
 		s.outages.mu.Lock()
 		j.due = due
@@ -113,7 +113,7 @@ func (s *Summary) stepOutage(j *outageJob) time.Duration {
 	}
 	if !j.listed {
 		j.listed = true
-		for _, e := range s.cfg.Placed(j.target) {
+		for _, e := range s.cfg.Delivery.Placed(j.target) {
 			j.left = append(j.left, e.Key)
 		}
 	}
@@ -134,15 +134,15 @@ func (s *Summary) stepOutage(j *outageJob) time.Duration {
 func (s *Summary) due(k store.Key, out bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	says := s.saysOutage(k)
+	says := s.saysOutageLocked(k)
 	if out && !says {
 		s.untold[k] = struct{}{}
 	}
 	return out || says
 }
 
-// saysOutage reports whether an object says an outage in its space. s.mu must be held.
-func (s *Summary) saysOutage(k store.Key) bool {
+// saysOutageLocked reports whether an object says an outage in its space.
+func (s *Summary) saysOutageLocked(k store.Key) bool {
 	return s.shown[k].outage || s.marked[k].unreachable != ""
 }
 
@@ -158,8 +158,8 @@ func (s *Summary) outageCondition(at placement.Located) string {
 	old, had := s.extra[at.Key][v1alpha1.ConditionObjectReachable]
 	_, untold := s.untold[at.Key]
 	delete(s.untold, at.Key)
-	if of.None() || !had && !untold && !s.saysOutage(at.Key) {
-		s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectReachable}, true)
+	if of.None() || !had && !untold && !s.saysOutageLocked(at.Key) {
+		s.setExtraLocked(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectReachable}, true)
 		return ""
 	}
 	now := time.Now()
@@ -171,7 +171,7 @@ func (s *Summary) outageCondition(at placement.Located) string {
 	if !had || old.Message != is.Message {
 		s.worded[at.Key] = now
 	}
-	s.setExtra(at.Key, is.Condition, false)
+	s.setExtraLocked(at.Key, is.Condition, false)
 	s.extra[at.Key][is.Type] = is
 	if untold && !takesConditions(at.Key) {
 		s.events.record(placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
@@ -182,7 +182,7 @@ func (s *Summary) outageCondition(at placement.Located) string {
 
 // outage is Config.Outage of those that are old enough to be told.
 func (s *Summary) outage(target string) (placement.Outage, bool) {
-	is, out := s.cfg.Outage(target)
+	is, out := s.silent.Outage(target)
 	return is, out && time.Since(is.Since) >= outageAge
 }
 

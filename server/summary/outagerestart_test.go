@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
@@ -15,10 +16,11 @@ import (
 func (c *center) restart() {
 	c.stop()
 	c.s = New(c.s.cfg)
+	c.s.Bind(c)
 	c.mu.Lock()
 	c.s.Reset(c.revision, storetest.Listing(func(yield func(store.Write) bool) {
 		for k, o := range c.objects {
-			if !yield(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: revisionOf(o), Object: clone(o)}) {
+			if !yield(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: revisionOf(o), Object: spaceapitest.Clone(o)}) {
 				return
 			}
 		}

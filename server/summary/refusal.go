@@ -34,12 +34,12 @@ func (s *Summary) SetCondition(k store.Key, c placement.Condition) {
 		quiet = false
 	}
 	s.mu.Lock()
-	s.setExtra(k, c, quiet)
+	s.setExtraLocked(k, c, quiet)
 	s.mu.Unlock()
 	s.queue.Add(k)
 }
 
-func (s *Summary) setExtra(k store.Key, c placement.Condition, remove bool) {
+func (s *Summary) setExtraLocked(k store.Key, c placement.Condition, remove bool) {
 	old, had := s.extra[k][c.Type]
 	if remove {
 		delete(s.extra[k], c.Type)
@@ -81,7 +81,7 @@ func (s *Summary) refusalCondition(at placement.Located, reports []*store.Report
 			now[t] = r.line
 		}
 		lines = append(lines, r.line)
-		if !s.said(at.Key, r) {
+		if !s.saidLocked(at.Key, r) {
 			news = append(news, placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
 				Reason: r.reason, Message: r.line})
 		}
@@ -90,7 +90,7 @@ func (s *Summary) refusalCondition(at placement.Located, reports []*store.Report
 	if delete(s.refused, at.Key); len(now) > 0 {
 		s.refused[at.Key] = now
 	}
-	s.setExtra(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
+	s.setExtraLocked(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
 	for _, e := range news {
 		s.events.record(e)
 	}
@@ -119,8 +119,8 @@ func (s *Summary) refusals(at placement.Located, reports []*store.Report) (out [
 	return out
 }
 
-// said reports whether people were told of a refusal already. s.mu must be held.
-func (s *Summary) said(k store.Key, r refusal) bool {
+// saidLocked reports whether people were told of a refusal already.
+func (s *Summary) saidLocked(k store.Key, r refusal) bool {
 	for _, t := range r.targets {
 		if s.refused[k][t] == r.line {
 			return true

@@ -20,7 +20,7 @@ func (s *Summary) refusedNeeds(at placement.Located) (out []refusal) {
 	if none {
 		return nil
 	}
-	needs := s.cfg.Needs(at.Key)
+	needs := s.cfg.References.Needs(at.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, t := range at.Targets {
@@ -41,7 +41,7 @@ func (s *Summary) refusedNeeds(at placement.Located) (out []refusal) {
 
 // wakeNeeding looks again at the workloads that name an object.
 func (s *Summary) wakeNeeding(k store.Key) {
-	for _, w := range s.cfg.NeededBy(k) {
+	for _, w := range s.cfg.References.NeededBy(k) {
 		s.queue.Add(w)
 	}
 }

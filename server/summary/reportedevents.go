@@ -73,7 +73,7 @@ func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent) error 
 		s.withdrawEvents(ctx, from)
 		return nil
 	}
-	owner, ok := s.cfg.Owner(from.key.Space, from.key.Namespace, groupOf(r.Event.Owner.APIVersion), r.Event.Owner.Kind, r.Event.Owner.Name)
+	owner, ok := s.cfg.Delivery.Owner(from.key.Space, from.key.Namespace, groupOf(r.Event.Owner.APIVersion), r.Event.Owner.Kind, r.Event.Owner.Name)
 	if !ok || owner.UID != r.OriginUID || !slices.Contains(owner.Targets, from.target) {
 		s.withdrawEvents(ctx, from)
 		return nil

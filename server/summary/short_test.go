@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/replicasetdiff"
 )
@@ -31,7 +32,7 @@ func whole(image string, replicas int) []byte {
 // short is its report against the present version.
 func (c *center) short(image string, replicas int) *store.Report {
 	c.t.Helper()
-	body, err := c.body(c.t.Context(), web)
+	body, err := c.Desired(c.t.Context(), web)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestAShortReportIsCompleted(t *testing.T) {
 		}
 	}
 	delete(o, "status")
-	if got := string(encode(o)); got != string(encode(clone(decoded(t, want)))) {
+	if got := string(encode(o)); got != string(encode(spaceapitest.Clone(decoded(t, want)))) {
 		t.Errorf("mirrored as %s, want %s", got, want)
 	}
 }

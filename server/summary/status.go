@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -33,7 +34,7 @@ func (s shown) is(status store.Hash) bool {
 // report reads and decodes the last report of a key.
 func (s *Summary) report(target string, k store.Key) (store.Report, bool, error) {
 	var r store.Report
-	e, ok, err := s.cfg.Report(target, k)
+	e, ok, err := s.cfg.Reports.Report(target, k)
 	if err != nil || !ok || e.Tombstone || len(e.Body) == 0 {
 		return r, false, err
 	}
@@ -53,7 +54,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			return err
 		}
 	}
-	at, ok := s.cfg.Located(k)
+	at, ok := s.cfg.Delivery.Located(k)
 	if !ok {
 		s.pacing.forget(k)
 		s.forget(k)
@@ -155,7 +156,7 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 		if n.asked, n.got = want, got; revision >= n.revision {
 			n.now, n.revision, n.outage = got, revision, saysUnreachable(obj)
 		}
-		n.observeFilled(k, obj, true)
+		n.observeFilledLocked(k, obj, true)
 	})
 	return nil
 }
@@ -164,7 +165,7 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 // has no status of its own, and there is nothing to do; or its kind is not served for the moment,
 // and the status is written later.
 func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid string, cause error) error {
-	if at, ok := s.cfg.Located(k); !ok || at.UID != uid {
+	if at, ok := s.cfg.Delivery.Located(k); !ok || at.UID != uid {
 		return nil
 	}
 	if _, err := s.cfg.API.Get(ctx, k, apiVersion); err == nil {
@@ -178,7 +179,7 @@ func (s *Summary) unserved(ctx context.Context, k store.Key, apiVersion, uid str
 func (s *Summary) update(k store.Key, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.overtaken(k) {
+	if s.overtakenLocked(k) {
 		return
 	}
 	n := s.shown[k]
@@ -205,7 +206,7 @@ func hashOf(v any) store.Hash {
 func emptyStatus() store.Hash { return hashOf(map[string]any{}) }
 
 func statusOf(obj map[string]any) store.Hash {
-	status, _ := obj["status"].(map[string]any)
+	status := fields.Map(obj, "status")
 	if status == nil {
 		status = map[string]any{}
 	}
@@ -213,8 +214,8 @@ func statusOf(obj map[string]any) store.Hash {
 }
 
 func revisionOf(obj map[string]any) int64 {
-	meta, _ := obj["metadata"].(map[string]any)
-	v, _ := meta["resourceVersion"].(string)
+	meta := fields.Map(obj, "metadata")
+	v := fields.String(meta, "resourceVersion")
 	n, _ := strconv.ParseInt(v, 10, 64)
 	return n
 }

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -14,43 +13,11 @@ import (
 // writers is how many objects are written at a time.
 const writers = 8
 
-// API is what summary does to the objects of spaces. Errors are those of the API, so that
-// apierrors.IsConflict, IsNotFound, IsAlreadyExists and IsInvalid tell.
-type API interface {
-	Get(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error)
-	Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error)
-	// Patch changes an object or one of its subresources: a patch that is a JSON object is a merge
-	// patch, an array is a JSON Patch. It returns the object as it is then.
-	Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error)
-	// Delete removes an object at once, if it still has this UID; whatever it has where that is
-	// empty.
-	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
-}
-
-// Config is what summary needs. All fields are needed.
-type Config struct {
-	API API
-	// Report reads the last report of a key from a target's inbox. It is false for what was never
-	// reported, and for tombstones.
-	Report func(target string, key store.Key) (store.Entry, bool, error)
-	// Desired is the body that targets are sent of an object, as it is now.
-	Desired func(ctx context.Context, key store.Key) ([]byte, error)
-	// Located tells where an object is, and Owner the same for one that an owner reference names.
-	Located func(key store.Key) (placement.Located, bool)
-	Owner   func(space, namespace, group, kind, name string) (placement.Located, bool)
-	// Outage tells why the reports of a target are old; it is false while they are current. Placed
-	// lists what is placed on a target.
-	Outage func(target string) (placement.Outage, bool)
-	Placed func(target string) []store.Entry
-	// Needs lists what the pods of a workload name, and NeededBy the workloads that name an object.
-	Needs, NeededBy func(key store.Key) []store.Key
-	Log             *slog.Logger
-}
-
 // Summary writes statuses, mirrors and Events. Reset, Apply and Progress are called by one
 // goroutine at a time, everything else may be called at any time.
 type Summary struct {
 	cfg    Config
+	silent Outages
 	queue  queue.Queue[store.Key]
 	pacing pacing
 	events *recorder
@@ -74,7 +41,7 @@ type Summary struct {
 	outages        *outages
 }
 
-// New returns a Summary that does nothing before Run.
+// New returns a Summary that does nothing before Run. Bind must be called before that.
 func New(cfg Config) *Summary {
 	return &Summary{
 		cfg:     cfg,
@@ -97,6 +64,10 @@ func New(cfg Config) *Summary {
 		outages:        newOutages(),
 	}
 }
+
+// Bind gives the Summary what tells which targets' reports are old. Who knows it also asks the
+// Summary, so that one of the two is made first.
+func (s *Summary) Bind(o Outages) { s.silent = o }
 
 // What could not be written comes back after these.
 const firstDelay, longestDelay = 5 * time.Millisecond, 30 * time.Second

@@ -12,6 +12,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -177,7 +178,7 @@ func TestAStatusThatSomebodyElseWroteIsPutRight(t *testing.T) {
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":1}`)})
 	c.eventually("written", func() bool { return num(c.status(web)["replicas"]) == 1 })
 	c.mu.Lock()
-	o := clone(c.objects[web])
+	o := spaceapitest.Clone(c.objects[web])
 	o["status"] = map[string]any{"replicas": 7}
 	c.commit(web, o)
 	c.mu.Unlock()
@@ -198,7 +199,7 @@ func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
 	operate := func(phase string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		o := clone(c.objects[boat])
+		o := spaceapitest.Clone(c.objects[boat])
 		o["status"] = map[string]any{"phase": phase}
 		o["metadata"].(map[string]any)["managedFields"] = []any{
 			map[string]any{"manager": "skerry", "fieldsV1": map[string]any{"f:status": map[string]any{}}},
@@ -228,7 +229,7 @@ func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {
 	c := newCenter(t)
 	c.place(boat, "example.com/v1", "Boat", "a")
 	c.mu.Lock()
-	o := clone(c.objects[boat])
+	o := spaceapitest.Clone(c.objects[boat])
 	o["status"] = map[string]any{"phase": "Ready"}
 	o["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "captain", "fieldsV1": map[string]any{"f:status": map[string]any{}}}}
 	c.objects[boat] = o // which the center has not been told of yet

@@ -6,7 +6,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// unsent is what the center itself does not send, and why. Its lock is taken last.
+// unsent is what the center itself does not send, and why.
 type unsent struct {
 	mu  sync.Mutex
 	why map[store.Key]store.ReportError

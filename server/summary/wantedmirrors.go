@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sort"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/replicasetdiff"
 )
@@ -65,7 +66,7 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 		return wanted{}, false
 	}
 	for _, ref := range ownersOf(k, r, object) {
-		owner, ok := s.cfg.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
+		owner, ok := s.cfg.Delivery.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
 		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {
 			continue
 		}
@@ -91,13 +92,13 @@ func ownersOf(k store.Key, r store.Report, object map[string]any) (out []referen
 		}
 		return out
 	}
-	meta, _ := object["metadata"].(map[string]any)
-	refs, _ := meta["ownerReferences"].([]any)
+	meta := fields.Map(object, "metadata")
+	refs := fields.List(meta, "ownerReferences")
 	for _, e := range refs {
 		ref, _ := e.(map[string]any)
-		apiVersion, _ := ref["apiVersion"].(string)
-		kind, _ := ref["kind"].(string)
-		name, _ := ref["name"].(string)
+		apiVersion := fields.String(ref, "apiVersion")
+		kind := fields.String(ref, "kind")
+		name := fields.String(ref, "name")
 		out = append(out, reference{apiVersion, kind, name})
 	}
 	return out
@@ -112,7 +113,7 @@ func (s *Summary) complete(ctx context.Context, k store.Key, w *wanted) error {
 	if w.of == "" {
 		return nil
 	}
-	body, err := s.cfg.Desired(ctx, w.owner)
+	body, err := s.cfg.Delivery.Desired(ctx, w.owner)
 	if err != nil {
 		return fmt.Errorf("read the owner of %s: %w", k, err)
 	}

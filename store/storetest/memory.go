@@ -44,10 +44,10 @@ func (m *Memory) Position() store.Position {
 func (m *Memory) Admit(head store.Position) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.admit(head)
+	return m.admitLocked(head)
 }
 
-func (m *Memory) admit(head store.Position) error {
+func (m *Memory) admitLocked(head store.Position) error {
 	have := m.position
 	if have.Incarnation.IsZero() {
 		return nil
@@ -86,7 +86,7 @@ func (m *Memory) Commit(ctx context.Context, b store.Batch) error {
 func (m *Memory) commit(b store.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.admit(b.Through); err != nil {
+	if err := m.admitLocked(b.Through); err != nil {
 		return err
 	}
 	if b.Through.Incarnation != m.position.Incarnation {

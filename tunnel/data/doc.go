@@ -10,4 +10,6 @@
 //
 // The connection belongs to the child's identity. It outlives the session that it was asked for on,
 // and ends when the child is removed or revoked.
+//
+// Lock order: Links.mu, Metrics.mu, then the lock of a mux.Conn.
 package data

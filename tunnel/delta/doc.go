@@ -21,6 +21,9 @@
 //
 // No goroutine outlives Send or Receive, or the done of [StartSend] and [StartReceive]. It never
 // reconnects. The bytes are in tunnel/PROTOCOL.md.
+//
+// Lock order: Recheck.mu, then inbound.mu. No other locks of this package nest. A Regulator and a
+// feed notify without a lock of theirs; what they notify must not wait.
 package delta
 
 import (

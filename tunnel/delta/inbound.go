@@ -51,7 +51,7 @@ func (q *inbound) fill(in *bufio.Reader, work func()) error {
 func (q *inbound) put(f frame, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.add(f, work)
+	q.addLocked(f, work)
 	for q.bytes >= q.limit && !q.failed {
 		q.moved.Wait()
 	}
@@ -61,10 +61,10 @@ func (q *inbound) put(f frame, work func()) {
 func (q *inbound) between(do func() error, work func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.add(frame{own: do}, work)
+	q.addLocked(frame{own: do}, work)
 }
 
-func (q *inbound) add(f frame, work func()) {
+func (q *inbound) addLocked(f frame, work func()) {
 	if q.failed {
 		return
 	}

@@ -66,12 +66,12 @@ func (f *inFlight) sent(b sentBatch) {
 	f.bytes += b.bytes
 	f.terms.flying.Store(int64(f.bytes))
 	if len(f.batches) == 1 {
-		f.watch()
+		f.watchLocked()
 	}
 }
 
-// watch waits for the acknowledgement of the oldest batch. f.mu must be held.
-func (f *inFlight) watch() {
+// watchLocked waits for the acknowledgement of the oldest batch.
+func (f *inFlight) watchLocked() {
 	if f.stalled == nil || f.over {
 		return
 	}
@@ -123,7 +123,7 @@ func (f *inFlight) ack(a wire.Ack) error {
 		}
 	}
 	if f.batches = append(f.batches[:0], f.batches[a.Frames:]...); len(f.batches) > 0 {
-		f.watch()
+		f.watchLocked()
 	} else if f.batches = nil; f.alarm != nil {
 		f.alarm.Stop()
 	}

@@ -152,7 +152,7 @@ func (s *Shared) store(at step, p *piece, whole []byte) {
 	now := time.Now()
 	s.kept = append(s.kept, kept{at, p, now})
 	s.bytes += p.size()
-	s.forget(now)
+	s.forgetLocked(now)
 	if _, known := s.bases[at.to]; known || len(p.body) > wire.MaxPatchBody {
 		return
 	}
@@ -169,11 +169,11 @@ func (s *Shared) store(at step, p *piece, whole []byte) {
 func (s *Shared) Rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(time.Now())
+	s.forgetLocked(time.Now())
 }
 
-// forget evicts the pieces that are too old or too many. s.mu must be held.
-func (s *Shared) forget(now time.Time) {
+// forgetLocked evicts the pieces that are too old or too many.
+func (s *Shared) forgetLocked(now time.Time) {
 	for len(s.kept) > 0 && (s.bytes > pieceBytes || now.Sub(s.kept[0].when) >= pieceTime) {
 		k := s.kept[0]
 		s.bytes -= k.made.size()

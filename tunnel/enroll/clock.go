@@ -36,14 +36,14 @@ func (c *Clock) State() ClockState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.at.IsZero() {
-		c.prove(c.parent.Add(time.Since(c.at)))
+		c.proveLocked(c.parent.Add(time.Since(c.at)))
 	}
 	return ClockState{Least: c.least, Offset: c.offset}
 }
 
-// prove raises the lower bound to the parent's time, or to the machine's if that is earlier and not
-// known to be wrong. One of the two is wrong, and it need not be this one.
-func (c *Clock) prove(parent time.Time) {
+// proveLocked raises the lower bound to the parent's time, or to the machine's if that is earlier
+// and not known to be wrong. One of the two is wrong, and it need not be this one.
+func (c *Clock) proveLocked(parent time.Time) {
 	proven, machine := parent, time.Now().Round(0)
 	if !machine.Before(c.least) && machine.Before(parent) {
 		proven = machine
@@ -57,7 +57,7 @@ func (c *Clock) prove(parent time.Time) {
 func (c *Clock) Learn(parent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.prove(parent)
+	c.proveLocked(parent)
 	c.parent, c.at = parent.Round(0), time.Now()
 	c.offset, c.known = c.at.Round(0).Sub(c.parent), true
 }

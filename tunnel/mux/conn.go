@@ -196,8 +196,9 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// forget drops a stream; mu must be held. It is counted until the other side knows, see freed.
-func (c *Conn) forget(s *stream) {
+// forgetLocked drops a stream. It is counted until the other side knows, see freedLocked. c.mu must
+// be held.
+func (c *Conn) forgetLocked(s *stream) {
 	if c.streams[s.id] != s {
 		return
 	}
@@ -212,8 +213,9 @@ func (c *Conn) forget(s *stream) {
 	}
 }
 
-// freed makes room for another stream when both sides know that one has ended; mu must be held.
-func (c *Conn) freed(id uint32) {
+// freedLocked makes room for another stream when both sides know that one has ended.
+// c.mu must be held.
+func (c *Conn) freedLocked(id uint32) {
 	if !c.own(id) {
 		c.admitted--
 		return
@@ -223,11 +225,11 @@ func (c *Conn) freed(id uint32) {
 	c.room = make(chan struct{})
 }
 
-// settle forgets a stream both of whose halves have ended; mu must be held.
-func (c *Conn) settle(s *stream) {
+// settleLocked forgets a stream both of whose halves have ended. c.mu must be held.
+func (c *Conn) settleLocked(s *stream) {
 	if c.streams[s.id] == s && s.inEnd && s.outEnd && (s.outDone || !c.own(s.id)) {
-		c.forget(s)
-		c.freed(s.id)
+		c.forgetLocked(s)
+		c.freedLocked(s.id)
 	}
 }
 

@@ -12,4 +12,6 @@
 // No library fits. The library yamux cannot reset one stream, and accepts no window below 256 KiB.
 // It bounds neither the streams nor the bytes of all of them, and closes without a reason. HTTP/2
 // has all of that; it costs a framer, header tables and two more goroutines for each connection.
+//
+// Lock order: Conn.writing, Conn.mu, Budget.mu.
 package mux

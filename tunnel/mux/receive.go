@@ -79,27 +79,28 @@ func (c *Conn) takeLocked(f frame) error {
 	case framePong:
 		c.rtt = time.Since(c.pinged)
 	case frameCredit:
-		return c.takeCredit(f)
+		return c.takeCreditLocked(f)
 	case frameEnd, frameReset:
-		s, err := c.find(f.stream)
+		s, err := c.findLocked(f.stream)
 		if s == nil {
 			return err
 		}
 		if f.kind == frameReset {
 			s.givenUpLocked(errReset)
-			c.freed(s.id)
+			c.freedLocked(s.id)
 			break
 		}
 		s.inEnd = true
-		s.changed()
-		c.settle(s)
+		s.changedLocked()
+		c.settleLocked(s)
 	}
 	return nil
 }
 
-// find returns the stream that a frame is for; nil is one that has ended. Streams may be used in
-// another order than they were opened in, so one opens those before it, too. The caller holds mu.
-func (c *Conn) find(id uint32) (*stream, error) {
+// findLocked returns the stream that a frame is for; nil is one that has ended. Streams may be used
+// in another order than they were opened in, so one opens those before it, too. c.mu must
+// be held.
+func (c *Conn) findLocked(id uint32) (*stream, error) {
 	if s := c.streams[id]; s != nil || c.err != nil {
 		return s, nil
 	}
@@ -125,24 +126,24 @@ func (c *Conn) find(id uint32) (*stream, error) {
 	return c.streams[id], nil
 }
 
-// takeCredit lets writers go on; mu must be held.
-func (c *Conn) takeCredit(f frame) error {
+// takeCreditLocked lets writers go on. c.mu must be held.
+func (c *Conn) takeCreditLocked(f frame) error {
 	if f.stream != 0 {
-		s, err := c.find(f.stream)
+		s, err := c.findLocked(f.stream)
 		if s == nil {
 			return err
 		}
 		if s.credit += f.value; s.credit > c.MaxStreamWindow {
 			return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, s.credit)
 		}
-		s.changed()
+		s.changedLocked()
 		return nil
 	}
 	if c.credit += f.value; c.credit > c.ConnectionWindow {
 		return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, c.credit)
 	}
 	for _, s := range c.streams {
-		s.changed()
+		s.changedLocked()
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func (c *Conn) takeCredit(f frame) error {
 func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 	c.mu.Lock()
 	c.heard = time.Now()
-	s, err := c.find(f.stream)
+	s, err := c.findLocked(f.stream)
 	if err == nil && (c.window < f.value || s != nil && s.window < f.value) {
 		err = fmt.Errorf("%w: more data than was asked for", tunnel.ErrProtocol)
 	}
@@ -170,9 +171,9 @@ func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 		c.mu.Lock()
 		if s != nil && s.broken == nil && !s.inEnd {
 			s.in = append(s.in, piece...)
-			s.changed()
+			s.changedLocked()
 		} else {
-			c.taken(len(piece))
+			c.takenLocked(len(piece))
 		}
 		if c.owes() {
 			go c.pay()

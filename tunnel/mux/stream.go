@@ -36,8 +36,8 @@ func newStream(c *Conn, id uint32) *stream {
 	return &stream{c: c, id: id, size: c.StreamWindow, held: true, window: c.StreamWindow, credit: c.StreamWindow, epoch: time.Now(), change: make(chan struct{})}
 }
 
-// changed wakes everybody who waits. The connection's mu must be held.
-func (s *stream) changed() {
+// changedLocked wakes everybody who waits. Conn.mu must be held.
+func (s *stream) changedLocked() {
 	close(s.change)
 	s.change = make(chan struct{})
 }
@@ -82,11 +82,11 @@ func (s *stream) Read(b []byte) (n int, err error) {
 		}
 		if s.read += n; s.read >= s.size/2 && !s.inEnd {
 			more := s.read + s.growLocked()
-			s.c.owe(s.id, more)
+			s.c.oweLocked(s.id, more)
 			s.window += more
 			s.read = 0
 		}
-		s.c.taken(n)
+		s.c.takenLocked(n)
 	case s.inEnd:
 		err = io.EOF
 	}
@@ -143,13 +143,13 @@ func (s *stream) Close() error {
 		return nil
 	}
 	s.outEnd = true
-	s.c.settle(s)
-	s.changed()
+	s.c.settleLocked(s)
+	s.changedLocked()
 	s.c.mu.Unlock()
 	err := s.c.write(frame{kind: frameEnd, stream: s.id}, nil)
 	s.c.mu.Lock()
 	s.outDone = true
-	s.c.settle(s)
+	s.c.settleLocked(s)
 	s.c.mu.Unlock()
 	return err
 }
@@ -161,36 +161,36 @@ func (s *stream) Cancel() {
 	if s.c.streams[s.id] == s {
 		s.c.resets = append(s.c.resets, s.id)
 	}
-	s.breakOff(errReset)
+	s.breakOffLocked(errReset)
 	if s.c.owes() {
 		go s.c.pay()
 	}
 }
 
-// breakOff ends both halves and discards what was not read. The connection's mu must be held.
-func (s *stream) breakOff(err error) {
+// breakOffLocked ends both halves and discards what was not read. Conn.mu must be held.
+func (s *stream) breakOffLocked(err error) {
 	if s.broken != nil {
 		return
 	}
 	s.broken = err
-	s.c.taken(len(s.in))
+	s.c.takenLocked(len(s.in))
 	s.in = nil
-	s.c.forget(s)
+	s.c.forgetLocked(s)
 	s.releaseLocked()
-	s.changed()
+	s.changedLocked()
 }
 
 // givenUpLocked is called when the other side, or the connection, has ended both halves. What has
 // come whole can still be read by who has accepted the stream.
 func (s *stream) givenUpLocked(err error) {
 	if !s.inEnd || slices.Contains(s.c.waiting, s) {
-		s.breakOff(err)
+		s.breakOffLocked(err)
 		return
 	}
 	if s.stopped == nil {
 		s.stopped = err
-		s.c.forget(s)
-		s.changed()
+		s.c.forgetLocked(s)
+		s.changedLocked()
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *stream) SetDeadline(t time.Time) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.deadline = t
-	s.changed()
+	s.changedLocked()
 	return nil
 }
 

@@ -38,13 +38,13 @@ func (c *Conn) broke(err error) error {
 	return c.Err()
 }
 
-// owe notes credit for the other side; mu must be held.
-func (c *Conn) owe(stream uint32, n int) { c.debts[stream] += n }
+// oweLocked notes credit for the other side. c.mu must be held.
+func (c *Conn) oweLocked(stream uint32, n int) { c.debts[stream] += n }
 
-// taken notes that bytes of the connection were read, or thrown away; mu must be held.
-func (c *Conn) taken(n int) {
+// takenLocked notes that bytes of the connection were read, or thrown away. c.mu must be held.
+func (c *Conn) takenLocked(n int) {
 	if c.read += n; c.read >= c.ConnectionWindow/4 {
-		c.owe(0, c.read)
+		c.oweLocked(0, c.read)
 		c.window += c.read
 		c.read = 0
 	}
@@ -88,7 +88,7 @@ func (c *Conn) pay() {
 		}
 		c.mu.Lock()
 		for _, stream := range resets {
-			c.freed(stream)
+			c.freedLocked(stream)
 		}
 		c.mu.Unlock()
 	}

@@ -5,4 +5,6 @@
 // Tests run it in real time, or in the fake time of testing/synctest. It passes the same suite
 // (tunneltest) as the transports that have a wire. It encrypts nothing and proves no identity:
 // [Options] name the peers.
+//
+// Lock order: half.mu, then link.mu.
 package pipe

@@ -38,8 +38,8 @@ func newHalf(l *link, from side) *half {
 	return &half{link: l, from: from, change: make(chan struct{})}
 }
 
-// changed wakes everybody who waits. h.mu must be held.
-func (h *half) changed() {
+// changedLocked wakes everybody who waits.
+func (h *half) changedLocked() {
 	close(h.change)
 	h.change = make(chan struct{})
 }
@@ -91,7 +91,7 @@ func (h *half) write(b []byte) (int, error) {
 		part = part[:allowed]
 		h.chunks = append(h.chunks, chunk{append([]byte(nil), part...), time.Now().Add(h.link.options.Latency)})
 		h.bytes += allowed
-		h.changed()
+		h.changedLocked()
 		n, b = n+allowed, b[allowed:]
 		if h.link.spent() {
 			h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *half) read(b []byte) (int, error) {
 					h.chunks = h.chunks[1:]
 				}
 				h.bytes -= n
-				h.changed()
+				h.changedLocked()
 				return n, nil
 			}
 		} else if h.end != nil {
@@ -136,7 +136,7 @@ func (h *half) finish() {
 	defer h.mu.Unlock()
 	if h.end == nil {
 		h.end = io.EOF
-		h.changed()
+		h.changedLocked()
 	}
 }
 
@@ -146,7 +146,7 @@ func (h *half) cut(err error) {
 	defer h.mu.Unlock()
 	if h.broken == nil {
 		h.broken, h.chunks, h.bytes = err, nil, 0
-		h.changed()
+		h.changedLocked()
 	}
 }
 
@@ -154,5 +154,5 @@ func (h *half) setDeadline(kind int, t time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.deadline[kind] = t
-	h.changed()
+	h.changedLocked()
 }

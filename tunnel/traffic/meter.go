@@ -180,7 +180,7 @@ func (m *Meter) Bytes(d Direction, p Purpose) uint64 {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	total := m.total(d)
+	total := m.totalLocked(d)
 	m.transport[d] = max(m.transport[d], total-min(known, total))
 	return m.transport[d]
 }
@@ -192,10 +192,10 @@ func (m *Meter) Total(d Direction) uint64 {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.total(d)
+	return m.totalLocked(d)
 }
 
-func (m *Meter) total(d Direction) uint64 {
+func (m *Meter) totalLocked(d Direction) uint64 {
 	total := m.ended[d]
 	for _, links := range []map[Link]struct{}{m.links, m.others} {
 		for l := range links {

@@ -63,12 +63,12 @@ type space struct {
 	leaving int64 // of these, buffers of watches that have been ended and are not closed yet
 }
 
-// shrink ends watches until the space needs no more than it may. The one that needs more, taker, is
-// ended where all others have not been enough. s.mu must be held.
-func (s *space) shrink(taker *Watch) {
+// shrinkLocked ends watches until the space needs no more than it may. The one that needs more,
+// taker, is ended where all others have not been enough.
+func (s *space) shrinkLocked(taker *Watch) {
 	limit := s.ledger.bytes
 	for now := time.Now(); s.bytes-s.leaving > limit; {
-		victim := s.victim(now)
+		victim := s.victimLocked(now)
 		if victim == nil {
 			break
 		}
@@ -83,9 +83,9 @@ func (s *space) shrink(taker *Watch) {
 	}
 }
 
-// victim returns the watch whose reader has taken nothing for longest, else the one that keeps the
-// largest buffers and has nothing to send, else nil. s.mu must be held.
-func (s *space) victim(now time.Time) *Watch {
+// victimLocked returns the watch whose reader has taken nothing for longest, else the one that
+// keeps the largest buffers and has nothing to send, else nil.
+func (s *space) victimLocked(now time.Time) *Watch {
 	var slowest, largest *Watch
 	for w := range s.watches {
 		switch {
@@ -104,8 +104,8 @@ func (s *space) victim(now time.Time) *Watch {
 	return largest
 }
 
-// unhold takes an event off a watch. s.mu must be held.
-func (s *space) unhold(w *Watch, e *Event) {
+// unholdLocked takes an event off a watch.
+func (s *space) unholdLocked(w *Watch, e *Event) {
 	if _, has := w.held[e]; !has {
 		return
 	}

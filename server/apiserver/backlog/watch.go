@@ -55,7 +55,7 @@ func (w *Watch) Hold(key any, size int64, value func() any) *Event {
 		w.held[e] = struct{}{}
 		e.refs++
 	}
-	s.shrink(w)
+	s.shrinkLocked(w)
 	if w.ended {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (w *Watch) Encoded(e *Event, size int64) {
 	}
 	w.encoded = max(w.encoded, 2*size)
 	w.keepLocked(w.encoded)
-	s.shrink(w)
+	s.shrinkLocked(w)
 }
 
 // Keep says that the watch takes so many bytes as long as it is open, whatever it has to send.
@@ -82,7 +82,7 @@ func (w *Watch) Keep(bytes int64) {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
 	w.keepLocked(bytes)
-	w.space.shrink(w)
+	w.space.shrinkLocked(w)
 }
 
 // Unkeep takes back what Keep said: the watch takes no more than what it has encoded.
@@ -126,7 +126,7 @@ func (w *Watch) Sent(e *Event) {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
 	w.sending = nil
-	w.space.unhold(w, e)
+	w.space.unholdLocked(w, e)
 }
 
 // Progress says that the reader has taken something.
@@ -166,7 +166,7 @@ func (w *Watch) endLocked(why Reason) {
 	w.end(len(w.held) > 0)
 	for e := range w.held {
 		if e != w.sending {
-			w.space.unhold(w, e)
+			w.space.unholdLocked(w, e)
 		}
 	}
 	w.space.leaving += w.kept
@@ -184,7 +184,7 @@ func (w *Watch) Close() {
 	}
 	w.closed = true
 	for e := range w.held {
-		s.unhold(w, e)
+		s.unholdLocked(w, e)
 	}
 	s.bytes -= w.kept
 	if w.ended {

@@ -11,4 +11,6 @@
 //  4. A borrower's requests go to the lender's Server. The context says whose definition it is
 //     (request.Definer).
 //  5. Nobody uses the Server for ten minutes: it stops. It starts again with the next request.
+//
+// Lock order: Servers.starting, then Servers.mu; serving.mu, then sharedDefinitions.mu.
 package crd

@@ -37,8 +37,8 @@ type Servers struct {
 	idle    time.Duration // how long an unused server is kept
 	log     *slog.Logger
 
-	// starting is held while a server starts. It is never held together with mu: the new server
-	// reads its space through the front.
+	// starting is held while a server starts. Meanwhile mu must not be held: the new server reads
+	// its space through the front.
 	starting sync.Mutex
 
 	mu     sync.Mutex

@@ -31,6 +31,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
@@ -98,8 +99,8 @@ func (u *Counter) Apply(w store.Write) {
 
 // counted reports whether the status of a quota is about its spec.
 func counted(obj map[string]any) bool {
-	spec, _ := obj["spec"].(map[string]any)
-	status, _ := obj["status"].(map[string]any)
+	spec := fields.Map(obj, "spec")
+	status := fields.Map(obj, "status")
 	return status["used"] != nil && equality.Semantic.DeepEqual(spec["hard"], status["hard"])
 }
 

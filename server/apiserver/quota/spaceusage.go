@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -151,8 +152,8 @@ func (u *Usage) limit(w store.Write) {
 		}
 		return
 	}
-	spec, _ := w.Object["spec"].(map[string]any)
-	q, _ := spec["quota"].(map[string]any)
+	spec := fields.Map(w.Object, "spec")
+	q := fields.Map(spec, "quota")
 	if q == nil && u.spaces[w.Key.Name] == nil {
 		return
 	}

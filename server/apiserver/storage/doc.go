@@ -21,4 +21,6 @@
 //
 // Custom resources and Events have no cache. A list of them is read from the store, a watch is fed
 // by it.
+//
+// Lock order: storeWatches.mu, storeWatch.mu, subscription.mu.
 package storage

@@ -1,0 +1,48 @@
+// Package fields reads fields of objects that were decoded from JSON. A path names a field below
+// the one before it:
+//
+//	name := fields.String(pod, "metadata", "name")
+//	spec := fields.Map(deployment, "spec", "template", "spec")
+//
+// A field that is absent, or that has another type, is the zero value. That is why this package
+// stands beside unstructured.NestedMap and its like: those copy what they return and format an
+// error for each field of another type, which is too much for code that reads every write. Nothing
+// here copies: what is returned is part of the object.
+package fields
+
+import "iter"
+
+// Map returns the map at a path; nil when there is none.
+func Map(obj map[string]any, path ...string) map[string]any {
+	return at[map[string]any](obj, path)
+}
+
+// String returns the text at a path; empty when there is none.
+func String(obj map[string]any, path ...string) string {
+	return at[string](obj, path)
+}
+
+// List returns the list at a path; nil when there is none.
+func List(obj map[string]any, path ...string) []any {
+	return at[[]any](obj, path)
+}
+
+// Maps yields the elements of the list at a path that are maps; it passes over others.
+func Maps(obj map[string]any, path ...string) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		for _, e := range List(obj, path...) {
+			if m, ok := e.(map[string]any); ok && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+func at[T any](obj map[string]any, path []string) T {
+	last := len(path) - 1
+	for _, field := range path[:last] {
+		obj, _ = obj[field].(map[string]any)
+	}
+	v, _ := obj[path[last]].(T)
+	return v
+}

@@ -1,0 +1,107 @@
+package sessions
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
+)
+
+// Config is what the sessions need of the center.
+type Config struct {
+	// API returns a configuration for the root space with the center's own rights. It is called
+	// when the API serves.
+	API         func() *rest.Config
+	Incarnation store.Incarnation
+	Version     string
+	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done
+	// with what TLSConfig says; see tcp.Listen.
+	Packet net.PacketConn
+	Stream net.Listener
+	// Certificate proves the center.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Authorities Authorities
+	// Rotated is called when other authorities sign or are trusted. It may be nil.
+	Rotated func()
+	// ResetKey outlives a restart, so that agents notice one at once.
+	ResetKey [32]byte
+	// ConnectedFile is the file that says who was connected before a crash.
+	ConnectedFile string
+	// Sign issues a certificate for a request and a name.
+	Sign func(csr []byte, name string) (chainPEM []byte, err error)
+	// Delivery, Inboxes and Summary are what the center does with what is to be sent, and with what
+	// is reported.
+	Delivery Delivery
+	Inboxes  Inboxes
+	Summary  Summary
+	// Held is called when a target says that it holds deletions of a namespace, and when it is
+	// another number. It must not wait, and may be nil.
+	Held func(target string, in tunnel.WithheldIn)
+	// Above tells the centers above this one, its parent first. It may be nil.
+	Above func() []store.Incarnation
+	// OnConnection is called for each connection that a session is to begin on. It may be nil.
+	OnConnection func()
+	// Streams returns who serves the streams that a target opens over its data connection. A nil
+	// Streams, and a nil handler, cancel them.
+	Streams func(who tunnel.Identity) tunnel.StreamHandler
+	// Metrics is where what is counted is registered; nil counts for nobody.
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
+}
+
+// Authorities are the center's certificate authorities, which a rotation replaces step by step.
+type Authorities interface {
+	// Authorities tells how far a rotation is. Announce, Switch and Retire are its steps, each
+	// durable when it returns.
+	Authorities() v1alpha1.AuthoritiesStatus
+	Announce() error
+	Switch() error
+	Retire() error
+	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their
+	// certificates.
+	Bundle() []byte
+	AgentCAs() *x509.CertPool
+}
+
+// Delivery knows what targets are to have.
+type Delivery interface {
+	// Feed returns the desired feed of a target; nil while the center does not know the target.
+	Feed(target string) *store.Feed
+	// Count returns how many objects are placed on a target.
+	Count(target string) int
+	// MovesOf lists the moves from or to a target. Server.Recount is to be called when they change.
+	MovesOf(target string) []placement.Moving
+	// Confirmed is called when a target has confirmed a revision, see Server.RequestBarrier. It must
+	// not wait.
+	Confirmed(target string, revision int64)
+}
+
+// Inboxes keep what targets report, an inbox a target.
+type Inboxes interface {
+	// Open returns the inbox of a target, a new one if there is none.
+	Open(target string) (store.Sink, error)
+	// Len returns how many reports an inbox has.
+	Len(target string) int
+	// Unkept returns how many reports an inbox has no room for.
+	Unkept(target string) int
+	// Forget removes the inbox of a target that is gone.
+	Forget(target string)
+}
+
+// Summary reads what targets report.
+type Summary interface {
+	// Tally counts what the reports of a target say of all that is placed on it, and names the first
+	// refusals. Server.Recount is to be called when it changes.
+	Tally(target string, first int) placement.Tally
+	// Outage is called when the reports of a target begin to be old, and when they are current
+	// again; Server.Outage tells which. It must not wait.
+	Outage(target string)
+}

@@ -1,0 +1,60 @@
+package sessions
+
+import (
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// stub is the delivery, the inboxes and the summary of a center, the same for all targets. What a
+// test does not set is empty, or not told.
+type stub struct {
+	feed      func() *store.Feed
+	inbox     func() store.Sink
+	count     func() int // of what is placed
+	unkept    func() int
+	confirmed func(target string, revision int64)
+	tally     func() placement.Tally
+	moves     func() []placement.Moving
+	outage    func(target string)
+	forgotten func(target string)
+}
+
+// in returns a configuration of which the stub is a part.
+func (s *stub) in(cfg Config) Config {
+	cfg.Delivery, cfg.Inboxes, cfg.Summary = s, s, s
+	return cfg
+}
+
+func (s *stub) Feed(string) *store.Feed           { return or(s.feed) }
+func (s *stub) Count(string) int                  { return or(s.count) }
+func (s *stub) MovesOf(string) []placement.Moving { return or(s.moves) }
+func (s *stub) Open(string) (store.Sink, error)   { return or(s.inbox), nil }
+func (s *stub) Len(string) int                    { return 0 }
+func (s *stub) Unkept(string) int                 { return or(s.unkept) }
+func (s *stub) Tally(string, int) placement.Tally { return or(s.tally) }
+
+func (s *stub) Confirmed(target string, revision int64) {
+	if s.confirmed != nil {
+		s.confirmed(target, revision)
+	}
+}
+
+func (s *stub) Outage(target string) {
+	if s.outage != nil {
+		s.outage(target)
+	}
+}
+
+func (s *stub) Forget(target string) {
+	if s.forgotten != nil {
+		s.forgotten(target)
+	}
+}
+
+// or calls a function; one that is nil returns nothing.
+func or[T any](f func() T) (nothing T) {
+	if f == nil {
+		return nothing
+	}
+	return f()
+}

@@ -1,0 +1,78 @@
+// Package spaceapitest has the parts that fakes of the spaces' API are made of.
+package spaceapitest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"skerry.dev/skerry/store"
+)
+
+// Clone returns a deep copy with numbers as an API sends them; nil for nil. It panics on an object
+// that is no JSON.
+func Clone(obj map[string]any) map[string]any {
+	if obj == nil {
+		return nil
+	}
+	b, err := json.Marshal(obj)
+	if err != nil {
+		panic(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// Merge changes obj by a JSON merge patch (RFC 7386), whose parts become parts of obj.
+func Merge(obj, patch map[string]any) {
+	for field, v := range patch {
+		inner, isMap := v.(map[string]any)
+		switch {
+		case v == nil:
+			delete(obj, field)
+		case isMap:
+			old, wasMap := obj[field].(map[string]any)
+			if !wasMap {
+				old = map[string]any{}
+				obj[field] = old
+			}
+			Merge(old, inner)
+		default:
+			obj[field] = v
+		}
+	}
+}
+
+// NotFound is the error for an object that does not exist.
+func NotFound(k store.Key) error { return apierrors.NewNotFound(resource(k), k.Name) }
+
+// AlreadyExists is the error for an object that is to be created and exists.
+func AlreadyExists(k store.Key) error { return apierrors.NewAlreadyExists(resource(k), k.Name) }
+
+// Conflict is the error for a write of another version or another UID than there is.
+func Conflict(k store.Key) error {
+	return apierrors.NewConflict(resource(k), k.Name, errors.New("the object has been modified"))
+}
+
+func resource(k store.Key) schema.GroupResource {
+	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
+}
+
+// Eventually waits until ok returns true, at most a minute: for what a controller does in its own
+// time.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
