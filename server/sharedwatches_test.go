@@ -23,7 +23,7 @@ func storeWatches() (own, shared int) {
 	stacks := make([]byte, 64<<20)
 	all := string(stacks[:runtime.Stack(stacks, true)])
 	return strings.Count(all, "etcd3.(*watchChan).startWatching("),
-		strings.Count(all, "apiserver.(*storeWatches).run(")
+		strings.Count(all, "apiserver/storage.(*storeWatches).run(")
 }
 
 // watched is a watch and what it must be told.
