@@ -169,7 +169,7 @@ func centerCommand() *cli.Command {
 			if c.Duration("certificate-life") < shortestCertificate {
 				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
-			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag),
+			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
 				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
 				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
 				EncryptionKeyFile: c.String(server.EncryptionKeyFlag), EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),

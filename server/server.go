@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -31,6 +30,7 @@ import (
 	"skerry.dev/skerry/server/namespacedefaults"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/server/summary"
@@ -51,6 +51,9 @@ type Config struct {
 	// SecretFile, which holds a secret that all replicas have, and under which they share their
 	// keys there.
 	Datastore, SecretFile string
+	// ReplicaAddress is HOST:PORT by which the other replicas reach this one; empty means Listen,
+	// or the address of the default route where that is all addresses.
+	ReplicaAddress string
 	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all
 	// other agents.
 	Listen string
@@ -105,6 +108,8 @@ type Server struct {
 	pacing    gcPacing
 	lead      *leadership // nil for a center of one replica
 	shared    *sharedKeys // nil likewise
+	identity  *pki.Replica
+	replicas  *replicas.Replicas
 	metrics   *metrics.Registry
 	scrape    *metrics.Listener // nil without MetricsListen
 	port      *listen.Port
@@ -167,7 +172,12 @@ func New(cfg Config) (_ *Server, err error) {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
 	if s.store.Shared() {
-		s.lead = newLeadership(s.url+" "+rand.Text()[:8], func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) }, cfg.Log.With("part", "election"))
+		address, err := replicaAddress(cfg.ReplicaAddress, tcp.Addr())
+		if err != nil {
+			return nil, err
+		}
+		s.identity = s.keys.Replica(s.store.Incarnation())
+		s.lead = newLeadership(replicaIdentity(s.url, address), func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) }, cfg.Log.With("part", "election"))
 	}
 	if err := s.wire(certificate, tcp, udp); err != nil {
 		return nil, err
@@ -177,10 +187,14 @@ func New(cfg Config) (_ *Server, err error) {
 
 // wire makes the parts and tells each of the others what it needs of them.
 func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.PacketConn) (err error) {
+	var others func() *tls.Config
+	if s.lead != nil {
+		others = sync.OnceValue(s.identity.Server)
+	}
 	s.port = listen.New(listen.Config{
 		Listener: tcp, Log: s.cfg.Log.With("part", "port"),
 		API:    sync.OnceValue(func() *tls.Config { return s.api.TLSConfig() }), // one for all, so that sessions are resumed
-		Agents: s.agentsWhileOpen(sync.OnceValue(func() *tls.Config { return s.sessions.TLSConfig() })),
+		Agents: s.agentsWhileOpen(sync.OnceValue(func() *tls.Config { return s.sessions.TLSConfig() })), Replicas: others,
 	})
 	webhooks, err := outboundRules(s.cfg)
 	if err != nil {
@@ -272,6 +286,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	rotations := newKeyRotation(s)
 	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, rotations}
 	start("port", s.port.Run)
+	if s.replicas != nil {
+		start("replicas", s.replicas.Run)
+	}
 	start("kube API", s.api.Run)
 	if s.scrape != nil {
 		start("metrics", func(ctx context.Context) error { return s.scrape.Run(ctx, s.metrics.Handler(apiserver.Gatherer())) })

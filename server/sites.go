@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 
+	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
@@ -12,7 +12,19 @@ import (
 
 // newSites returns what reaches into the Pods of this center's targets.
 func (s *Server) newSites() *streams.Streams {
-	return streams.New(streams.Config{Targets: s.sessions, Leads: s.leads, Metered: s.sessions.Metered})
+	c := streams.Config{Targets: s.sessions, Leads: s.leads, Metered: s.sessions.Metered}
+	if s.lead == nil {
+		return streams.New(c)
+	}
+	c.Pass = func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+		return s.replicas.Do(ctx, target, r)
+	}
+	sites := streams.New(c)
+	s.replicas = replicas.New(replicas.Config{
+		Listener: s.port.Replicas(), TLS: s.identity.Client, Leader: s.lead.address, Here: sites.Here,
+		Log: s.cfg.Log.With("part", "replicas"),
+	})
+	return sites
 }
 
 // OpenStream implements tunnel.StreamOpener: a relay passes on what its parent asks of Pods below
@@ -27,16 +39,14 @@ func (s *Server) leads() error {
 		return nil
 	}
 	who := "the one that leads (Lease kube-system/" + leaseName + " of root)"
-	if leader := s.lead.leader.Load(); leader != nil {
-		who, _, _ = strings.Cut(
-			*leader,
-			" ",
-		) // what follows the URL tells two lives of a replica apart
+	if url := s.lead.url(); url != "" {
+		who = url
 	}
 	return &exchange.Fault{
-		Code:    http.StatusServiceUnavailable,
-		Reason:  "ServiceUnavailable",
-		After:   10,
-		Message: "this replica of the center stands by and has no sessions of sites: ask the leader, " + who,
+		Code:   http.StatusServiceUnavailable,
+		Reason: "ServiceUnavailable",
+		After:  10,
+		Message: "this replica of the center stands by and has no sessions of sites: " +
+			"ask the leader, " + who,
 	}
 }

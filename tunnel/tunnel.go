@@ -15,6 +15,9 @@ const ALPN = "skerry/1"
 // DataALPN is the protocol name of a data connection, see package data.
 const DataALPN = "skerry-data/1"
 
+// ReplicaALPN is the protocol name of a connection between two replicas of a center.
+const ReplicaALPN = "skerry-replica/1"
+
 // How long a child hears nothing of its parent before it asks for a heartbeat.
 const (
 	// KeepAlive is the interval of links of the classes lan and wan, and of any link that was in

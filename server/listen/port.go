@@ -29,6 +29,8 @@ type Config struct {
 	// API and Agents are the TLS configurations of the kube API and of the sessions. They are asked
 	// for at each handshake.
 	API, Agents func() *tls.Config
+	// Replicas is that of the center's other replicas; nil for a center of one.
+	Replicas func() *tls.Config
 	// Limits of connections whose handshake is not done; the zero value means DefaultLimits.
 	Limits Limits
 	Log    *slog.Logger
@@ -36,9 +38,9 @@ type Config struct {
 
 // Port accepts connections and hands them on.
 type Port struct {
-	cfg         Config
-	api, agents *listener
-	halfOpen    *halfOpen
+	cfg                   Config
+	api, agents, replicas *listener
+	halfOpen              *halfOpen
 }
 
 // New returns a port that is still closed; Run opens it.
@@ -46,7 +48,11 @@ func New(cfg Config) *Port {
 	if cfg.Limits == (Limits{}) {
 		cfg.Limits = DefaultLimits
 	}
-	return &Port{cfg: cfg, api: newListener(cfg.Listener.Addr()), agents: newListener(cfg.Listener.Addr()), halfOpen: newHalfOpen(cfg.Limits)}
+	addr := cfg.Listener.Addr()
+	return &Port{
+		cfg: cfg, halfOpen: newHalfOpen(cfg.Limits),
+		api: newListener(addr), agents: newListener(addr), replicas: newListener(addr),
+	}
 }
 
 // API is where the kube API accepts its connections: *tls.Conn whose handshake is done.
@@ -56,6 +62,9 @@ func (p *Port) API() net.Listener { return p.api }
 // is done.
 func (p *Port) Agents() net.Listener { return p.agents }
 
+// Replicas is where the center's other replicas are accepted: *tls.Conn whose handshake is done.
+func (p *Port) Replicas() net.Listener { return p.replicas }
+
 // Run accepts until ctx ends. Connections that were handed on are their takers'.
 func (p *Port) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -64,6 +73,7 @@ func (p *Port) Run(ctx context.Context) error {
 		p.cfg.Listener.Close()
 		p.api.Close()
 		p.agents.Close()
+		p.replicas.Close()
 	})
 	defer stop()
 	var shaking sync.WaitGroup
@@ -105,18 +115,25 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 	p.halfOpen.done(h)
 	meter.Conn = raw
 	to := p.api
-	if protocol := secure.ConnectionState().NegotiatedProtocol; protocol == tunnel.ALPN || protocol == tunnel.DataALPN {
+	switch secure.ConnectionState().NegotiatedProtocol {
+	case tunnel.ALPN, tunnel.DataALPN:
 		to = p.agents
+	case tunnel.ReplicaALPN:
+		to = p.replicas
 	}
 	if !to.hand(ctx, secure) {
 		raw.Close()
 	}
 }
 
-// configFor tells agents and users apart by what they say they speak. Who speaks both is an agent.
+// configFor tells agents, replicas and users apart by what they say they speak. Who speaks several
+// is the first of these.
 func (p *Port) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if slices.Contains(hello.SupportedProtos, tunnel.ALPN) || slices.Contains(hello.SupportedProtos, tunnel.DataALPN) {
 		return chosen(p.cfg.Agents(), hello)
+	}
+	if p.cfg.Replicas != nil && slices.Contains(hello.SupportedProtos, tunnel.ReplicaALPN) {
+		return chosen(p.cfg.Replicas(), hello)
 	}
 	return chosen(p.cfg.API(), hello)
 }

@@ -188,3 +188,13 @@ func isTimeout(err error) bool {
 	e, ok := err.(net.Error)
 	return ok && e.Timeout()
 }
+
+// A center of one replica has no others to talk to.
+func TestNoReplicas(t *testing.T) {
+	c := start(t, Limits{})
+	config := &tls.Config{RootCAs: c.Server.Pool(), NextProtos: []string{tunnel.ReplicaALPN}}
+	if conn, err := tls.Dial("tcp", c.address, config); err == nil {
+		conn.Close()
+		t.Error("it talks to a replica")
+	}
+}

@@ -16,6 +16,9 @@ type Config struct {
 	Targets tunnel.StreamOpener
 	// Leads is nil, or returns a *exchange.Fault while this replica has no sessions.
 	Leads func() error
+	// Pass has the leader carry out a request, as Do does, while Leads returns an error; nil
+	// returns that error.
+	Pass func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
 	// Metered reports whether the bytes of a target's link are paid for; nil is none.
 	Metered func(target string) bool
 }
@@ -26,8 +29,22 @@ type Streams struct{ Config }
 // New returns Streams.
 func New(c Config) *Streams { return &Streams{c} }
 
-// Do sends a request to a target and returns the answer, whose body must be closed.
+// Do sends a request to a target and returns the answer, whose body must be closed. A replica that
+// stands by passes it to the leader.
 func (s *Streams) Do(
+	ctx context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
+	if s.Pass != nil && s.Leads != nil && s.Leads() != nil {
+		return s.Pass(ctx, target, r)
+	}
+	return s.Here(ctx, target, r)
+}
+
+// Here is Do for a request that another replica has passed on: it fails, and asks nobody, where
+// this one does not lead.
+func (s *Streams) Here(
 	ctx context.Context,
 	target string,
 	r *exchange.Request,

@@ -224,6 +224,39 @@ func TestStandBy(t *testing.T) {
 	if _, err := s.Do(t.Context(), "oslo", logOf()); !errors.Is(err, why) {
 		t.Error(err)
 	}
+	passed := 0
+	s.Pass = func(_ context.Context, target string, _ *exchange.Request) (*http.Response, error) {
+		passed++
+		return ok("of " + target), nil
+	}
+	resp, err := s.Do(t.Context(), "oslo", logOf())
+	if err != nil || passed != 1 {
+		t.Fatalf("passed on %d times: %v", passed, err)
+	}
+	resp.Body.Close()
+	if _, err := s.Here(t.Context(), "oslo", logOf()); !errors.Is(err, why) || passed != 1 {
+		t.Errorf("what was passed on is passed on again: %v", err)
+	}
+}
+
+// TestLeader: what leads passes nothing on.
+func TestLeader(t *testing.T) {
+	s := New(Config{
+		Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("here"), nil }},
+		Leads:   func() error { return nil },
+		Pass: func(context.Context, string, *exchange.Request) (*http.Response, error) {
+			t.Error("passed on")
+			return ok(""), nil
+		},
+	})
+	resp, err := s.Do(t.Context(), "oslo", logOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(resp.Body); string(text) != "here" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	resp.Body.Close()
 }
 
 func logOf() *exchange.Request {
