@@ -51,6 +51,7 @@ var live = map[string][3]string{
 	"web": {"u-web", "shop", ""}, "db": {"u-db", "shop", ""}, "lent": {"u-lent", "shop", "true"},
 	"anew": {"u-anew-2", "shop", ""}, "passed": {"u-passed", "team", ""}, "team": {"u-team", "team", ""},
 	"kube-system": {"u-kube", "", ""}, "default": {"u-default", "", ""}, "bare": {"u-bare", "", ""},
+	"half": {"u-half", "shop", ""}, // of no space with a UID
 }
 
 func newCluster(t *testing.T, prefix string) *cluster {
@@ -58,7 +59,7 @@ func newCluster(t *testing.T, prefix string) *cluster {
 	record := func(space, name, uid string) {
 		c.records[inventory.NamespaceKey(space, name)] = inventory.Record{UID: uid, Prefix: prefix}
 	}
-	for _, name := range []string{"web", "db", "lent", "anew", "passed", "bare"} {
+	for _, name := range []string{"web", "db", "lent", "anew", "passed", "bare", "half"} {
 		record("shop", name, "u-"+name)
 	}
 	record("shop", "coming", "") // not made yet
@@ -84,6 +85,9 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		notes := map[string]any{}
 		if is[1] != "" {
 			notes = map[string]any{target.AnnotationOrigin: is[1] + "/p", target.AnnotationSpaceUID: "s-" + is[1]}
+		}
+		if is[0] == "u-half" {
+			delete(notes, target.AnnotationSpaceUID)
 		}
 		if is[2] != "" {
 			notes[target.AnnotationExisted] = is[2]
@@ -184,6 +188,7 @@ func TestNothingElse(t *testing.T) {
 		"namespace that was made anew":         pods("shop", "anew"),
 		"namespace that another space took":    pods("shop", "passed"),
 		"namespace that lost its marks":        pods("shop", "bare"),
+		"namespace that lost one mark":         pods("shop", "half"),
 		"namespace that was there before":      pods("shop", "lent"),
 		"namespace that climbs":                pods("shop", ".."),
 		"namespace with a slash":               pods("shop", "web/../team"),
