@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"encoding/json"
+	"mime"
 	"net/http"
 	"strings"
 
@@ -39,5 +41,18 @@ func document(ctx context.Context, c *target.Client, r *exchange.Request) (*http
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	return inJSON(resp, here{})
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode != http.StatusOK || media != "text/plain" {
+		return inJSON(resp, here{})
+	}
+	// The list of schemas is JSON, and Kubernetes calls it plain text.
+	defer resp.Body.Close()
+	text, err := whole(resp.Body, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(text) {
+		return nil, fault(http.StatusBadGateway, "InternalError", "the site's API server does not answer with JSON to /%s", strings.Join(path, "/"))
+	}
+	return answer(plain, text), nil
 }

@@ -34,6 +34,7 @@ func TestShown(t *testing.T) {
 				[]string{`"kind":"PodList"`, `"namespace":"web"`, `"namespace":"db"`, `"name":"one"`, `"name":"two"`, "12345678901234567"}},
 			"all of some": {pods("shop", "", "among", "db", "among", "team"), "/api/v1/namespaces/<db>/pods?limit=500", []string{`"namespace":"db"`}},
 			"groups":      {view("shop", "", "document", "apis", "form", "aggregated"), "/apis", []string{"APIGroupDiscoveryList"}},
+			"schemas":     {view("shop", "", "document", "openapi/v3"), "/openapi/v3", []string{`{"paths":{}}`}},
 			"schema": {view("shop", "", "document", "openapi/v3", "group", "apps", "version", "v1"),
 				"/openapi/v3/apis/apps/v1", nil},
 		} {

@@ -113,6 +113,9 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	case last == "pages":
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<script>")
+	case len(parts) == 2: // as Kubernetes calls it
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, map[string]string{"v3": `{"paths":{}}`, "v2": "words"}[parts[1]])
 	case len(parts) < 5:
 		say(map[string]any{"kind": "APIGroupList", "path": r.URL.Path, "accept": r.Header.Get("Accept")})
 	default:
@@ -246,6 +249,7 @@ func TestNothingElse(t *testing.T) {
 		"logs of the machine":                  view("shop", "", "document", "logs"),
 		"document that climbs":                 view("shop", "", "document", "openapi/../metrics"),
 		"document of another space":            view("nobody", "", "document", "api"),
+		"words in place of a document":         view("shop", "", "document", "openapi/v2"),
 		"HTML":                                 of("example.com", "v1", "pages", "web"),
 		"what was not asked for":               of("example.com", "v1", "leaks", ""),
 	} {
@@ -259,6 +263,9 @@ func TestNothingElse(t *testing.T) {
 				t.Errorf("it says %s", body)
 			}
 			for _, asked := range c.asked {
+				if asked == "GET /openapi/v2" {
+					continue
+				}
 				u, err := url.Parse(strings.TrimPrefix(asked, "GET "))
 				parts := strings.Split(u.Path, "/namespaces/")
 				if err != nil || len(parts) != 2 || !slices.Contains([]string{"web", "db"}, strings.Split(parts[1], "/")[0]) || strings.Contains(u.Path, "secrets") {
