@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -39,9 +40,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resp, r, err := h.ask(req, info)
 	if err != nil {
 		resp = exchange.FaultOf(err).Response()
-		if !info.IsResourceRequest { // of which clients drop the answer, and show warnings
-			w.Header().Set("Warning", "299 - "+strconv.QuoteToASCII(err.Error()))
-		}
 	}
 	defer resp.Body.Close()
 	kind := resp.Header.Get("Content-Type")
@@ -54,8 +52,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if later := resp.Header.Get("Retry-After"); later != "" {
 		w.Header().Set("Retry-After", later)
 	}
+	if resp.StatusCode != http.StatusOK {
+		refused(w, resp, info)
+		return
+	}
 	w.WriteHeader(resp.StatusCode)
 	pass(w, resp.Body, r != nil && r.Watches())
+}
+
+// maxRefusal bounds an answer that is no success: a Status.
+const maxRefusal = 64 << 10
+
+// refused passes a refusal on. Of a document clients drop the answer, and show warnings.
+func refused(w http.ResponseWriter, resp *http.Response, info *apirequest.RequestInfo) {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	var said metav1.Status
+	if err != nil || json.Unmarshal(text, &said) != nil || said.Kind != "Status" {
+		said = *response.Status(int32(resp.StatusCode), metav1.StatusReasonUnknown, "the site has refused this, and does not say why")
+	}
+	if !info.IsResourceRequest {
+		w.Header().Set("Warning", "299 - "+strconv.QuoteToASCII(said.Message))
+	}
+	said.Code = int32(resp.StatusCode)
+	response.Write(w, &said)
 }
 
 // ask sends a request to the site that the client has named.

@@ -29,6 +29,8 @@ type sites struct {
 func (s *sites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	if target == "away" {
 		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site away cannot be reached", After: 10}
+	} else if target == "below" { // away below a relay, which says so
+		return (&exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site below cannot be reached", After: 10}).Response(), nil
 	}
 	s.got = r
 	said := strings.Join(append([]string{target}, r.Path...), "/") + " " + r.Namespace + " " + r.Query.Encode()
@@ -138,6 +140,8 @@ func TestRefused(t *testing.T) {
 		"GET /targets/pa%2e%2e/api":                        400,
 		"GET /targets/" + strings.Repeat("a/", 18) + "api": 400,
 		"GET /targets/away/api/v1/namespaces/web/pods":     503,
+		"GET /targets/below/api":                           503,
+		"GET /targets/below/api/v1/pods":                   503,
 		"GET /targets/away/api":                            503,
 	} {
 		method, target, _ := strings.Cut(path, " ")
