@@ -44,6 +44,7 @@ var (
 		{"allow-logs", "let spaces read the logs of their Pods", func(a *tunnel.Allow) **bool { return &a.Logs }},
 		{"allow-exec", "let spaces run processes in their Pods: exec, attach, debug", func(a *tunnel.Allow) **bool { return &a.Exec }},
 		{"allow-port-forward", "let spaces reach the ports of their Pods", func(a *tunnel.Allow) **bool { return &a.PortForward }},
+		{"allow-view", "let spaces read what is in their namespaces, but Secrets", func(a *tunnel.Allow) **bool { return &a.View }},
 	}
 )
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/streams"
+	"skerry.dev/skerry/agent/view"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -16,8 +17,10 @@ func (a *agent) streams() tunnel.StreamHandler {
 	switch {
 	case !a.Config.Relay:
 		cfg.Backend, cfg.Allow = &streams.Site{Client: a.clients.For, As: a.applier.Acting, There: a.inventory.There}, a.allowsStream
+		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
+		cfg.View = &view.Relay{Records: a.inventory, Children: a.Children}
 	default:
 		return nil
 	}
@@ -30,6 +33,8 @@ func (a *agent) allowsStream(_ string, v exchange.Verb) error {
 	switch v {
 	case exchange.Log:
 		way = policy.Logs
+	case exchange.View:
+		way = policy.View
 	case exchange.PortForward:
 		way = policy.PortForward
 	case exchange.Delete, exchange.Evict:

@@ -34,11 +34,12 @@ type Allow struct {
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Nil is true.
-	// Exec is attach and debugging, too.
+	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
+	// and debugging, too. View lets it read what is in its own namespaces. Nil is true.
 	Logs        *bool `json:"logs,omitempty"`
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`
+	View        *bool `json:"view,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -65,6 +66,7 @@ type Narrow struct {
 	Logs        *bool `json:"logs,omitempty"`
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`
+	View        *bool `json:"view,omitempty"`
 }
 
 func (*Narrow) frame() wire.Type { return typeNarrow }

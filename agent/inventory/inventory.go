@@ -170,24 +170,6 @@ func (i *Inventory) ByUID(uid string) (store.Key, bool) {
 	return store.Key{}, false
 }
 
-// NamespaceKey is the key of a space's Namespace.
-func NamespaceKey(space, name string) store.Key {
-	return store.Key{Space: space, Resource: "namespaces", Name: name}
-}
-
-// Prefix returns what a space's namespace has before its name on the target. It tells false while
-// the target does not have the namespace for the space: nothing of the space is in it.
-func (i *Inventory) Prefix(space, namespace string) (string, bool) {
-	r, known := i.Get(NamespaceKey(space, namespace))
-	return r.Prefix, known && r.UID != ""
-}
-
-// There returns the name that a space's namespace has on the target.
-func (i *Inventory) There(space, namespace string) string {
-	prefix, _ := i.Prefix(space, namespace)
-	return prefix + namespace
-}
-
 // Put sets the record of a key.
 func (i *Inventory) Put(k store.Key, r Record) {
 	i.mu.Lock()

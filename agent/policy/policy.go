@@ -101,6 +101,7 @@ func (p *Policy) Result() tunnel.Allow {
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
 		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
 		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
+		View:        lesser(p.site.View, p.parent.View),
 	}
 	for _, list := range []struct {
 		left *[]string

@@ -2,15 +2,16 @@ package policy
 
 import "fmt"
 
-// The ways into a Pod that a site allows or not.
+// The ways to reach into a site that it allows or not: into a Pod, and a view of namespaces.
 const (
 	Logs        = "logs"
 	Exec        = "exec"
 	PortForward = "portForward"
+	View        = "view"
 )
 
-// Stream refuses a way into the Pods of spaces that the site, or its parent, does not allow. Site
-// is the site's name, for the message.
+// Stream refuses a way to reach into the site that it, or its parent, does not allow. Site is the
+// site's name, for the message.
 func (p *Policy) Stream(way, site string) error {
 	ours, theirs := p.site.Logs, p.parent.Logs
 	switch way {
@@ -18,6 +19,8 @@ func (p *Policy) Stream(way, site string) error {
 		ours, theirs = p.site.Exec, p.parent.Exec
 	case PortForward:
 		ours, theirs = p.site.PortForward, p.parent.PortForward
+	case View:
+		ours, theirs = p.site.View, p.parent.View
 	}
 	switch {
 	case off(ours):

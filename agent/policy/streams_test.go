@@ -21,6 +21,8 @@ func TestStreams(t *testing.T) {
 		{"another way", tunnel.Allow{Exec: &no}, nil, Logs, "", ""},
 		{"logs closed here", tunnel.Allow{Logs: &no}, nil, Logs, ReasonStream, "site oslo"},
 		{"ports closed here", tunnel.Allow{PortForward: &no}, nil, PortForward, ReasonStream, "portForward: true"},
+		{"view closed here", tunnel.Allow{View: &no}, nil, View, ReasonStream, "view: true"},
+		{"view closed by the parent", tunnel.Allow{}, &tunnel.Narrow{View: &no}, View, ReasonStream, "spec.allow.view"},
 		{"closed by the parent", tunnel.Allow{}, &tunnel.Narrow{Exec: &no}, Exec, ReasonStream, "spec.allow.exec"},
 		{"not opened by the parent", tunnel.Allow{Exec: &no}, &tunnel.Narrow{Exec: &yes}, Exec, ReasonStream, "allow: {exec"},
 		{"said to be open", tunnel.Allow{Exec: &yes}, &tunnel.Narrow{Exec: &yes}, Exec, "", ""},
@@ -28,7 +30,7 @@ func TestStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compile(t, c.site, c.narrow)
 			refused(t, p.Stream(c.way, "oslo"), c.reason, c.words)
-			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec, PortForward: p.Result().PortForward}[c.way]
+			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec, PortForward: p.Result().PortForward, View: p.Result().View}[c.way]
 			if off(left) != (c.reason != "") {
 				t.Errorf("the status says %v", left)
 			}

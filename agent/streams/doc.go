@@ -1,5 +1,5 @@
 // Package streams is the far end of what a parent asks of a Pod: its log, a process in it, its
-// ports, its deletion. A [Handler] serves one stream after the other; what it lets through goes to
+// ports, its deletion; and of a view of namespaces, which agent/view answers. A [Handler] serves one stream after the other; what it lets through goes to
 // a [Backend]: the API server of the target ([Site]), or the next tier of a relay ([Relay]).
 //
 // Life of a stream:

@@ -30,10 +30,12 @@ type Backend interface {
 	Answer(ctx context.Context, r *exchange.Request) (*http.Response, error)
 }
 
-// Config is what a Handler works with. Pods, Backend and Log are required.
+// Config is what a Handler works with. Pods, Backend, View and Log are required.
 type Config struct {
 	Pods    Pods
 	Backend Backend
+	// View answers what is of no Pod: views of a space's namespaces.
+	View Backend
 	// Allow refuses what the site does not allow of a space; nil allows everything, as a relay
 	// does, whose sites decide themselves.
 	Allow func(space string, v exchange.Verb) error
@@ -92,10 +94,8 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 		asked.Verb,
 		"space",
 		asked.Space,
-		"namespace",
-		asked.Namespace,
-		"pod",
-		asked.Pod,
+		"path",
+		path(asked),
 		"user",
 		asked.User,
 		"code",
@@ -114,6 +114,9 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 				Message: err.Error(),
 			}
 		}
+	}
+	if r.Verb == exchange.View {
+		return h.View.Answer(ctx, r)
 	}
 	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: r.Pod}
 	at := *r
@@ -138,15 +141,31 @@ func missing(r *exchange.Request) error {
 	)}
 }
 
+// path is what is asked for, in the form of a path of Kubernetes.
+func path(r *exchange.Request) string {
+	if r.Verb != exchange.View {
+		return "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod
+	}
+	q := r.Query
+	if q.Has(exchange.OptionDocument) {
+		return "/" + q.Get(exchange.OptionDocument)
+	}
+	of := target.Resource{Group: q.Get(exchange.OptionGroup), Version: q.Get(exchange.OptionVersion), Plural: q.Get(exchange.OptionResource)}
+	return of.Path(r.Namespace, q.Get(exchange.OptionName))
+}
+
 // audit tells that a stream begins, or why it does not.
 func (h *Handler) audit(r *exchange.Request, at time.Time, code int, err error) {
 	if h.Audit == nil {
 		return
 	}
+	if r.Query.Has(exchange.OptionDocument) {
+		return // it has no objects
+	}
 	w := target.Written{
 		At:        at,
 		Verb:      string(r.Verb),
-		Path:      "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod,
+		Path:      path(r),
 		Space:     r.Space,
 		Code:      code,
 		User:      r.User,

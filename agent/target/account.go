@@ -135,7 +135,7 @@ func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
 		Metadata Metadata
 		Rules    []Rule
 	}
-	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").path("", DefinitionsRole), nil, "", nil, &role); err != nil {
+	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").Path("", DefinitionsRole), nil, "", nil, &role); err != nil {
 		return err
 	}
 	all, changed := role.Rules, false

@@ -51,7 +51,7 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 	}
 	query := url.Values{"fieldManager": {FieldManager}, "force": {strconv.FormatBool(!on.Yield)}}
 	o := &Object{}
-	code, err := c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, o)
+	code, err := c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, o)
 	return o, code == http.StatusCreated, err
 }
 
@@ -63,7 +63,7 @@ func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, 
 	}
 	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}, "dryRun": {"All"}}
 	whole := map[string]any{}
-	_, err = c.call(ctx, http.MethodPatch, r.path(namespace, name), query, applyType, body, &whole)
+	_, err = c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &whole)
 	return whole, err
 }
 

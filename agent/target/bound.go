@@ -37,7 +37,7 @@ func (c *Client) BoundAccounts(ctx context.Context, namespace string) (string, e
 			}
 			query := url.Values{"limit": {strconv.Itoa(metadataPageSize)}, "continue": {next}}
 			r := Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: plural}
-			_, err := c.call(ctx, http.MethodGet, r.path("", ""), query, "", nil, &page)
+			_, err := c.call(ctx, http.MethodGet, r.Path("", ""), query, "", nil, &page)
 			if errors.Is(err, ErrNotServed) {
 				return "", nil
 			}

@@ -106,14 +106,14 @@ func (c *Client) Get(ctx context.Context, r Resource, namespace, name string, ca
 		query.Set("resourceVersion", "0")
 	}
 	o := &Object{}
-	_, err := c.call(ctx, http.MethodGet, r.path(namespace, name), query, "", nil, o)
+	_, err := c.call(ctx, http.MethodGet, r.Path(namespace, name), query, "", nil, o)
 	return o, err
 }
 
 // Read is Get that also returns the whole object.
 func (c *Client) Read(ctx context.Context, r Resource, namespace, name string) (*Object, map[string]any, error) {
 	var raw json.RawMessage
-	if _, err := c.call(ctx, http.MethodGet, r.path(namespace, name), nil, "", nil, &raw); err != nil {
+	if _, err := c.call(ctx, http.MethodGet, r.Path(namespace, name), nil, "", nil, &raw); err != nil {
 		return nil, nil, err
 	}
 	o, whole := &Object{}, map[string]any{}
@@ -126,7 +126,7 @@ func (c *Client) Read(ctx context.Context, r Resource, namespace, name string) (
 // Create posts one object.
 func (c *Client) Create(ctx context.Context, r Resource, namespace string, body []byte) (*Object, error) {
 	o := &Object{}
-	_, err := c.call(ctx, http.MethodPost, r.path(namespace, ""), url.Values{"fieldManager": {FieldManager}}, jsonType, body, o)
+	_, err := c.call(ctx, http.MethodPost, r.Path(namespace, ""), url.Values{"fieldManager": {FieldManager}}, jsonType, body, o)
 	return o, err
 }
 

@@ -44,7 +44,7 @@ func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string,
 		Kind   string
 		Status json.RawMessage // a word, or what the object has there
 	}
-	_, err = c.call(ctx, http.MethodDelete, r.path(namespace, name), nil, jsonType, body, &answer)
+	_, err = c.call(ctx, http.MethodDelete, r.Path(namespace, name), nil, jsonType, body, &answer)
 	return err == nil && answer.Kind == "Status" && string(answer.Status) == `"`+metav1.StatusSuccess+`"`, err
 }
 
@@ -81,7 +81,7 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 		return false, fmt.Errorf("encode release: %w", err)
 	}
 	query := url.Values{"fieldManager": {FieldManager}}
-	_, err = c.call(ctx, http.MethodPatch, r.path(m.Namespace, m.Name), query, mergeType, body, nil)
+	_, err = c.call(ctx, http.MethodPatch, r.Path(m.Namespace, m.Name), query, mergeType, body, nil)
 	return err == nil, err
 }
 

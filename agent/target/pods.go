@@ -68,30 +68,38 @@ func (t *talking) closeIdle() {
 // followed. The answer lasts as long as ctx; of an upgrade (101) its body is an io.ReadWriteCloser,
 // which has to be closed when ctx ends.
 func (c *Client) Talk(ctx context.Context, t Talk) (*http.Response, error) {
+	path := Resource{Version: "v1", Plural: "pods"}.Path(t.Namespace, t.Pod)
+	if t.Subresource != "" {
+		path += "/" + url.PathEscape(t.Subresource)
+	}
+	header := http.Header{}
+	for name, values := range t.Upgrade {
+		header[name] = values
+	}
+	if t.ContentType != "" {
+		header.Set("Content-Type", t.ContentType)
+	}
+	if t.Upgrade == nil {
+		header.Set("Accept", "application/json, */*")
+	}
+	return c.stream(ctx, t.Method, path, t.Query, header, t.Body)
+}
+
+// stream sends a request on a connection of its own. The answer lasts as long as ctx.
+func (c *Client) stream(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
 	client, err := c.talk.client()
 	if err != nil {
 		return nil, err
 	}
-	u := c.base.String() + Resource{Version: "v1", Plural: "pods"}.path(t.Namespace, t.Pod)
-	if t.Subresource != "" {
-		u += "/" + url.PathEscape(t.Subresource)
+	u := c.base.String() + path // the path is escaped already
+	if len(query) > 0 {
+		u += "?" + query.Encode()
 	}
-	if len(t.Query) > 0 {
-		u += "?" + t.Query.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, t.Method, u, bytes.NewReader(t.Body))
+	req, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	for name, values := range t.Upgrade {
-		req.Header[name] = values
-	}
-	if t.ContentType != "" {
-		req.Header.Set("Content-Type", t.ContentType)
-	}
-	if t.Upgrade == nil {
-		req.Header.Set("Accept", "application/json, */*")
-	}
+	req.Header = header
 	if c.user != "" {
 		req.Header.Set("Impersonate-User", c.user)
 	}

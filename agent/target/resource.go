@@ -32,8 +32,8 @@ func (r Resource) String() string {
 	return s
 }
 
-// path returns the URL path below the endpoint. Namespace and name may be empty.
-func (r Resource) path(namespace, name string) string {
+// Path returns the URL path below the endpoint. Namespace and name may be empty.
+func (r Resource) Path(namespace, name string) string {
 	p := "/apis/" + url.PathEscape(r.Group) + "/" + url.PathEscape(r.Version)
 	if r.Group == "" {
 		p = "/api/" + url.PathEscape(r.Version)

@@ -111,7 +111,7 @@ func (a *AccountRefusedError) Unwrap() error { return a.refusal }
 func (c *Client) Rebind(ctx context.Context, space, namespace string) error {
 	for _, role := range []string{SpaceRole, DefinitionsRole} {
 		var live binding
-		path := rbac("rolebindings").path(namespace, role)
+		path := rbac("rolebindings").Path(namespace, role)
 		_, err := c.call(ctx, http.MethodGet, path, nil, "", nil, &live)
 		if apierrors.IsNotFound(err) || errors.Is(err, ErrNotServed) {
 			continue

@@ -102,7 +102,7 @@ func (c *Client) page(ctx context.Context, l Listing, next string, size int) (*l
 	if l.FieldSelector != "" {
 		query.Set("fieldSelector", l.FieldSelector)
 	}
-	path := l.Resource.path(l.Namespace, "")
+	path := l.Resource.Path(l.Namespace, "")
 	resp, err := c.send(ctx, http.MethodGet, path, query, "", l.accept(metaOnlyList), nil)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.D
 	// A server that forgets its own limit is left a little later by ours.
 	ctx, cancel := context.WithTimeout(ctx, limit+requestTimeout)
 	defer cancel()
-	resp, err := c.send(ctx, http.MethodGet, l.Resource.path(l.Namespace, ""), query, "", l.accept(metaOnly), nil)
+	resp, err := c.send(ctx, http.MethodGet, l.Resource.Path(l.Namespace, ""), query, "", l.accept(metaOnly), nil)
 	if err != nil {
 		return from, err
 	}

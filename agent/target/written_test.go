@@ -36,7 +36,7 @@ func TestWritten(t *testing.T) {
 	}
 	ctx := InSpace(context.Background(), "shop")
 	r := Resource{Group: "apps", Version: "v1", Plural: "deployments"}
-	at := r.path("default", "web")
+	at := r.Path("default", "web")
 	send := func(method, kind string, query map[string][]string) {
 		_, _ = c.call(ctx, method, at, query, kind, []byte("{}"), nil)
 	}

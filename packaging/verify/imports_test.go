@@ -50,6 +50,7 @@ var concerns = []concern{
 	{"wellknown", []string{"metadata", "request"}},
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
+	{"view", []string{"audit", "request", "response"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
 }
 

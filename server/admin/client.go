@@ -50,6 +50,7 @@ func open(path string) (*center, error) {
 		return nil, fmt.Errorf("server address in %s: %w", path, err)
 	}
 	u.Path, _, _ = strings.Cut(u.Path, "/clusters/")
+	u.Path, _, _ = strings.Cut(u.Path, viewPath)
 	config.Host = u.String()
 	config.UserAgent = "skerry"
 	config.QPS, config.Burst = -1, -1

@@ -1,10 +1,8 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -65,14 +63,12 @@ func SpaceCommand() *cli.Command {
 			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"),
 			Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
 	}
-	named := func(do func(ctx context.Context, kubeconfig, name string, out io.Writer) error) cli.ActionFunc {
-		return func(c *cli.Context) error {
-			name, err := OneArgument(c, "name of the space")
-			if err != nil {
-				return err
-			}
-			return do(c.Context, c.String("kubeconfig"), name, c.App.Writer)
+	use := func(c *cli.Context) error {
+		name, err := OneArgument(c, "name of the space")
+		if err != nil {
+			return err
 		}
+		return UseSpace(c.Context, c.String("kubeconfig"), name, c.String("at"), c.App.Writer)
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
@@ -83,7 +79,7 @@ func SpaceCommand() *cli.Command {
 		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
 		{Name: "use", Usage: "make a space the current context of your own kubeconfig, with the credentials that it has; " +
-			"for somebody else: skerry space kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(), Action: named(UseSpace)},
+			"for somebody else: skerry space kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(atFlag()), Action: use},
 		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
 }

@@ -31,6 +31,9 @@ type KubeconfigOptions struct {
 	TTL        time.Duration
 	// ByHost names the space by its own host instead of by a path.
 	ByHost bool
+	// At names the targets, with slashes between them, whose live view is wanted in place of the
+	// space itself; empty for the space.
+	At string
 	// File is written with mode 0600; empty means that the kubeconfig is printed.
 	File string
 	Out  io.Writer
@@ -46,7 +49,7 @@ func (o KubeconfigOptions) check() error {
 	if o.Role != "" && !slices.Contains(grantable, o.Role) {
 		return Usage("--role %q: use %s", o.Role, strings.Join(grantable, ", "))
 	}
-	return nil
+	return checkAt(o.At)
 }
 
 // SpaceKubeconfig makes a user of one space and writes a kubeconfig with a token of theirs. The
@@ -59,7 +62,7 @@ func SpaceKubeconfig(ctx context.Context, o KubeconfigOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := mayReplace(o.File, o.Space); err != nil {
+	if err := mayReplace(o.File, contextAt(o.Space, o.At)); err != nil {
 		return err
 	}
 	u, err := c.users(ctx, o.Space, false)
@@ -76,18 +79,19 @@ func SpaceKubeconfig(ctx context.Context, o KubeconfigOptions) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.forToken(o.Space, o.Namespace, o.User, token.Status.Token)
+	config, err := c.forToken(o.Space, o.At, o.Namespace, o.User, token.Status.Token)
 	if err != nil {
 		return err
 	}
 	if o.ByHost {
-		config.Clusters[o.Space].Server, config.Clusters[o.Space].TLSServerName = host, ""
+		cluster := config.Clusters[contextAt(o.Space, o.At)]
+		cluster.Server, cluster.TLSServerName = urlAt(host, o.At), ""
 	}
 	return o.write(config, token.Status.ExpirationTimestamp.Time)
 }
 
-// mayReplace refuses a file that holds more than an older kubeconfig for the same space.
-func mayReplace(file, space string) error {
+// mayReplace refuses a file that holds more than an older kubeconfig with the same context.
+func mayReplace(file, context string) error {
 	if file == "" || file == "-" {
 		return nil
 	}
@@ -97,8 +101,8 @@ func mayReplace(file, space string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("-o %s: this file is no kubeconfig; name another one: %w", file, err)
-	case len(old.Contexts) > 1 || len(old.Contexts) == 1 && old.Contexts[space] == nil:
-		return fmt.Errorf("-o %s: this file has other contexts than %q; name another one", file, space)
+	case len(old.Contexts) > 1 || len(old.Contexts) == 1 && old.Contexts[context] == nil:
+		return fmt.Errorf("-o %s: this file has other contexts than %q; name another one", file, context)
 	}
 	return nil
 }

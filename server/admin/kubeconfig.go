@@ -9,9 +9,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// forCaller returns a kubeconfig with one context, named like the space, that uses the caller's own
-// credentials. It is for the caller's own file only: never hand it to somebody else.
-func (c *center) forCaller(space string) (*clientcmdapi.Config, error) {
+// forCaller returns a kubeconfig with one context, for the space or its view at a path of targets,
+// that uses the caller's own credentials. It is for the caller's own file only: never hand it to
+// somebody else.
+func (c *center) forCaller(space, at string) (*clientcmdapi.Config, error) {
 	current, ok := c.file.Contexts[c.file.CurrentContext]
 	if !ok {
 		return nil, fmt.Errorf("kubeconfig %s has no current context", c.path)
@@ -23,28 +24,29 @@ func (c *center) forCaller(space string) (*clientcmdapi.Config, error) {
 	}
 	out := clientcmdapi.NewConfig()
 	cluster, user = cluster.DeepCopy(), user.DeepCopy()
-	cluster.Server = c.spaceURL(space)
-	out.Clusters[space] = cluster
+	cluster.Server = urlAt(c.spaceURL(space), at)
+	name := contextAt(space, at)
+	out.Clusters[name] = cluster
 	out.AuthInfos[current.AuthInfo] = user
-	out.Contexts[space] = &clientcmdapi.Context{Cluster: space, AuthInfo: current.AuthInfo}
-	out.CurrentContext = space
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: current.AuthInfo}
+	out.CurrentContext = name
 	if err := clientcmdapi.FlattenConfig(out); err != nil {
 		return nil, fmt.Errorf("embed the credentials of %s: %w", c.path, err)
 	}
 	return out, nil
 }
 
-// use adds a context for the space to the kubeconfig file and makes it the current one. The file is
-// replaced as a whole, mode 0600.
-func (c *center) use(space string) error {
+// use adds a context for the space, or its view at a path of targets, to the kubeconfig file and
+// makes it the current one. The file is replaced as a whole, mode 0600.
+func (c *center) use(space, at string) error {
 	merged := c.file.DeepCopy()
-	if space == "root" {
+	if space == "root" && at == "" {
 		if _, ok := merged.Contexts["root"]; ok {
 			merged.CurrentContext = "root"
 			return replaceFile(c.path, merged)
 		}
 	}
-	one, err := c.forCaller(space)
+	one, err := c.forCaller(space, at)
 	if err != nil {
 		return err
 	}
@@ -54,24 +56,24 @@ func (c *center) use(space string) error {
 	for name, ctx := range one.Contexts {
 		merged.Contexts[name] = ctx
 	}
-	merged.CurrentContext = space
+	merged.CurrentContext = contextAt(space, at)
 	return replaceFile(c.path, merged)
 }
 
-// forToken returns a kubeconfig with one context, named like the space, that uses a user's token.
-// It has nothing of the caller's but the center's address and authorities.
-func (c *center) forToken(space, ns, user, token string) (*clientcmdapi.Config, error) {
+// forToken returns a kubeconfig with one context, for the space or its view at a path of targets,
+// that uses a user's token. It has nothing of the caller's but the center's address and authorities.
+func (c *center) forToken(space, at, ns, user, token string) (*clientcmdapi.Config, error) {
 	current, ok := c.file.Contexts[c.file.CurrentContext]
 	if !ok || c.file.Clusters[current.Cluster] == nil {
 		return nil, fmt.Errorf("kubeconfig %s has no current context, or it names a cluster that is not there", c.path)
 	}
 	cluster := c.file.Clusters[current.Cluster].DeepCopy()
-	cluster.Server = c.spaceURL(space)
-	out := clientcmdapi.NewConfig()
-	out.Clusters[space] = cluster
+	cluster.Server = urlAt(c.spaceURL(space), at)
+	name, out := contextAt(space, at), clientcmdapi.NewConfig()
+	out.Clusters[name] = cluster
 	out.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: token}
-	out.Contexts[space] = &clientcmdapi.Context{Cluster: space, AuthInfo: user, Namespace: ns}
-	out.CurrentContext = space
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user, Namespace: ns}
+	out.CurrentContext = name
 	if err := clientcmdapi.FlattenConfig(out); err != nil {
 		return nil, fmt.Errorf("embed the authorities that %s names: %w", c.path, err)
 	}

@@ -156,8 +156,12 @@ func listRoot(ctx context.Context, o ListOptions, kind schema.GroupVersionResour
 	}
 }
 
-// UseSpace adds a context for the space to the caller's kubeconfig and makes it current.
-func UseSpace(ctx context.Context, kubeconfig, name string, out io.Writer) error {
+// UseSpace adds a context for the space, or its view at a path of targets, to the caller's
+// kubeconfig and makes it current.
+func UseSpace(ctx context.Context, kubeconfig, name, at string, out io.Writer) error {
+	if err := checkAt(at); err != nil {
+		return err
+	}
 	c, err := open(kubeconfig)
 	if err != nil {
 		return err
@@ -165,10 +169,10 @@ func UseSpace(ctx context.Context, kubeconfig, name string, out io.Writer) error
 	if err := c.mustExist(ctx, name); err != nil {
 		return err
 	}
-	if err := c.use(name); err != nil {
+	if err := c.use(name, at); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Switched to space %q (context %q in %s).\n", name, name, c.path)
+	fmt.Fprintf(out, "Switched to space %q (context %q in %s).\n", name, contextAt(name, at), c.path)
 	return nil
 }
 

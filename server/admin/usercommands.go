@@ -30,14 +30,14 @@ func kubeconfigCommand() *cli.Command {
 		}
 		return SpaceKubeconfig(c.Context, KubeconfigOptions{Kubeconfig: c.String("kubeconfig"), Space: name,
 			User: c.String("user"), Role: c.String("role"), Namespace: c.String("namespace"), TTL: c.Duration("ttl"),
-			ByHost: c.Bool("by-host"), File: c.String("output"), Out: c.App.Writer})
+			ByHost: c.Bool("by-host"), At: c.String("at"), File: c.String("output"), Out: c.App.Writer})
 	}
 	return &cli.Command{Name: "kubeconfig", Usage: "make a user of a space, and a kubeconfig that is good for that space alone",
 		ArgsUsage: "SPACE", Action: action, Flags: ClientFlags(
 			&cli.StringFlag{Name: "user", Value: "tenant", Usage: "whom it is for: lower-case letters, digits, '-' and '.'"},
 			&cli.StringFlag{Name: "role", Usage: rolesUsage + "; default: the role that the user has, else " + defaultRole +
 				"; cluster-admin may also make namespaces and definitions, and grant roles"},
-			namespaceFlag(),
+			namespaceFlag(), atFlag(),
 			&cli.DurationFlag{Name: "ttl", Value: defaultTokenLife, Usage: "how long it is good for, 10m to 8784h"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write, mode 0600; default: print it"},
 			&cli.BoolFlag{Name: "by-host", Usage: "by the space's own host, for clients that cannot carry a path; needs --spaces-domain at the center"})}

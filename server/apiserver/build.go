@@ -43,6 +43,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/view"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -105,7 +106,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, borrows: s.borrows, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
+	d := &dispatch{crds: s.crds, borrows: s.borrows, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, view: &view.Handler{Sites: s.config.Sites}, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
 	}
@@ -150,6 +151,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
 	g.LongRunningFunc = share.LongRunning()
+	g.RequestInfoResolver = view.Resolver{Next: genericapiserver.NewRequestInfoResolver(g)}
 	names := discovery.DefinitionNames()
 	g.SkipOpenAPIInstallation = true // discovery.ServeDocuments does it
 	g.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, names)

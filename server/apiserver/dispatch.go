@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/view"
 	"skerry.dev/skerry/store"
 )
 
@@ -29,6 +30,7 @@ type dispatch struct {
 	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
 	stale    func(key store.Key) string
+	view     http.Handler // of what spaces have at sites
 	// reaches says that the Pods of spaces are reached where they run.
 	reaches bool
 	log     *slog.Logger
@@ -36,6 +38,10 @@ type dispatch struct {
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if view.Takes(r.URL.Path) {
+			d.view.ServeHTTP(w, r)
+			return
+		}
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
 			response.Write(w, errOnSite(subresource))

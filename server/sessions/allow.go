@@ -14,7 +14,7 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: string(a.PodSecurity),
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
-		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward,
+		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
 	}
 }
 
@@ -28,6 +28,6 @@ func permits(st *v1alpha1.SyncTarget, a *tunnel.Allow) {
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: a.PodSecurity,
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
-		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward,
+		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"runtime"
 	"strings"
@@ -30,7 +31,15 @@ func TestRequestSurvives(t *testing.T) {
 		Verb:      Debug,
 		Body:      []byte(`[{"name":"d"}]`),
 	}
-	for _, r := range []*Request{r, debug} {
+	list := &Request{
+		Space: "shop", Namespace: "web", Verb: View, Path: []string{"oslo"},
+		Query: url.Values{OptionVersion: {"v1"}, OptionResource: {"pods"}, "labelSelector": {"a in (b, c)"}},
+	}
+	all := &Request{
+		Space: "shop", Verb: View,
+		Query: url.Values{OptionVersion: {"v1"}, OptionResource: {"pods"}, OptionAmong: {"web", "db"}},
+	}
+	for _, r := range []*Request{r, debug, list, all} {
 		text, err := r.encode()
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 // sound is a request as RoundTrip sends it.
 const sound = "POST /shop/web/app-1/log HTTP/1.1\r\nHost: target\r\nSkerry-Uid: u-1\r\nContent-Length: 0\r\n\r\n"
 
+const soundView = "POST /shop/web//view?resource=pods&version=v1 HTTP/1.1\r\nHost: target\r\nContent-Length: 0\r\n\r\n"
+
 const soundExec = "POST /shop/web/app-1/exec?command=sh HTTP/1.1\r\nHost: target\r\nSkerry-Uid: u-1\r\nContent-Length: 0\r\n" +
 	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Version: 13\r\nSec-Websocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
@@ -20,8 +22,26 @@ const soundExec = "POST /shop/web/app-1/exec?command=sh HTTP/1.1\r\nHost: target
 func hostile() map[string]string {
 	with := func(header string) string { return strings.Replace(sound, "\r\nHost", "\r\n"+header+"\r\nHost", 1) }
 	path := func(p string) string { return strings.Replace(sound, "/shop/web/app-1/log", p, 1) }
+	view := func(p string) string {
+		return strings.Replace(soundView, "/shop/web//view?resource=pods&version=v1", p, 1)
+	}
 	exec := func(from, to string) string { return strings.Replace(soundExec, from, to, 1) }
 	return map[string]string{
+		"view that climbs":           view("/shop/..//view?resource=pods&version=v1"),
+		"view of a Pod":              view("/shop/web/one/view?resource=pods&version=v1"),
+		"view of nothing":            view("/shop/web//view"),
+		"view without a version":     view("/shop/web//view?resource=pods"),
+		"view of two":                view("/shop/web//view?resource=pods&resource=secrets&version=v1"),
+		"view of a path":             view("/shop/web//view?resource=..%2fsecrets&version=v1"),
+		"view of a name with a path": view("/shop/web//view?resource=pods&version=v1&name=..%2fx"),
+		"view of a parent":           view("/shop/web//view?resource=pods&version=v1&name=.."),
+		"view of a version's parent": view("/shop/web//view?resource=pods&version=.."),
+		"view of a group's parent":   view("/shop/web//view?resource=pods&version=v1&group=.."),
+		"view of metrics":            view("/shop///view?document=metrics"),
+		"view that writes":           view("/shop/web//view?resource=pods&version=v1&dryRun=All"),
+		"view with a UID":            strings.Replace(soundView, "Host", "Skerry-Uid: u-1\r\nHost", 1),
+		"view with a body":           strings.Replace(soundView, "Length: 0\r\n\r\n", "Length: 2\r\n\r\n[]", 1),
+		"view with another's rights": strings.Replace(soundView, "Host", "Impersonate-User: root\r\nHost", 1),
 		"path that climbs":           path("/shop/web/../log"),
 		"path that climbs out":       path("/shop/../../kube-system/log"),
 		"path that climbs, encoded":  path("/shop/web/%2e%2e/log"),
@@ -312,6 +332,7 @@ func TestUpgrade(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(sound)
 	f.Add(soundExec)
+	f.Add(soundView)
 	for _, text := range hostile() {
 		if len(text) < 1000 {
 			f.Add(text)

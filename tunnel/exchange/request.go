@@ -28,11 +28,12 @@ const (
 	maxPath = 16
 )
 
-// Request is what a parent asks of a child: one verb on one Pod.
+// Request is what a parent asks of a child: one verb on one Pod, or a view.
 type Request struct {
-	// Space, Namespace and Pod name the Pod as the receiver knows it.
+	// Space, Namespace and Pod name the Pod as the receiver knows it. A view has no Pod, and no
+	// Namespace where it is of all that the space has there.
 	Space, Namespace, Pod string
-	// UID is that of the Pod at the receiver, as it was reported.
+	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
 	// Origin replaces UID for a Pod that was itself placed: the UID that it has at the sender.
 	Origin string
@@ -84,12 +85,15 @@ func (r *Request) Check() error {
 	switch {
 	case !isName(r.Space):
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
+	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
 		return fmt.Errorf("%w: namespace %.80q", ErrRequest, r.Namespace)
 	case !isName(r.Pod):
 		return fmt.Errorf("%w: name %.80q", ErrRequest, r.Pod)
 	case (r.UID == "") == (r.Origin == "") || !uidForm.MatchString(r.UID+r.Origin):
 		return fmt.Errorf("%w: it needs either the Pod's UID or that of its origin", ErrRequest)
+	}
+	switch {
 	case len(r.Body) > MaxBody:
 		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, MaxBody)
 	case (len(r.Body) > 0) != r.Verb.hasBody():
@@ -109,7 +113,10 @@ func (r *Request) Check() error {
 	if r.Verb.upgrades() != (r.Upgrade != nil) {
 		return fmt.Errorf("%w: pods/%s with the wrong kind of connection", ErrRequest, r.Verb)
 	}
-	return r.Verb.Options(r.Query)
+	if err := r.Verb.Options(r.Query); err != nil || r.Verb != View {
+		return err
+	}
+	return r.checkView()
 }
 
 // Identify sets User and Groups, cut to what may go along.

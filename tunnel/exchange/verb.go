@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Verb is what is asked of a Pod. It is the name of the Pod's subresource where there is one.
+// Verb is what is asked of a Pod, whose subresource it is where there is one, or of a site: View.
 type Verb string
 
 // The verbs.
@@ -22,6 +22,8 @@ const (
 	Evict Verb = "eviction"
 	// Delete deletes the Pod itself; what controls it makes another one.
 	Delete Verb = "delete"
+	// View reads what a space has in its namespaces at a site. It is of no Pod.
+	View Verb = "view"
 )
 
 // option checks one value of an option.
@@ -76,8 +78,9 @@ var (
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
 		Evict: ending, Delete: ending,
+		View: viewing,
 	}
-	many = map[string]bool{"command": true, "ports": true}
+	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
 )
 
 // Options returns an error that wraps ErrRequest when there is no such verb, or it does not take
@@ -85,12 +88,12 @@ var (
 func (v Verb) Options(query url.Values) error {
 	known, ok := options[v]
 	if !ok {
-		return fmt.Errorf("%w: there is no pods/%.80s", ErrRequest, string(v))
+		return fmt.Errorf("%w: there is no verb %.80q", ErrRequest, string(v))
 	}
 	for name, values := range query {
 		check := known[name]
 		if check == nil {
-			return fmt.Errorf("%w: pods/%s does not take %.80q", ErrRequest, v, name)
+			return fmt.Errorf("%w: %s does not take %.80q", ErrRequest, v, name)
 		}
 		if len(values) != 1 && !many[name] {
 			return fmt.Errorf("%w: %q is given %d times", ErrRequest, name, len(values))

@@ -46,14 +46,16 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward are taken away when they are false. Exec is attach and debugging,
-	// too.
+	// Logs, Exec, PortForward and View are taken away when they are false. Exec is attach and
+	// debugging, too. View is to read what is in the space's own namespaces, but Secrets.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
 	Exec *bool `json:"exec,omitempty"`
 	// +optional
 	PortForward *bool `json:"portForward,omitempty"`
+	// +optional
+	View *bool `json:"view,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -85,11 +87,13 @@ type SyncTargetPolicy struct {
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this
-	// way.
+	// way, View where it may not read what is in its own namespaces.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
 	Exec *bool `json:"exec,omitempty"`
 	// +optional
 	PortForward *bool `json:"portForward,omitempty"`
+	// +optional
+	View *bool `json:"view,omitempty"`
 }

@@ -68,6 +68,9 @@ func (a Config) AddTo(g *genericapiserver.Config) error {
 		out = file
 	}
 	g.AuditPolicyRuleEvaluator = policy.NewPolicyRuleEvaluator(rules)
+	if a.PolicyFile == "" {
+		g.AuditPolicyRuleEvaluator = views{g.AuditPolicyRuleEvaluator}
+	}
 	g.AuditBackend = spaces{auditlog.NewBackend(out, auditlog.FormatJson, auditv1.SchemeGroupVersion)}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 // URLPrefix stands before the space's name in a URL.
 const URLPrefix = "/clusters/"
 
+// ViewPrefix stands in a space's API before the path of targets whose live view is asked for.
+const ViewPrefix = "/targets/"
+
 // URL is where a space's kube API is found, given the center's own URL.
 func URL(external, space string) string {
 	if space == RootSpace {

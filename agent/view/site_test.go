@@ -1,0 +1,277 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is a workload cluster in which spaces shop and team have namespaces. It notes what it is
+// asked for beside Namespaces by their name.
+type cluster struct {
+	url     string
+	records map[store.Key]inventory.Record
+	prefix  string // of the names of shop's namespaces
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (c *cluster) Get(k store.Key) (inventory.Record, bool) { r, ok := c.records[k]; return r, ok }
+
+func (c *cluster) Namespaces(space string) (out []string) {
+	for k, r := range c.records {
+		if k.Space == space && r.UID != "" {
+			out = append(out, k.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// live are the Namespaces of the cluster: UID, space, and whether each was there before.
+var live = map[string][3]string{
+	"web": {"u-web", "shop", ""}, "db": {"u-db", "shop", ""}, "lent": {"u-lent", "shop", "true"},
+	"anew": {"u-anew-2", "shop", ""}, "passed": {"u-passed", "team", ""}, "team": {"u-team", "team", ""},
+	"kube-system": {"u-kube", "", ""}, "default": {"u-default", "", ""}, "bare": {"u-bare", "", ""},
+	"half": {"u-half", "shop", ""}, // of no space with a UID
+}
+
+func newCluster(t *testing.T, prefix string) *cluster {
+	c := &cluster{prefix: prefix, records: map[store.Key]inventory.Record{}}
+	record := func(space, name, uid string) {
+		c.records[inventory.NamespaceKey(space, name)] = inventory.Record{UID: uid, Prefix: prefix}
+	}
+	for _, name := range []string{"web", "db", "lent", "anew", "passed", "bare", "half"} {
+		record("shop", name, "u-"+name)
+	}
+	record("shop", "coming", "") // not made yet
+	record("shop", "gone", "u-gone")
+	record("team", "team", "u-team")
+	s := httptest.NewServer(http.HandlerFunc(c.serve))
+	t.Cleanup(s.Close)
+	c.url = s.URL
+	return c
+}
+
+func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	w.Header().Set("Content-Type", "application/json")
+	say := func(v any) { _ = json.NewEncoder(w).Encode(v) }
+	if len(parts) == 4 && parts[2] == "namespaces" && r.Method == http.MethodGet {
+		is, ok := live[strings.TrimPrefix(parts[3], c.prefix)]
+		if !ok {
+			w.WriteHeader(404)
+			say(map[string]any{"kind": "Status", "code": 404, "reason": "NotFound", "details": map[string]any{"name": parts[3]}})
+			return
+		}
+		notes := map[string]any{}
+		if is[1] != "" {
+			notes = map[string]any{target.AnnotationOrigin: is[1] + "/p", target.AnnotationSpaceUID: "s-" + is[1]}
+		}
+		if is[0] == "u-half" {
+			delete(notes, target.AnnotationSpaceUID)
+		}
+		if is[2] != "" {
+			notes[target.AnnotationExisted] = is[2]
+		}
+		say(map[string]any{"kind": "Namespace", "metadata": map[string]any{"name": parts[3], "uid": is[0], "annotations": notes}})
+		return
+	}
+	c.mu.Lock()
+	c.asked = append(c.asked, r.Method+" "+r.URL.RequestURI())
+	c.mu.Unlock()
+	switch last := parts[len(parts)-1]; {
+	case last == "widgets" || last == "nodes": // not in namespaces
+		w.WriteHeader(404)
+		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)
+	case r.URL.Query().Get("watch") == "true":
+		say(map[string]any{"type": "ADDED", "object": object("one", parts[3])})
+	case last == "pods" && r.URL.Query().Get("continue") == "" && parts[len(parts)-2] == c.prefix+"web":
+		say(map[string]any{"kind": "PodList", "metadata": map[string]any{"continue": "next", "resourceVersion": "7"}, "items": []any{object("one", parts[3])}})
+	case last == "pods":
+		say(map[string]any{"kind": "PodList", "metadata": map[string]any{"resourceVersion": "7"}, "items": []any{object("two", parts[3])}})
+	case last == "leaks": // an API server that answers with what it was not asked for
+		say(map[string]any{"kind": "LeakList", "items": []any{object("one", "team")}})
+	case last == "pages":
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<script>")
+	case len(parts) == 2: // as Kubernetes calls it
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, map[string]string{"v3": `{"paths":{}}`, "v2": "words"}[parts[1]])
+	case len(parts) < 5:
+		say(map[string]any{"kind": "APIGroupList", "path": r.URL.Path, "accept": r.Header.Get("Accept")})
+	default:
+		say(object(last, parts[3]))
+	}
+}
+
+func object(name, namespace string) map[string]any {
+	return map[string]any{"kind": "Pod", "metadata": map[string]any{"name": name, "namespace": namespace, "generation": json.Number("12345678901234567")}}
+}
+
+func (c *cluster) site(t *testing.T) *Site {
+	clients := target.NewClients(target.Cluster(&rest.Config{Host: c.url}))
+	t.Cleanup(clients.CloseIdle)
+	return &Site{Client: clients.For, Records: c}
+}
+
+func view(space, namespace string, options ...string) *exchange.Request {
+	r := &exchange.Request{Space: space, Namespace: namespace, Verb: exchange.View, Query: url.Values{}}
+	for i := 0; i < len(options); i += 2 {
+		r.Query.Add(options[i], options[i+1])
+	}
+	return r
+}
+
+func pods(space, namespace string, options ...string) *exchange.Request {
+	return view(space, namespace, append([]string{"version", "v1", "resource", "pods"}, options...)...)
+}
+
+// ask returns an answer's code and body. A request that the exchange refuses is refused as by it.
+func ask(t *testing.T, b interface {
+	Answer(ctx context.Context, r *exchange.Request) (*http.Response, error)
+}, r *exchange.Request) (int, string) {
+	t.Helper()
+	if err := r.Check(); err != nil {
+		return http.StatusBadRequest, err.Error()
+	}
+	resp, err := b.Answer(t.Context(), r)
+	if err != nil {
+		f := exchange.FaultOf(err)
+		return f.Code, f.Message
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// TestNothingElse: whatever is asked beside objects in the space's own namespaces, the API server is
+// never asked for it.
+func TestNothingElse(t *testing.T) {
+	c := newCluster(t, "")
+	s := c.site(t)
+	of := func(group, version, resource, namespace string, more ...string) *exchange.Request {
+		options := []string{"version", version, "resource", resource}
+		if group != "" {
+			options = append(options, "group", group)
+		}
+		return view("shop", namespace, append(options, more...)...)
+	}
+	for name, r := range map[string]*exchange.Request{
+		"another space's namespace":            pods("shop", "team"),
+		"another space's namespace, one Pod":   pods("shop", "team", "name", "one"),
+		"another space's namespace, watched":   pods("shop", "team", "watch", "true"),
+		"own namespace of another space":       pods("team", "web"),
+		"namespace of the cluster":             pods("shop", "kube-system"),
+		"default namespace":                    pods("shop", "default"),
+		"namespace that nobody has":            pods("shop", "nowhere"),
+		"namespace that is not made yet":       pods("shop", "coming"),
+		"namespace that is gone":               pods("shop", "gone"),
+		"namespace that was made anew":         pods("shop", "anew"),
+		"namespace that another space took":    pods("shop", "passed"),
+		"namespace that lost its marks":        pods("shop", "bare"),
+		"namespace that lost one mark":         pods("shop", "half"),
+		"namespace that was there before":      pods("shop", "lent"),
+		"namespace that climbs":                pods("shop", ".."),
+		"namespace with a slash":               pods("shop", "web/../team"),
+		"namespace with a slash, encoded":      pods("shop", "web%2f..%2fteam"),
+		"namespace with a question":            pods("shop", "web?x"),
+		"all namespaces as a name":             pods("shop", "*"),
+		"space without anything here":          pods("nobody", "web"),
+		"space of all":                         pods("*", "web"),
+		"no space":                             pods("", "web"),
+		"Secrets":                              of("", "v1", "secrets", "web"),
+		"one Secret":                           of("", "v1", "secrets", "web", "name", "key"),
+		"Secrets, watched":                     of("", "v1", "secrets", "web", "watch", "true"),
+		"Secrets of all namespaces":            of("", "v1", "secrets", ""),
+		"Secrets of another API":               of("mirror.example.com", "v1", "secrets", "web"),
+		"Secrets in capitals":                  of("", "v1", "SECRETS", "web"),
+		"Secrets by a path":                    of("", "v1", "pods/../secrets", "web"),
+		"Secrets by a name":                    pods("shop", "web", "name", "../secrets"),
+		"log of a Pod":                         pods("shop", "web", "name", "one/log"),
+		"exec, encoded":                        pods("shop", "web", "name", "one%2fexec"),
+		"proxy by a resource":                  of("", "v1", "pods/one/proxy", "web"),
+		"name that climbs":                     pods("shop", "web", "name", ".."),
+		"name that stays":                      pods("shop", "web", "name", "."),
+		"name with a question":                 pods("shop", "web", "name", "one?watch=true"),
+		"name with a fragment":                 pods("shop", "web", "name", "one#"),
+		"empty name":                           pods("shop", "web", "name", ""),
+		"status of the namespace":              of("", "v1", "status", "web"),
+		"finalizers of the namespace":          of("", "v1", "finalize", "web"),
+		"nodes":                                of("", "v1", "nodes", ""),
+		"one node":                             of("", "v1", "nodes", "", "name", "n1"),
+		"nodes in a namespace":                 of("", "v1", "nodes", "web"),
+		"kind of the cluster":                  of("example.com", "v1", "widgets", ""),
+		"cluster role":                         of("rbac.authorization.k8s.io", "v1", "clusterroles", "", "name", "admin"),
+		"volume":                               of("", "v1", "persistentvolumes", "", "name", "v"),
+		"Pod without a namespace":              pods("shop", "", "name", "one"),
+		"watch of all namespaces":              pods("shop", "", "watch", "true"),
+		"watch of all namespaces, as a number": pods("shop", "", "watch", "1"),
+		"watch of Namespaces":                  of("", "v1", "namespaces", "", "watch", "true"),
+		"another space's Namespace":            of("", "v1", "namespaces", "", "name", "team"),
+		"the cluster's Namespace":              of("", "v1", "namespaces", "", "name", "kube-system"),
+		"Namespaces in a namespace":            of("", "v1", "namespaces", "web"),
+		"namespace among others":               pods("shop", "web", "among", "team"),
+		"rest of a list of another":            pods("shop", "", "continue", "token"),
+		"group that climbs":                    of("../api", "v1", "pods", "web"),
+		"version that climbs":                  of("", "v1/../..", "pods", "web"),
+		"version watch":                        of("", "watch", "pods", "web"),
+		"no version":                           view("shop", "web", "resource", "pods"),
+		"option of a write":                    pods("shop", "web", "fieldManager", "x"),
+		"dry run":                              pods("shop", "web", "dryRun", "All"),
+		"deletion in an option":                pods("shop", "web", "propagationPolicy", "Orphan"),
+		"two names":                            pods("shop", "web", "name", "one", "name", "two"),
+		"watch of one":                         pods("shop", "web", "name", "one", "watch", "true"),
+		"selector with a line":                 pods("shop", "web", "labelSelector", "a\r\nX: y"),
+		"document and resource":                pods("shop", "web", "document", "api"),
+		"metrics of the API server":            view("shop", "", "document", "metrics"),
+		"logs of the machine":                  view("shop", "", "document", "logs"),
+		"document that climbs":                 view("shop", "", "document", "openapi/../metrics"),
+		"document of another space":            view("nobody", "", "document", "api"),
+		"words in place of a document":         view("shop", "", "document", "openapi/v2"),
+		"HTML":                                 of("example.com", "v1", "pages", "web"),
+		"what was not asked for":               of("example.com", "v1", "leaks", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.asked = nil
+			code, body := ask(t, s, r)
+			if code < 400 {
+				t.Errorf("%d: %s", code, body)
+			}
+			if strings.Contains(body, "u-team") || strings.Contains(body, "script") {
+				t.Errorf("it says %s", body)
+			}
+			for _, asked := range c.asked {
+				if asked == "GET /openapi/v2" {
+					continue
+				}
+				u, err := url.Parse(strings.TrimPrefix(asked, "GET "))
+				parts := strings.Split(u.Path, "/namespaces/")
+				if err != nil || len(parts) != 2 || !slices.Contains([]string{"web", "db"}, strings.Split(parts[1], "/")[0]) || strings.Contains(u.Path, "secrets") {
+					t.Errorf("the API server is asked: %s", asked)
+				}
+			}
+		})
+	}
+}
