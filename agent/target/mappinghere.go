@@ -46,7 +46,8 @@ func (m Mapping) SelectorThere(k store.Key, selector string) string {
 			continue
 		}
 		field := strings.TrimRight(term[:at], "=!")
-		if strings.HasSuffix(field, ".namespace") || field == "metadata.name" && k.Class() == store.ClassNamespace {
+		if strings.HasSuffix(field, ".namespace") ||
+			field == "metadata.name" && k.Class() == store.ClassNamespace {
 			terms[i] = term[:at+1] + m.There(term[at+1:])
 		}
 	}

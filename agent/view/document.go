@@ -52,7 +52,12 @@ func document(ctx context.Context, c *target.Client, r *exchange.Request) (*http
 		return nil, err
 	}
 	if !json.Valid(text) {
-		return nil, fault(http.StatusBadGateway, "InternalError", "the site's API server does not answer with JSON to /%s", strings.Join(path, "/"))
+		return nil, fault(
+			http.StatusBadGateway,
+			"InternalError",
+			"the site's API server does not answer with JSON to /%s",
+			strings.Join(path, "/"),
+		)
 	}
 	return answer(plain, text), nil
 }

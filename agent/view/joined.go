@@ -29,11 +29,15 @@ type listMeta struct {
 	Continue string `json:"continue,omitempty"`
 }
 
-// joined lists what is in all namespaces of a space: one list per namespace, for there is no request
-// to the API server that could return more than one.
+// joined lists what is in all namespaces of a space: one list per namespace, for no request to the
+// API server could return more than one.
 func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 	if a.Query.Get("continue") != "" {
-		return nil, fault(http.StatusGone, "Expired", "a list of all namespaces comes in one piece here; list again without continue")
+		return nil, fault(
+			http.StatusGone,
+			"Expired",
+			"a list of all namespaces comes in one piece here; list again without continue",
+		)
 	}
 	var all listed
 	left, kind, asked := int64(maxAnswer), plain, 0
@@ -60,7 +64,12 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 		}
 	}
 	if asked == 0 {
-		return nil, fault(http.StatusNotFound, "NotFound", "space %s has no namespace of its own at this site", a.Space)
+		return nil, fault(
+			http.StatusNotFound,
+			"NotFound",
+			"space %s has no namespace of its own at this site",
+			a.Space,
+		)
 	}
 	text, err := json.Marshal(&all)
 	if err != nil {
@@ -70,7 +79,13 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 }
 
 // read reads a page of what is in one namespace, or that one Namespace itself as a list.
-func (a *asked) read(ctx context.Context, at here, next string, left *int64, into *listed) (kind string, err error) {
+func (a *asked) read(
+	ctx context.Context,
+	at here,
+	next string,
+	left *int64,
+	into *listed,
+) (kind string, err error) {
 	q := a.query(at)
 	for _, name := range []string{"resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "allowWatchBookmarks"} {
 		q.Del(name) // versions of one list say nothing of another
@@ -92,15 +107,22 @@ func (a *asked) read(ctx context.Context, at here, next string, left *int64, int
 		q.Set("fieldSelector", selector)
 		namespace = ""
 	}
-	resp, err := a.client.Open(ctx, target.Reading{Resource: a.resource, Namespace: namespace, Query: q, Accept: a.accept()})
+	resp, err := a.client.Open(
+		ctx,
+		target.Reading{Resource: a.resource, Namespace: namespace, Query: q, Accept: a.accept()},
+	)
 	if err != nil {
 		return "", unreachable(err)
 	}
 	if resp, err = inJSON(resp, at); err != nil {
 		var f *exchange.Fault
 		if errors.As(err, &f) && f.Code == http.StatusNotFound {
-			return "", fault(http.StatusForbidden, "Forbidden",
-				"the view of a site has what is in the space's namespaces there, and the site has no %s in namespaces", a.resource)
+			return "", fault(
+				http.StatusForbidden,
+				"Forbidden",
+				"the view of a site has what is in the space's namespaces there, and the site has no %s in namespaces",
+				a.resource,
+			)
 		}
 		return "", err
 	}
@@ -124,7 +146,13 @@ func (l *listed) add(one *listed, a *asked, at here) error {
 		l.APIVersion, l.Kind, l.Columns = one.APIVersion, one.Kind, one.Columns
 	}
 	if one.Kind != l.Kind {
-		return fault(http.StatusBadGateway, "InternalError", "the site's API server answers with %.80s and %.80s to the same question", l.Kind, one.Kind)
+		return fault(
+			http.StatusBadGateway,
+			"InternalError",
+			"the site's API server answers with %.80s and %.80s to the same question",
+			l.Kind,
+			one.Kind,
+		)
 	}
 	if one.Kind == "Table" {
 		return l.addRows(one, a, at)
@@ -164,7 +192,11 @@ func (l *listed) addRows(one *listed, a *asked, at here) error {
 }
 
 // errForeign is returned when the API server answers with what it was not asked for.
-var errForeign = fault(http.StatusBadGateway, "InternalError", "the site's API server answers with an object of another namespace; nothing is shown")
+var errForeign = fault(
+	http.StatusBadGateway,
+	"InternalError",
+	"the site's API server answers with an object of another namespace; nothing is shown",
+)
 
 // isIn reports whether an object is in a namespace, or is that one.
 func (a *asked) isIn(at here, o map[string]any) bool {

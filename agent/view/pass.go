@@ -47,7 +47,16 @@ func (a *asked) accept() string {
 
 // pass sends a request about one namespace and returns the answer with the space's names.
 func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*http.Response, error) {
-	resp, err := a.client.Open(ctx, target.Reading{Resource: a.resource, Namespace: namespace, Name: name, Query: a.query(at), Accept: a.accept()})
+	resp, err := a.client.Open(
+		ctx,
+		target.Reading{
+			Resource:  a.resource,
+			Namespace: namespace,
+			Name:      name,
+			Query:     a.query(at),
+			Accept:    a.accept(),
+		},
+	)
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -55,7 +64,12 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 		return resp, err
 	}
 	if a.Watches() {
-		resp.Body, resp.ContentLength = &translated{from: resp.Body, events: json.NewDecoder(resp.Body), a: a, at: at}, -1
+		resp.Body, resp.ContentLength = &translated{
+			from:   resp.Body,
+			events: json.NewDecoder(resp.Body),
+			a:      a,
+			at:     at,
+		}, -1
 		return resp, nil
 	}
 	defer resp.Body.Close()
@@ -77,7 +91,12 @@ func inJSON(resp *http.Response, at here) (*http.Response, error) {
 	isJSON := err == nil && media == plain
 	if resp.StatusCode == http.StatusOK && isJSON {
 		header := http.Header{"Content-Type": {kind}}
-		return &http.Response{StatusCode: http.StatusOK, Header: header, Body: resp.Body, ContentLength: resp.ContentLength}, nil
+		return &http.Response{
+			StatusCode:    http.StatusOK,
+			Header:        header,
+			Body:          resp.Body,
+			ContentLength: resp.ContentLength,
+		}, nil
 	}
 	defer resp.Body.Close()
 	var said struct{ Kind, Message, Reason string }
@@ -89,11 +108,22 @@ func inJSON(resp *http.Response, at here) (*http.Response, error) {
 	case code == http.StatusUnauthorized:
 		return nil, unreachable(errCredentials)
 	case code < 400 || code > 599:
-		return nil, fault(http.StatusBadGateway, "InternalError", "the site's API server answers with code %d and %.80q, not with JSON", code, kind)
+		return nil, fault(
+			http.StatusBadGateway,
+			"InternalError",
+			"the site's API server answers with code %d and %.80q, not with JSON",
+			code,
+			kind,
+		)
 	case said.Message == "":
 		return nil, fault(code, "", "the site's API server says %d %s", code, http.StatusText(code))
 	default:
-		return nil, fault(code, said.Reason, "the site's API server says: %s", at.mapping.Words(at.name, said.Message))
+		return nil, fault(
+			code,
+			said.Reason,
+			"the site's API server says: %s",
+			at.mapping.Words(at.name, said.Message),
+		)
 	}
 }
 
@@ -106,8 +136,12 @@ func whole(from io.Reader, most int64) ([]byte, error) {
 		return nil, unreachable(err)
 	}
 	if int64(len(text)) > most {
-		return nil, fault(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge",
-			"the answer has more than %d MiB: ask for one namespace (-n), or for less (kubectl --chunk-size, -l)", maxAnswer>>20)
+		return nil, fault(
+			http.StatusRequestEntityTooLarge,
+			"RequestEntityTooLarge",
+			"the answer has more than %d MiB: ask for one namespace (-n), or for less (kubectl --chunk-size, -l)",
+			maxAnswer>>20,
+		)
 	}
 	return text, nil
 }

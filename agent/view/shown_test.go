@@ -44,7 +44,8 @@ func TestShown(t *testing.T) {
 				if code != 200 || len(at.asked) == 0 {
 					t.Fatalf("%d: %s", code, body)
 				}
-				want := "GET " + strings.NewReplacer("<web>", prefix+"web", "<db>", prefix+"db").Replace(c.asked)
+				want := "GET " + strings.NewReplacer("<web>", prefix+"web", "<db>", prefix+"db").
+					Replace(c.asked)
 				if name == "schema" {
 					want = at.asked[0] // the fake cluster has no schema: its path is looked at below
 					if !strings.HasSuffix(want, c.asked) {
@@ -69,7 +70,11 @@ func TestShown(t *testing.T) {
 
 // TestBounds: a joined list is held in memory, and refused beyond its bound.
 func TestBounds(t *testing.T) {
-	if _, err := whole(strings.NewReader("12345"), 4); err == nil || exchange.FaultOf(err).Code != 413 {
+	if _, err := whole(
+		strings.NewReader("12345"),
+		4,
+	); err == nil ||
+		exchange.FaultOf(err).Code != 413 {
 		t.Errorf("%v", err)
 	}
 	if text, err := whole(strings.NewReader("1234"), 4); err != nil || string(text) != "1234" {
@@ -91,10 +96,14 @@ func (c *children) OpenStream(ctx context.Context, name string) (tunnel.Stream, 
 	stream, err := up.OpenStream(ctx)
 	go func() {
 		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
-			_ = exchange.Serve(ctx, s, func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
-				c.got = r
-				return c.site.Answer(ctx, r)
-			})
+			_ = exchange.Serve(
+				ctx,
+				s,
+				func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+					c.got = r
+					return c.site.Answer(ctx, r)
+				},
+			)
 			down.Close(nil)
 		}
 	}()
@@ -123,7 +132,10 @@ func TestRelay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at := newCluster(t, "")
 			own := &cluster{records: maps.Clone(at.records)}
-			maps.DeleteFunc(own.records, func(k store.Key, _ inventory.Record) bool { return k.Name != "web" })
+			maps.DeleteFunc(
+				own.records,
+				func(k store.Key, _ inventory.Record) bool { return k.Name != "web" },
+			)
 			below := &children{site: at.site(t)}
 			c.request.Path = c.path
 			code, body := ask(t, &Relay{Records: own, Children: below}, c.request)
@@ -133,7 +145,8 @@ func TestRelay(t *testing.T) {
 			if code != 200 && len(c.path) < 2 && len(below.path) > 0 {
 				t.Errorf("%v is asked", below.path)
 			}
-			if code == 200 && (!slices.Equal(below.path, c.path[:1]) || !slices.Equal(below.got.Query["among"], c.among)) {
+			if code == 200 &&
+				(!slices.Equal(below.path, c.path[:1]) || !slices.Equal(below.got.Query["among"], c.among)) {
 				t.Errorf("%v is asked for %v", below.path, below.got.Query)
 			}
 		})

@@ -48,10 +48,20 @@ type asked struct {
 // Answer answers a view. The error is a *exchange.Fault.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 	if len(r.Path) > 0 {
-		return nil, fault(http.StatusNotFound, "NotFound", "this site is a cluster, not a relay: it has no %s below it", strings.Join(r.Path, "/"))
+		return nil, fault(
+			http.StatusNotFound,
+			"NotFound",
+			"this site is a cluster, not a relay: it has no %s below it",
+			strings.Join(r.Path, "/"),
+		)
 	}
 	if len(s.Records.Namespaces(r.Space)) == 0 {
-		return nil, fault(http.StatusNotFound, "NotFound", "space %s has no namespace at this site", r.Space)
+		return nil, fault(
+			http.StatusNotFound,
+			"NotFound",
+			"space %s has no namespace at this site",
+			r.Space,
+		)
 	}
 	c, err := s.Client(r.Space)
 	if err != nil {
@@ -61,8 +71,15 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return document(ctx, c, r)
 	}
 	q := r.Query
-	a := &asked{Request: r, client: c,
-		resource: target.Resource{Group: q.Get(exchange.OptionGroup), Version: q.Get(exchange.OptionVersion), Plural: q.Get(exchange.OptionResource)}}
+	a := &asked{
+		Request: r,
+		client:  c,
+		resource: target.Resource{
+			Group:   q.Get(exchange.OptionGroup),
+			Version: q.Get(exchange.OptionVersion),
+			Plural:  q.Get(exchange.OptionResource),
+		},
+	}
 	a.key = store.Key{Group: a.resource.Group, Resource: a.resource.Plural}
 	if err := a.refused(); err != nil {
 		return nil, err
@@ -93,17 +110,33 @@ func (a *asked) refused() error {
 	named := a.Query.Has(exchange.OptionName)
 	switch {
 	case a.resource.Plural == "secrets": // of whatever group: another API may serve them, too
-		return fault(http.StatusForbidden, "Forbidden", "the view of a site does not have Secrets; read them in the space")
+		return fault(
+			http.StatusForbidden,
+			"Forbidden",
+			"the view of a site does not have Secrets; read them in the space",
+		)
 	case a.ofNamespaces() && a.Namespace != "":
 		return fault(http.StatusBadRequest, "BadRequest", "a Namespace is in no namespace")
 	case a.resource.Group == "" && a.Namespace != "" && (a.resource.Plural == "status" || a.resource.Plural == "finalize"):
-		return fault(http.StatusForbidden, "Forbidden", "the view of a site has objects, and not their subresources")
+		return fault(
+			http.StatusForbidden,
+			"Forbidden",
+			"the view of a site has objects, and not their subresources",
+		)
 	case a.Namespace == "" && !a.ofNamespaces() && named:
-		return fault(http.StatusForbidden, "Forbidden",
-			"the view of a site has what is in the space's namespaces there; %s %s is in none: name its namespace (-n), if it has one", a.resource.Plural, a.Query.Get(exchange.OptionName))
+		return fault(
+			http.StatusForbidden,
+			"Forbidden",
+			"the view of a site has what is in the space's namespaces there; %s %s is in none: name its namespace (-n), if it has one",
+			a.resource.Plural,
+			a.Query.Get(exchange.OptionName),
+		)
 	case a.Namespace == "" && a.Watches():
-		return fault(http.StatusMethodNotAllowed, "MethodNotAllowed",
-			"the view of a site watches one namespace at a time: name it (-n), or list them all without a watch")
+		return fault(
+			http.StatusMethodNotAllowed,
+			"MethodNotAllowed",
+			"the view of a site watches one namespace at a time: name it (-n), or list them all without a watch",
+		)
 	}
 	return nil
 }
@@ -111,7 +144,13 @@ func (a *asked) refused() error {
 // own returns a namespace that was made at the site for the space, by the agent's record and by the
 // marks of the live one. Of all others the answer tells nothing.
 func (s *Site) own(ctx context.Context, c *target.Client, space, name string) (here, error) {
-	missing := fault(http.StatusNotFound, "NotFound", "the site has no namespace %s of space %s", name, space)
+	missing := fault(
+		http.StatusNotFound,
+		"NotFound",
+		"the site has no namespace %s of space %s",
+		name,
+		space,
+	)
 	record, known := s.Records.Get(inventory.NamespaceKey(space, name))
 	if !known || record.UID == "" {
 		return here{}, missing
@@ -124,12 +163,19 @@ func (s *Site) own(ctx context.Context, c *target.Client, space, name string) (h
 		return here{}, missing
 	case err != nil:
 		return here{}, unreachable(err)
-	case live.Metadata.Name != at.there, live.Metadata.UID != record.UID, live.OriginSpace() != space,
+	case live.Metadata.Name != at.there,
+		live.Metadata.UID != record.UID,
+		live.OriginSpace() != space,
 		live.Metadata.Annotations[target.AnnotationSpaceUID] == "":
 		return here{}, missing
 	case live.Metadata.Annotations[target.AnnotationExisted] != "":
-		return here{}, fault(http.StatusForbidden, "Forbidden",
-			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself", name, space)
+		return here{}, fault(
+			http.StatusForbidden,
+			"Forbidden",
+			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself",
+			name,
+			space,
+		)
 	}
 	return at, nil
 }
@@ -139,7 +185,12 @@ func fault(code int, reason, format string, args ...any) *exchange.Fault {
 }
 
 func unreachable(err error) error {
-	f := fault(http.StatusServiceUnavailable, "ServiceUnavailable", "the site's agent does not reach its cluster: %s", err)
+	f := fault(
+		http.StatusServiceUnavailable,
+		"ServiceUnavailable",
+		"the site's agent does not reach its cluster: %s",
+		err,
+	)
 	f.After = 10
 	return f
 }

@@ -48,10 +48,20 @@ func (c *cluster) Namespaces(space string) (out []string) {
 
 // live are the Namespaces of the cluster: UID, space, and whether each was there before.
 var live = map[string][3]string{
-	"web": {"u-web", "shop", ""}, "db": {"u-db", "shop", ""}, "lent": {"u-lent", "shop", "true"},
-	"anew": {"u-anew-2", "shop", ""}, "passed": {"u-passed", "team", ""}, "team": {"u-team", "team", ""},
-	"kube-system": {"u-kube", "", ""}, "default": {"u-default", "", ""}, "bare": {"u-bare", "", ""},
-	"half": {"u-half", "shop", ""}, // of no space with a UID
+	"web":  {"u-web", "shop", ""},
+	"db":   {"u-db", "shop", ""},
+	"lent": {"u-lent", "shop", "true"},
+	"anew": {
+		"u-anew-2",
+		"shop",
+		"",
+	},
+	"passed":      {"u-passed", "team", ""},
+	"team":        {"u-team", "team", ""},
+	"kube-system": {"u-kube", "", ""},
+	"default":     {"u-default", "", ""},
+	"bare":        {"u-bare", "", ""},
+	"half":        {"u-half", "shop", ""}, // of no space with a UID
 }
 
 func newCluster(t *testing.T, prefix string) *cluster {
@@ -79,12 +89,22 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		is, ok := live[strings.TrimPrefix(parts[3], c.prefix)]
 		if !ok {
 			w.WriteHeader(404)
-			say(map[string]any{"kind": "Status", "code": 404, "reason": "NotFound", "details": map[string]any{"name": parts[3]}})
+			say(
+				map[string]any{
+					"kind":    "Status",
+					"code":    404,
+					"reason":  "NotFound",
+					"details": map[string]any{"name": parts[3]},
+				},
+			)
 			return
 		}
 		notes := map[string]any{}
 		if is[1] != "" {
-			notes = map[string]any{target.AnnotationOrigin: is[1] + "/p", target.AnnotationSpaceUID: "s-" + is[1]}
+			notes = map[string]any{
+				target.AnnotationOrigin:   is[1] + "/p",
+				target.AnnotationSpaceUID: "s-" + is[1],
+			}
 		}
 		if is[0] == "u-half" {
 			delete(notes, target.AnnotationSpaceUID)
@@ -92,7 +112,12 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		if is[2] != "" {
 			notes[target.AnnotationExisted] = is[2]
 		}
-		say(map[string]any{"kind": "Namespace", "metadata": map[string]any{"name": parts[3], "uid": is[0], "annotations": notes}})
+		say(
+			map[string]any{
+				"kind":     "Namespace",
+				"metadata": map[string]any{"name": parts[3], "uid": is[0], "annotations": notes},
+			},
+		)
 		return
 	}
 	c.mu.Lock()
@@ -101,13 +126,28 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	switch last := parts[len(parts)-1]; {
 	case last == "widgets" || last == "nodes": // not in namespaces
 		w.WriteHeader(404)
-		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)
+		io.WriteString(
+			w,
+			`{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`,
+		)
 	case r.URL.Query().Get("watch") == "true":
 		say(map[string]any{"type": "ADDED", "object": object("one", parts[3])})
 	case last == "pods" && r.URL.Query().Get("continue") == "" && parts[len(parts)-2] == c.prefix+"web":
-		say(map[string]any{"kind": "PodList", "metadata": map[string]any{"continue": "next", "resourceVersion": "7"}, "items": []any{object("one", parts[3])}})
+		say(
+			map[string]any{
+				"kind":     "PodList",
+				"metadata": map[string]any{"continue": "next", "resourceVersion": "7"},
+				"items":    []any{object("one", parts[3])},
+			},
+		)
 	case last == "pods":
-		say(map[string]any{"kind": "PodList", "metadata": map[string]any{"resourceVersion": "7"}, "items": []any{object("two", parts[3])}})
+		say(
+			map[string]any{
+				"kind":     "PodList",
+				"metadata": map[string]any{"resourceVersion": "7"},
+				"items":    []any{object("two", parts[3])},
+			},
+		)
 	case last == "leaks": // an API server that answers with what it was not asked for
 		say(map[string]any{"kind": "LeakList", "items": []any{object("one", "team")}})
 	case last == "pages":
@@ -117,14 +157,27 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		io.WriteString(w, map[string]string{"v3": `{"paths":{}}`, "v2": "words"}[parts[1]])
 	case len(parts) < 5:
-		say(map[string]any{"kind": "APIGroupList", "path": r.URL.Path, "accept": r.Header.Get("Accept")})
+		say(
+			map[string]any{
+				"kind":   "APIGroupList",
+				"path":   r.URL.Path,
+				"accept": r.Header.Get("Accept"),
+			},
+		)
 	default:
 		say(object(last, parts[3]))
 	}
 }
 
 func object(name, namespace string) map[string]any {
-	return map[string]any{"kind": "Pod", "metadata": map[string]any{"name": name, "namespace": namespace, "generation": json.Number("12345678901234567")}}
+	return map[string]any{
+		"kind": "Pod",
+		"metadata": map[string]any{
+			"name":       name,
+			"namespace":  namespace,
+			"generation": json.Number("12345678901234567"),
+		},
+	}
 }
 
 func (c *cluster) site(t *testing.T) *Site {
@@ -134,7 +187,12 @@ func (c *cluster) site(t *testing.T) *Site {
 }
 
 func view(space, namespace string, options ...string) *exchange.Request {
-	r := &exchange.Request{Space: space, Namespace: namespace, Verb: exchange.View, Query: url.Values{}}
+	r := &exchange.Request{
+		Space:     space,
+		Namespace: namespace,
+		Verb:      exchange.View,
+		Query:     url.Values{},
+	}
 	for i := 0; i < len(options); i += 2 {
 		r.Query.Add(options[i], options[i+1])
 	}
@@ -142,7 +200,10 @@ func view(space, namespace string, options ...string) *exchange.Request {
 }
 
 func pods(space, namespace string, options ...string) *exchange.Request {
-	return view(space, namespace, append([]string{"version", "v1", "resource", "pods"}, options...)...)
+	return view(
+		space,
+		namespace,
+		append([]string{"version", "v1", "resource", "pods"}, options...)...)
 }
 
 // ask returns an answer's code and body. A request that the exchange refuses is refused as by it.
@@ -268,7 +329,9 @@ func TestNothingElse(t *testing.T) {
 				}
 				u, err := url.Parse(strings.TrimPrefix(asked, "GET "))
 				parts := strings.Split(u.Path, "/namespaces/")
-				if err != nil || len(parts) != 2 || !slices.Contains([]string{"web", "db"}, strings.Split(parts[1], "/")[0]) || strings.Contains(u.Path, "secrets") {
+				if err != nil || len(parts) != 2 ||
+					!slices.Contains([]string{"web", "db"}, strings.Split(parts[1], "/")[0]) ||
+					strings.Contains(u.Path, "secrets") {
 					t.Errorf("the API server is asked: %s", asked)
 				}
 			}

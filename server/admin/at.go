@@ -12,7 +12,10 @@ import (
 const viewPath = "/targets/"
 
 func atFlag() cli.Flag {
-	return &cli.StringFlag{Name: "at", Usage: "what the space has at one site, live and read-only: TARGET, or RELAY/TARGET below a relay"}
+	return &cli.StringFlag{
+		Name:  "at",
+		Usage: "what the space has at one site, live and read-only: TARGET, or RELAY/TARGET below a relay",
+	}
 }
 
 // checkAt is a usage error for what is no path of targets. Empty is the space itself.
@@ -22,7 +25,10 @@ func checkAt(at string) error {
 	}
 	for i, name := range strings.Split(at, "/") {
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return Usage("--at %q: name a target, or targets with slashes between them, as in eu/paris", at)
+			return Usage(
+				"--at %q: name a target, or targets with slashes between them, as in eu/paris",
+				at,
+			)
 		}
 		if i > 0 && slices.Contains([]string{"api", "apis", "openapi", "version"}, name) {
 			return Usage("--at %q: a target below a relay that is named %s has no view", at, name)

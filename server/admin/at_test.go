@@ -14,7 +14,14 @@ func TestAt(t *testing.T) {
 		if err := checkAt(at); err != nil {
 			t.Errorf("%q: %v", at, err)
 		}
-		if u, name := urlAt("https://c:7443/clusters/shop", at), contextAt("shop", at); u != want[0] || name != want[1] {
+		if u, name := urlAt(
+			"https://c:7443/clusters/shop",
+			at,
+		), contextAt(
+			"shop",
+			at,
+		); u != want[0] ||
+			name != want[1] {
 			t.Errorf("%q: %s, %s", at, u, name)
 		}
 	}

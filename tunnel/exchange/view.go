@@ -61,7 +61,8 @@ var (
 func segment(s string) bool { return segmentForm.MatchString(s) && s != "." && s != ".." }
 
 func bounded(s string) bool {
-	return len(s) <= maxOption && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f })
+	return len(s) <= maxOption &&
+		!strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f })
 }
 
 func oneOf(values ...string) option {
@@ -70,14 +71,27 @@ func oneOf(values ...string) option {
 
 // viewing are the options of a view.
 var viewing = map[string]option{
-	OptionDocument: func(s string) bool { _, known := documents[s]; return known },
-	OptionGroup:    isName, OptionVersion: versionForm.MatchString,
-	OptionResource: labelForm.MatchString, OptionName: segment,
-	OptionWatch: boolean, OptionAmong: labelForm.MatchString, OptionForm: oneOf(FormTable, FormAggregated),
-	"labelSelector": bounded, "fieldSelector": bounded, "continue": bounded,
-	"limit": natural, "timeoutSeconds": natural, "resourceVersion": numberForm.MatchString,
-	"resourceVersionMatch": oneOf("Exact", "NotOlderThan"), "includeObject": oneOf("None", "Metadata", "Object"),
-	"allowWatchBookmarks": boolean, "sendInitialEvents": boolean,
+	OptionDocument:    func(s string) bool { _, known := documents[s]; return known },
+	OptionGroup:       isName,
+	OptionVersion:     versionForm.MatchString,
+	OptionResource:    labelForm.MatchString,
+	OptionName:        segment,
+	OptionWatch:       boolean,
+	OptionAmong:       labelForm.MatchString,
+	OptionForm:        oneOf(FormTable, FormAggregated),
+	"labelSelector":   bounded,
+	"fieldSelector":   bounded,
+	"continue":        bounded,
+	"limit":           natural,
+	"timeoutSeconds":  natural,
+	"resourceVersion": numberForm.MatchString,
+	"resourceVersionMatch": oneOf(
+		"Exact",
+		"NotOlderThan",
+	),
+	"includeObject":       oneOf("None", "Metadata", "Object"),
+	"allowWatchBookmarks": boolean,
+	"sendInitialEvents":   boolean,
 }
 
 // Watches reports whether the request is for a watch.
@@ -108,7 +122,17 @@ func (r *Request) checkView() error {
 	case q.Has(OptionAmong) && r.Namespace != "":
 		return wrong("of namespace %s among others", r.Namespace)
 	case q.Has(OptionName):
-		return only(q, wrong, OptionGroup, OptionVersion, OptionResource, OptionName, OptionForm, "resourceVersion", "includeObject")
+		return only(
+			q,
+			wrong,
+			OptionGroup,
+			OptionVersion,
+			OptionResource,
+			OptionName,
+			OptionForm,
+			"resourceVersion",
+			"includeObject",
+		)
 	}
 	return nil
 }
@@ -122,7 +146,8 @@ func (r *Request) checkDocument(wrong func(string, ...any) error) error {
 		return wrong("of /%s as a table", what)
 	case !documents[what] && (q.Has(OptionGroup) || q.Has(OptionVersion)):
 		return wrong("of /%s of a group", what)
-	case what == "api" && q.Has(OptionGroup), what != "api" && q.Has(OptionVersion) && !q.Has(OptionGroup) && what != "openapi/v3":
+	case what == "api" && q.Has(OptionGroup),
+		what != "api" && q.Has(OptionVersion) && !q.Has(OptionGroup) && what != "openapi/v3":
 		return wrong("of /%s with a group and a version that do not go together", what)
 	}
 	return only(q, wrong, OptionDocument, OptionGroup, OptionVersion, OptionForm)

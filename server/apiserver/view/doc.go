@@ -7,7 +7,7 @@
 //
 //  1. [Resolver] reads what follows the path as any other request for the API, so that the space's
 //     RBAC decides about that resource in that namespace, and the audit line says it.
-//  2. [Handler] makes a request of what was resolved, never of the client's path, and sends it to the
-//     first target. The site decides which namespaces are the space's.
+//  2. [Handler] makes a request of what was resolved, never of the client's path, and sends it to
+//     the first target. The site decides which namespaces are the space's.
 //  3. The answer is passed on as it comes, JSON alone.
 package view

@@ -45,7 +45,9 @@ func (r Resolver) NewRequestInfo(req *http.Request) (*apirequest.RequestInfo, er
 		return r.Next.NewRequestInfo(req)
 	}
 	_, rest := split(req.URL.Path)
-	info, err := r.Next.NewRequestInfo(&http.Request{Method: req.Method, URL: &url.URL{Path: rest, RawQuery: req.URL.RawQuery}})
+	info, err := r.Next.NewRequestInfo(
+		&http.Request{Method: req.Method, URL: &url.URL{Path: rest, RawQuery: req.URL.RawQuery}},
+	)
 	if info != nil && info.IsResourceRequest {
 		info.Path = req.URL.Path // which the audit policy sees
 	}

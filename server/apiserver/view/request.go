@@ -14,9 +14,18 @@ import (
 
 // requestOf makes a view of what a client's request was resolved to. Nothing of the client's path is
 // in it, and of its options those of a list. The error is a *exchange.Fault.
-func requestOf(req *http.Request, info *apirequest.RequestInfo, names []string, rest string) (*exchange.Request, error) {
+func requestOf(
+	req *http.Request,
+	info *apirequest.RequestInfo,
+	names []string,
+	rest string,
+) (*exchange.Request, error) {
 	if req.Method != http.MethodGet {
-		return nil, refuse(http.StatusMethodNotAllowed, "MethodNotAllowed", "the view of a site is read-only; write in the space itself")
+		return nil, refuse(
+			http.StatusMethodNotAllowed,
+			"MethodNotAllowed",
+			"the view of a site is read-only; write in the space itself",
+		)
 	}
 	r := &exchange.Request{Verb: exchange.View, Query: url.Values{}, Path: names[1:]}
 	accept := strings.Join(req.Header["Accept"], ",")
@@ -44,12 +53,24 @@ func object(r *exchange.Request, options url.Values, info *apirequest.RequestInf
 	lists := info.Verb == "list" || info.Verb == "watch"
 	switch {
 	case !lists && info.Verb != "get":
-		return refuse(http.StatusMethodNotAllowed, "MethodNotAllowed", "the view of a site is read-only, and has no %s", info.Verb)
+		return refuse(
+			http.StatusMethodNotAllowed,
+			"MethodNotAllowed",
+			"the view of a site is read-only, and has no %s",
+			info.Verb,
+		)
 	case info.Subresource != "" || len(info.Parts) > 2 || lists && len(info.Parts) != 1:
-		return refuse(http.StatusForbidden, "Forbidden",
-			"the view of a site has objects, and not their subresources; logs and exec are the space's own")
+		return refuse(
+			http.StatusForbidden,
+			"Forbidden",
+			"the view of a site has objects, and not their subresources; logs and exec are the space's own",
+		)
 	case info.Resource == "secrets":
-		return refuse(http.StatusForbidden, "Forbidden", "the view of a site does not have Secrets; read them in the space")
+		return refuse(
+			http.StatusForbidden,
+			"Forbidden",
+			"the view of a site does not have Secrets; read them in the space",
+		)
 	}
 	set := func(name, value string) {
 		if value != "" {
@@ -108,7 +129,11 @@ func document(r *exchange.Request, path []string) error {
 }
 
 func unknown() error {
-	return refuse(http.StatusNotFound, "NotFound", "the view of a site has /api, /apis, /openapi and /version")
+	return refuse(
+		http.StatusNotFound,
+		"NotFound",
+		"the view of a site has /api, /apis, /openapi and /version",
+	)
 }
 
 func refuse(code int, reason, format string, args ...any) error {

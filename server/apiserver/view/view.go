@@ -44,7 +44,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer resp.Body.Close()
 	kind := resp.Header.Get("Content-Type")
 	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-		response.Write(w, response.Status(http.StatusBadGateway, metav1.StatusReasonInternalError, "the site does not answer with JSON"))
+		response.Write(
+			w,
+			response.Status(
+				http.StatusBadGateway,
+				metav1.StatusReasonInternalError,
+				"the site does not answer with JSON",
+			),
+		)
 		return
 	}
 	w.Header().Set("Content-Type", kind)
@@ -78,11 +85,18 @@ func refused(w http.ResponseWriter, resp *http.Response, info *apirequest.Reques
 }
 
 // ask sends a request to the site that the client has named.
-func (h *Handler) ask(req *http.Request, info *apirequest.RequestInfo) (*http.Response, *exchange.Request, error) {
+func (h *Handler) ask(
+	req *http.Request,
+	info *apirequest.RequestInfo,
+) (*http.Response, *exchange.Request, error) {
 	ctx := req.Context()
 	names, rest := split(req.URL.Path)
 	if len(names) == 0 {
-		return nil, nil, refuse(http.StatusNotFound, "NotFound", "name a target: targets/NAME, or targets/RELAY/NAME")
+		return nil, nil, refuse(
+			http.StatusNotFound,
+			"NotFound",
+			"name a target: targets/NAME, or targets/RELAY/NAME",
+		)
 	}
 	audit.AddAuditAnnotations(ctx, auditlog.Site, names[0])
 	r, err := requestOf(req, info, names, rest)

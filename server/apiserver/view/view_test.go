@@ -18,7 +18,12 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-var resolver = Resolver{Next: &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}}
+var resolver = Resolver{
+	Next: &apirequest.RequestInfoFactory{
+		APIPrefixes:          sets.NewString("api", "apis"),
+		GrouplessAPIPrefixes: sets.NewString("api"),
+	},
+}
 
 // sites are targets that answer with what they are asked.
 type sites struct {
@@ -28,24 +33,44 @@ type sites struct {
 
 func (s *sites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	if target == "away" {
-		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site away cannot be reached", After: 10}
+		return nil, &exchange.Fault{
+			Code:    503,
+			Reason:  "ServiceUnavailable",
+			Message: "site away cannot be reached",
+			After:   10,
+		}
 	} else if target == "below" { // away below a relay, which says so
 		return (&exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site below cannot be reached", After: 10}).Response(), nil
 	}
 	s.got = r
-	said := strings.Join(append([]string{target}, r.Path...), "/") + " " + r.Namespace + " " + r.Query.Encode()
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {s.kind}, "Set-Cookie": {"a=b"}}, Body: io.NopCloser(strings.NewReader(said))}, nil
+	said := strings.Join(
+		append([]string{target}, r.Path...),
+		"/",
+	) + " " + r.Namespace + " " + r.Query.Encode()
+	return &http.Response{
+		StatusCode: 200,
+		Header:     http.Header{"Content-Type": {s.kind}, "Set-Cookie": {"a=b"}},
+		Body:       io.NopCloser(strings.NewReader(said)),
+	}, nil
 }
 
 // get asks for a URL within space shop, and returns what RBAC is asked for, too.
-func get(t *testing.T, s *sites, method, target, accept string) (*apirequest.RequestInfo, *httptest.ResponseRecorder) {
+func get(
+	t *testing.T,
+	s *sites,
+	method, target, accept string,
+) (*apirequest.RequestInfo, *httptest.ResponseRecorder) {
 	t.Helper()
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.RawPath = "" // as the front does
-	req := &http.Request{Method: method, URL: u, Header: http.Header{"Accept": {accept}, "Cookie": {"x"}, "Impersonate-User": {"root"}}}
+	req := &http.Request{
+		Method: method,
+		URL:    u,
+		Header: http.Header{"Accept": {accept}, "Cookie": {"x"}, "Impersonate-User": {"root"}},
+	}
 	info, err := resolver.NewRequestInfo(req)
 	if err != nil {
 		t.Fatal(err)
@@ -148,13 +173,18 @@ func TestRefused(t *testing.T) {
 		s := &sites{kind: "application/json"}
 		_, w := get(t, s, method, target, "application/json")
 		var said struct{ Kind, Message string }
-		if err := json.Unmarshal(w.Body.Bytes(), &said); err != nil || said.Kind != "Status" || said.Message == "" {
+		if err := json.Unmarshal(
+			w.Body.Bytes(),
+			&said,
+		); err != nil || said.Kind != "Status" ||
+			said.Message == "" {
 			t.Errorf("%s says %s", path, w.Body)
 		}
 		if w.Code != code || s.got != nil {
 			t.Errorf("%s: %d, want %d; asked %+v", path, w.Code, code, s.got)
 		}
-		if code == 503 && (w.Header().Get("Retry-After") == "" || strings.HasSuffix(target, "api") != (w.Header().Get("Warning") != "")) {
+		if code == 503 &&
+			(w.Header().Get("Retry-After") == "" || strings.HasSuffix(target, "api") != (w.Header().Get("Warning") != "")) {
 			t.Errorf("%s: %v", path, w.Header())
 		}
 	}
@@ -185,7 +215,9 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%s is taken", path)
 		}
 	}
-	info, err := resolver.NewRequestInfo(&http.Request{Method: "GET", URL: &url.URL{Path: "/api/v1/namespaces/web/pods"}})
+	info, err := resolver.NewRequestInfo(
+		&http.Request{Method: "GET", URL: &url.URL{Path: "/api/v1/namespaces/web/pods"}},
+	)
 	if err != nil || info.Resource != "pods" || info.Path != "/api/v1/namespaces/web/pods" {
 		t.Errorf("%+v, %v", info, err)
 	}
