@@ -35,7 +35,8 @@ func TestHeldDeletionsTouchNothing(t *testing.T) {
 		t.Errorf("%d writes for deletions that are held", n)
 	}
 	said, _ := s.conditions.All()
-	if said.Withheld == nil || said.Withheld.Deletions != 21 || len(said.Conditions) != 1 && said.Conditions[0].Reason != tunnel.DeletionsHeld {
+	if said.Withheld == nil || said.Withheld.Deletions != 21 ||
+		len(said.Conditions) != 1 && said.Conditions[0].Reason != tunnel.DeletionsHeld {
 		t.Fatalf("the center is told %+v", said)
 	}
 	s.desire(configMap("app", "other", "1"))

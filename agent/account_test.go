@@ -41,7 +41,10 @@ func TestSpacesWriteAsTheirOwnAccount(t *testing.T) {
 			t.Error("an account, its role or its binding is missing")
 		}
 	}
-	if role := dump(s.api.Object("rbac.authorization.k8s.io", "clusterroles", "", "skerry-space-definitions")); !strings.Contains(role, "example.com") {
+	if role := dump(s.api.Object("rbac.authorization.k8s.io", "clusterroles", "", "skerry-space-definitions")); !strings.Contains(
+		role,
+		"example.com",
+	) {
 		t.Errorf("the role of definitions is %s", role)
 	}
 	s.desire(gone(ns), gone(c), gone(widget))
@@ -59,7 +62,11 @@ func TestTheSitesRBACHasTheLastWord(t *testing.T) {
 		if plural != "configmaps" {
 			return nil
 		}
-		return &targettest.Refusal{Code: http.StatusForbidden, Reason: "Forbidden", Message: `configmaps "c" is forbidden: User "system:serviceaccount:skerry-spaces:shop" cannot patch`}
+		return &targettest.Refusal{
+			Code:    http.StatusForbidden,
+			Reason:  "Forbidden",
+			Message: `configmaps "c" is forbidden: User "system:serviceaccount:skerry-spaces:shop" cannot patch`,
+		}
 	})
 	s.desire([]store.Entry{spaceNamespace("shop", "u1", "app"), c}...)
 	if m := s.reported(c, "Forbidden"); !strings.Contains(m, "ClusterRole skerry-space") {

@@ -33,7 +33,12 @@ func TestWhenAlreadyExists(t *testing.T) {
 		{"equal and more of their own", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, more, ""},
 		{"different", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, theirs, "that differs;"},
 		{"without the field", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, less, "that differs;"},
-		{"different where it is retained", `{"whenAlreadyExists":"TakeOverIfNoDiff","retainFields":["/data/value"]}`, theirs, ""},
+		{
+			"different where it is retained",
+			`{"whenAlreadyExists":"TakeOverIfNoDiff","retainFields":["/data/value"]}`,
+			theirs,
+			"",
+		},
 		{"equal, of another space", `{"whenAlreadyExists":"TakeOverIfNoDiff"}`, elsewhere, `from space "warehouse"`},
 	}
 	for _, c := range cases {
@@ -115,7 +120,9 @@ func TestAnotherSpaceIsNamed(t *testing.T) {
 	s.settled()
 	theirs := ours
 	theirs.Key.Space = "warehouse"
-	theirs.Body = []byte(strings.Replace(string(ours.Body), `"skerry.dev/origin":"shop/"`, `"skerry.dev/origin":"warehouse/"`, 1))
+	theirs.Body = []byte(
+		strings.Replace(string(ours.Body), `"skerry.dev/origin":"shop/"`, `"skerry.dev/origin":"warehouse/"`, 1),
+	)
 	theirs.Body = []byte(strings.Replace(string(theirs.Body), "source-", "other-", 1))
 	theirs.Hash = store.HashBody(1, theirs.Body)
 	s.desire(theirs)
@@ -136,8 +143,10 @@ func TestObjectOfAnEarlierSourceIsOurs(t *testing.T) {
 	s.clients.SetSite("this-site")
 	for site, refused := range map[string]bool{"this-site": false, "another-site": true} {
 		c, j := configMap("default", site, "ours"), job(site, map[string]any{"parallelism": 1})
-		marks := map[string]any{"metadata": map[string]any{"labels": map[string]any{target.LabelSite: site}, "annotations": map[string]any{
-			target.AnnotationOrigin: space + "/", target.AnnotationOriginUID: "an-earlier-source"}}}
+		marks := map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{target.LabelSite: site}, "annotations": map[string]any{
+				target.AnnotationOrigin: space + "/", target.AnnotationOriginUID: "an-earlier-source"}},
+		}
 		map1 := s.api.Put("v1", "ConfigMap", "default", site, marks)
 		job1 := s.api.Put("batch/v1", "Job", "default", site, marks)
 		s.desire(c, j)

@@ -145,7 +145,11 @@ func Run(ctx context.Context, cfg Config) error {
 		case errors.Is(err, bolt.ErrCorrupt):
 			cfg.Log.Error("the store turned out to be corrupt; starting again to build it anew", "err", err)
 		case errors.Is(err, errReplaced):
-			cfg.Log.Warn("the cluster is another one than before; starting again to make there what is placed here", "err", err)
+			cfg.Log.Warn(
+				"the cluster is another one than before; starting again to make there what is placed here",
+				"err",
+				err,
+			)
 		default:
 			return err
 		}

@@ -24,7 +24,15 @@ type whole struct {
 func (c *center) agent(dir string, api *targettest.Server, token string) *whole {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &whole{c.t, cancel, make(chan error, 1)}
-	cfg := Config{DataDir: dir, Parents: []string{c.web.URL}, Token: token, Name: "paris", Target: target.Cluster(api.Config()), Version: "v0", Log: discard()}
+	cfg := Config{
+		DataDir: dir,
+		Parents: []string{c.web.URL},
+		Token:   token,
+		Name:    "paris",
+		Target:  target.Cluster(api.Config()),
+		Version: "v0",
+		Log:     discard(),
+	}
 	go func() { w.ended <- Run(ctx, cfg) }()
 	return w
 }
@@ -58,12 +66,20 @@ func TestDownAndUp(t *testing.T) {
 	w = c.agent(dir, api, "") // no token any more
 	next := deployment(5, "app", "web", 3)
 	c.place(next)
-	eventually(t, "a change after a restart is applied", func() bool { return c.reported(d.Key).Applied == next.Hash.String() })
+	eventually(
+		t,
+		"a change after a restart is applied",
+		func() bool { return c.reported(d.Key).Applied == next.Hash.String() },
+	)
 	if n := len(api.Writes()); n != writes+1 {
 		t.Errorf("%d writes for one change over a restart", n-writes)
 	}
 	c.place(gone(next))
-	eventually(t, "the deployment is gone", func() bool { return api.Object("apps", "deployments", "app", "web") == nil && c.reported(d.Key) == nil })
+	eventually(
+		t,
+		"the deployment is gone",
+		func() bool { return api.Object("apps", "deployments", "app", "web") == nil && c.reported(d.Key) == nil },
+	)
 	w.stop()
 
 	for _, name := range []string{"agent.key", "seal.keys", "agent.db"} {
@@ -87,7 +103,11 @@ func TestRestartOfTheAgentTakesNoReportBack(t *testing.T) {
 	w = c.agent(dir, api, "")
 	next := configMap("default", "c", "1")
 	c.place(next)
-	eventually(t, "the desired state flows meanwhile", func() bool { return api.Object("", "configmaps", "default", "c") != nil })
+	eventually(
+		t,
+		"the desired state flows meanwhile",
+		func() bool { return api.Object("", "configmaps", "default", "c") != nil },
+	)
 	for range 50 {
 		if replicas(c.reported(d.Key)).Replicas != 1 {
 			t.Fatal("the report was taken back while the agent had not looked yet")
@@ -110,10 +130,15 @@ func TestCenterGoneAndBack(t *testing.T) {
 	c.close()
 	c.place(configMap("default", "b", "1"), gone(configMap("default", "a", "1")))
 	api.Remove("", "configmaps", "default", "a")
-	eventually(t, "the site repairs what it knows while alone", func() bool { return api.Object("", "configmaps", "default", "a") != nil })
+	eventually(
+		t,
+		"the site repairs what it knows while alone",
+		func() bool { return api.Object("", "configmaps", "default", "a") != nil },
+	)
 	c.open()
 	eventually(t, "the change comes through", func() bool {
-		return api.Object("", "configmaps", "default", "b") != nil && api.Object("", "configmaps", "default", "a") == nil
+		return api.Object("", "configmaps", "default", "b") != nil &&
+			api.Object("", "configmaps", "default", "a") == nil
 	})
 	w.stop()
 }
@@ -140,7 +165,11 @@ func TestCenterWithOtherDataIsHeld(t *testing.T) {
 	c.reset(incarnation, revision+1)
 	c.place(configMap("default", "a", "1"), configMap("default", "c", "1"))
 	c.open()
-	eventually(t, "the repaired center is obeyed", func() bool { return api.Object("", "configmaps", "default", "c") != nil })
+	eventually(
+		t,
+		"the repaired center is obeyed",
+		func() bool { return api.Object("", "configmaps", "default", "c") != nil },
+	)
 	if api.Object("", "configmaps", "default", "b") != nil {
 		t.Error("what the wrong center wanted came through")
 	}
@@ -152,12 +181,15 @@ func TestRefusalsEndTheAgent(t *testing.T) {
 		prepare func(c *center) (token string)
 		want    error
 	}{
-		"no token":      {func(*center) string { return "" }, enroll.ErrNotEnrolled},
-		"broken token":  {func(*center) string { return "skt1.nonsense" }, enroll.ErrTokenFormat},
-		"unknown token": {func(c *center) string { return enroll.NewToken(c.token.Pin).String() }, enroll.ErrTokenUnknown},
-		"used token":    {func(c *center) string { c.used = true; return c.token.String() }, enroll.ErrTokenUsed},
-		"wrong CA":      {func(c *center) string { return newCenter(c.t).token.String() }, enroll.ErrWrongCA},
-		"clock off":     {func(c *center) string { c.clock = time.Hour; return c.token.String() }, enroll.ErrClock},
+		"no token":     {func(*center) string { return "" }, enroll.ErrNotEnrolled},
+		"broken token": {func(*center) string { return "skt1.nonsense" }, enroll.ErrTokenFormat},
+		"unknown token": {
+			func(c *center) string { return enroll.NewToken(c.token.Pin).String() },
+			enroll.ErrTokenUnknown,
+		},
+		"used token": {func(c *center) string { c.used = true; return c.token.String() }, enroll.ErrTokenUsed},
+		"wrong CA":   {func(c *center) string { return newCenter(c.t).token.String() }, enroll.ErrWrongCA},
+		"clock off":  {func(c *center) string { c.clock = time.Hour; return c.token.String() }, enroll.ErrClock},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

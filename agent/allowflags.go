@@ -16,25 +16,54 @@ var (
 		name, usage string
 		field       func(*tunnel.Allow) *[]string
 	}{
-		{"allow-namespaces", "namespaces of the cluster that spaces may use although they exist: NAMESPACE, or SPACE/NAMESPACE; '*' stands for any part",
-			func(a *tunnel.Allow) *[]string { return &a.Namespaces }},
-		{"allow-kinds", "further kinds that spaces may apply: RESOURCE.GROUP, such as priorityclasses.scheduling.k8s.io, *.cattle.io or *",
-			func(a *tunnel.Allow) *[]string { return &a.Kinds }},
-		{"allow-deny-kinds", "kinds that no space may apply: RESOURCE.GROUP", func(a *tunnel.Allow) *[]string { return &a.DenyKinds }},
+		{
+			"allow-namespaces",
+			"namespaces of the cluster that spaces may use although they exist: NAMESPACE, or SPACE/NAMESPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Namespaces },
+		},
+		{
+			"allow-kinds",
+			"further kinds that spaces may apply: RESOURCE.GROUP, such as priorityclasses.scheduling.k8s.io, *.cattle.io or *",
+			func(a *tunnel.Allow) *[]string { return &a.Kinds },
+		},
+		{
+			"allow-deny-kinds",
+			"kinds that no space may apply: RESOURCE.GROUP",
+			func(a *tunnel.Allow) *[]string { return &a.DenyKinds },
+		},
 		{"allow-service-accounts", "ServiceAccounts of the cluster that workloads may name: NAMESPACE/NAME",
 			func(a *tunnel.Allow) *[]string { return &a.ServiceAccounts }},
-		{"allow-pod-security", "Pod Security level of all spaces, or SPACE=LEVEL of one: privileged, baseline (the default) or restricted",
-			func(a *tunnel.Allow) *[]string { return &a.PodSecurity }},
-		{"allow-load-balancer-classes", "values of spec.loadBalancerClass that Services may have", func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses }},
+		{
+			"allow-pod-security",
+			"Pod Security level of all spaces, or SPACE=LEVEL of one: privileged, baseline (the default) or restricted",
+			func(a *tunnel.Allow) *[]string { return &a.PodSecurity },
+		},
+		{
+			"allow-load-balancer-classes",
+			"values of spec.loadBalancerClass that Services may have",
+			func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses },
+		},
 	}
 	allowSwitches = []struct {
 		name, usage string
 		field       func(*tunnel.Allow) *bool
 	}{
-		{"allow-take-over", "let Placements take over objects that exist, but never Secrets", func(a *tunnel.Allow) *bool { return &a.TakeOver }},
+		{
+			"allow-take-over",
+			"let Placements take over objects that exist, but never Secrets",
+			func(a *tunnel.Allow) *bool { return &a.TakeOver },
+		},
 		{"allow-external-ips", "let Services have externalIPs", func(a *tunnel.Allow) *bool { return &a.ExternalIPs }},
-		{"allow-volume-names", "let claims name the volume that they want", func(a *tunnel.Allow) *bool { return &a.VolumeNames }},
-		{"allow-tokens", "let Pods and Secrets ask for tokens for the cluster's own API", func(a *tunnel.Allow) *bool { return &a.Tokens }},
+		{
+			"allow-volume-names",
+			"let claims name the volume that they want",
+			func(a *tunnel.Allow) *bool { return &a.VolumeNames },
+		},
+		{
+			"allow-tokens",
+			"let Pods and Secrets ask for tokens for the cluster's own API",
+			func(a *tunnel.Allow) *bool { return &a.Tokens },
+		},
 	}
 	// allowStreams are on unless they are switched off.
 	allowStreams = []struct {
@@ -42,9 +71,21 @@ var (
 		field       func(*tunnel.Allow) **bool
 	}{
 		{"allow-logs", "let spaces read the logs of their Pods", func(a *tunnel.Allow) **bool { return &a.Logs }},
-		{"allow-exec", "let spaces run processes in their Pods: exec, attach, debug", func(a *tunnel.Allow) **bool { return &a.Exec }},
-		{"allow-port-forward", "let spaces reach the ports of their Pods", func(a *tunnel.Allow) **bool { return &a.PortForward }},
-		{"allow-view", "let spaces read what is in their namespaces, but Secrets", func(a *tunnel.Allow) **bool { return &a.View }},
+		{
+			"allow-exec",
+			"let spaces run processes in their Pods: exec, attach, debug",
+			func(a *tunnel.Allow) **bool { return &a.Exec },
+		},
+		{
+			"allow-port-forward",
+			"let spaces reach the ports of their Pods",
+			func(a *tunnel.Allow) **bool { return &a.PortForward },
+		},
+		{
+			"allow-view",
+			"let spaces read what is in their namespaces, but Secrets",
+			func(a *tunnel.Allow) **bool { return &a.View },
+		},
 	}
 )
 
@@ -54,16 +95,45 @@ func AllowFlags() (out []cli.Flag) {
 		return []string{"SKERRY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))}
 	}
 	for _, f := range allowLists {
-		out = append(out, &cli.StringSliceFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+		out = append(
+			out,
+			&cli.StringSliceFlag{
+				Name:     f.name,
+				Usage:    f.usage,
+				EnvVars:  env(f.name),
+				Category: "What spaces may do here",
+			},
+		)
 	}
 	for _, f := range allowSwitches {
-		out = append(out, &cli.BoolFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+		out = append(
+			out,
+			&cli.BoolFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"},
+		)
 	}
 	for _, f := range allowStreams {
-		out = append(out, &cli.BoolFlag{Name: f.name, Value: true, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"})
+		out = append(
+			out,
+			&cli.BoolFlag{
+				Name:     f.name,
+				Value:    true,
+				Usage:    f.usage,
+				EnvVars:  env(f.name),
+				Category: "What spaces may do here",
+			},
+		)
 	}
-	return append(out, spacesNamespaceFlag(), &cli.BoolFlag{Name: "impersonate", Value: true, EnvVars: env("impersonate"), Category: "What spaces may do here",
-		Usage: "write for each space as the ServiceAccount of its name in --spaces-namespace; false writes with the agent's own rights"})
+	return append(
+		out,
+		spacesNamespaceFlag(),
+		&cli.BoolFlag{
+			Name:     "impersonate",
+			Value:    true,
+			EnvVars:  env("impersonate"),
+			Category: "What spaces may do here",
+			Usage:    "write for each space as the ServiceAccount of its name in --spaces-namespace; false writes with the agent's own rights",
+		},
+	)
 }
 
 // AllowOf reads the flags. A value that cannot be read is an error that usage makes.

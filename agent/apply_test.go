@@ -10,11 +10,18 @@ import (
 )
 
 func crd(plural, kind string) store.Entry {
-	return live("apiextensions.k8s.io", "customresourcedefinitions", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+".example.com",
+	return live(
+		"apiextensions.k8s.io",
+		"customresourcedefinitions",
+		"apiextensions.k8s.io/v1",
+		"CustomResourceDefinition",
+		"",
+		plural+".example.com",
 		map[string]any{"spec": map[string]any{
 			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind},
 			"versions": []any{map[string]any{"name": "v1"}},
-		}})
+		}},
+	)
 }
 
 func TestAppliesInOrderOfKinds(t *testing.T) {
@@ -33,7 +40,8 @@ func TestAppliesInOrderOfKinds(t *testing.T) {
 	if len(order) != 4 || at["widgets.example.com"] > at["w"] || at["app"] > at["c"] || at["app"] > at["w"] {
 		t.Errorf("written in the order %v", order)
 	}
-	if r := s.report(widget.Key); r == nil || r.Applied != widget.Hash.String() || r.Error != nil || r.OriginUID != "source-widgets-w" {
+	if r := s.report(widget.Key); r == nil || r.Applied != widget.Hash.String() || r.Error != nil ||
+		r.OriginUID != "source-widgets-w" {
 		t.Errorf("report of the widget: %s", dump(r))
 	}
 }
@@ -45,7 +53,8 @@ func TestWaitsForWhatComesLater(t *testing.T) {
 	s.desire(c, w)
 	eventually(t, "the missing namespace is reported", func() bool {
 		r := s.report(c.Key)
-		return r != nil && r.Error != nil && r.Error.Reason == "NamespaceMissing" && strings.Contains(r.Error.Message, `namespaces "late" not found`)
+		return r != nil && r.Error != nil && r.Error.Reason == "NamespaceMissing" &&
+			strings.Contains(r.Error.Message, `namespaces "late" not found`)
 	})
 	eventually(t, "the missing kind is reported", func() bool {
 		r := s.report(w.Key)
@@ -62,10 +71,20 @@ func TestWaitsForWhatComesLater(t *testing.T) {
 
 func TestUpdateRemovesFieldsAndIsOneWrite(t *testing.T) {
 	s := newSite(t)
-	c := live("", "configmaps", "v1", "ConfigMap", "default", "c", map[string]any{"data": map[string]any{"a": "1", "b": "2"}})
+	c := live(
+		"",
+		"configmaps",
+		"v1",
+		"ConfigMap",
+		"default",
+		"c",
+		map[string]any{"data": map[string]any{"a": "1", "b": "2"}},
+	)
 	s.desire(c)
 	s.settled()
-	s.desire(live("", "configmaps", "v1", "ConfigMap", "default", "c", map[string]any{"data": map[string]any{"a": "3"}}))
+	s.desire(
+		live("", "configmaps", "v1", "ConfigMap", "default", "c", map[string]any{"data": map[string]any{"a": "3"}}),
+	)
 	s.settled()
 	data := s.api.Object("", "configmaps", "default", "c")["data"].(map[string]any)
 	if len(data) != 1 || data["a"] != "3" || s.writesTo("c") != 2 {
@@ -84,7 +103,8 @@ func TestForeignObjectIsNotTouched(t *testing.T) {
 	})
 	s.desire(gone(c))
 	s.settled()
-	if o := s.api.Object("", "configmaps", "default", "c"); o["data"].(map[string]any)["value"] != "theirs" || len(s.api.Writes()) != 0 {
+	if o := s.api.Object("", "configmaps", "default", "c"); o["data"].(map[string]any)["value"] != "theirs" ||
+		len(s.api.Writes()) != 0 {
 		t.Errorf("a foreign object was touched: %v %v", o, s.api.Writes())
 	}
 	if r := s.report(c.Key); r != nil {
@@ -111,7 +131,8 @@ func TestObjectReplacedByAnotherHandIsNotOurs(t *testing.T) {
 	})
 	s.desire(gone(c))
 	s.settled()
-	if o := s.api.Object("", "configmaps", "default", "c"); o == nil || o["data"].(map[string]any)["value"] != "theirs" {
+	if o := s.api.Object("", "configmaps", "default", "c"); o == nil ||
+		o["data"].(map[string]any)["value"] != "theirs" {
 		t.Errorf("the other's object: %v", o)
 	}
 }
@@ -122,7 +143,12 @@ func TestRefusalIsReportedInTheTargetsWordsAndOthersGoOn(t *testing.T) {
 		reason, message string
 		want            string
 	}{
-		{403, "Forbidden", `configmaps "bad" is forbidden: exceeded quota: q, requested: configmaps=1`, "QuotaExceeded"},
+		{
+			403,
+			"Forbidden",
+			`configmaps "bad" is forbidden: exceeded quota: q, requested: configmaps=1`,
+			"QuotaExceeded",
+		},
 		{403, "Forbidden", `admission webhook "policy" denied the request`, "Forbidden"},
 		{422, "Invalid", `ConfigMap "bad" is invalid: data: too long`, "Invalid"},
 	}
@@ -138,8 +164,13 @@ func TestRefusalIsReportedInTheTargetsWordsAndOthersGoOn(t *testing.T) {
 			bad, good := configMap("default", "bad", "1"), configMap("default", "good", "1")
 			s.desire(bad, good)
 			eventually(t, "the good one is applied", func() bool { return s.exists(good) })
-			eventually(t, "the refusal is reported", func() bool { r := s.report(bad.Key); return r != nil && r.Error != nil })
-			if r := s.report(bad.Key); r.Error.Reason != c.want || r.Error.Message != c.message || r.Applied != "" || r.OriginUID != "source-configmaps-bad" {
+			eventually(
+				t,
+				"the refusal is reported",
+				func() bool { r := s.report(bad.Key); return r != nil && r.Error != nil },
+			)
+			if r := s.report(bad.Key); r.Error.Reason != c.want || r.Error.Message != c.message || r.Applied != "" ||
+				r.OriginUID != "source-configmaps-bad" {
 				t.Errorf("report: %s %+v", dump(r), r.Error)
 			}
 			s.api.Refuse(nil)
@@ -158,7 +189,12 @@ func TestTombstonesDeleteOnlyOurs(t *testing.T) {
 	for i := range 20 {
 		all = append(all, configMap("app", fmt.Sprint("c", i), "1"))
 	}
-	all = append(all, namespace("app"), crd("widgets", "Widget"), live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil))
+	all = append(
+		all,
+		namespace("app"),
+		crd("widgets", "Widget"),
+		live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil),
+	)
 	s.desire(all...)
 	s.settled()
 	var tombstones []store.Entry
@@ -203,7 +239,15 @@ func TestNamespaceWithForeignContentStays(t *testing.T) {
 func TestNamespaceOfOthersAndProtectedNamesAreNeverDeleted(t *testing.T) {
 	s := newSite(t)
 	s.api.Put("v1", "Namespace", "", "theirs", nil)
-	role := live("rbac.authorization.k8s.io", "clusterroles", "rbac.authorization.k8s.io/v1", "ClusterRole", "", "system:ours", nil)
+	role := live(
+		"rbac.authorization.k8s.io",
+		"clusterroles",
+		"rbac.authorization.k8s.io/v1",
+		"ClusterRole",
+		"",
+		"system:ours",
+		nil,
+	)
 	all := []store.Entry{namespace("theirs"), namespace("default"), namespace("kube-ours"), role}
 	s.desire(all...)
 	s.settled()
@@ -229,7 +273,13 @@ func TestTombstoneWaitsForFinalizers(t *testing.T) {
 	c := configMap("default", "c", "1")
 	s.desire(c)
 	s.settled()
-	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/slow"}}})
+	s.api.Put(
+		"v1",
+		"ConfigMap",
+		"default",
+		"c",
+		map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/slow"}}},
+	)
 	s.desire(gone(c))
 	eventually(t, "deletion was asked for", func() bool {
 		o := s.api.Object("", "configmaps", "default", "c")
@@ -261,7 +311,13 @@ func TestObjectTakenOverIsNotDeleted(t *testing.T) {
 	c := configMap("default", "c", "1")
 	s.desire(c)
 	s.settled()
-	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/origin-uid": "another"}}})
+	s.api.Put(
+		"v1",
+		"ConfigMap",
+		"default",
+		"c",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/origin-uid": "another"}}},
+	)
 	s.desire(gone(c))
 	s.settled()
 	if !s.exists(c) {

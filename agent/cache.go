@@ -28,7 +28,10 @@ func (a *agent) openCache() error {
 	if err != nil {
 		return err
 	}
-	file, rebuilt, err := bolt.OpenOrRebuild(filepath.Join(a.DataDir, cacheFile), bolt.Options{Log: a.Log, Keys: keys, OnHealth: a.diskTakes})
+	file, rebuilt, err := bolt.OpenOrRebuild(
+		filepath.Join(a.DataDir, cacheFile),
+		bolt.Options{Log: a.Log, Keys: keys, OnHealth: a.diskTakes},
+	)
 	if err != nil {
 		return fmt.Errorf("open the agent's store: %w", err)
 	}
@@ -49,7 +52,8 @@ func (a *agent) openCache() error {
 		return err
 	}
 	a.cache.lost = rebuilt.Aside != ""
-	if at, known := a.desired.Position(), a.identity.followed(); at.Incarnation.IsZero() && !known.Incarnation.IsZero() {
+	if at, known := a.desired.Position(), a.identity.followed(); at.Incarnation.IsZero() &&
+		!known.Incarnation.IsZero() {
 		a.cache.lost = true
 		// Only the parent that this site knows may fill it again without being accepted.
 		if err := a.desired.Accept(known); err != nil {

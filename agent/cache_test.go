@@ -21,7 +21,15 @@ func full(t *testing.T, n int) (*center, *targettest.Server, string, []store.Ent
 	t.Helper()
 	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
 	all := []store.Entry{namespace("app"), deployment(1, "app", "web", 2),
-		live("", "secrets", "v1", "Secret", "app", "s", map[string]any{"data": map[string]any{"password": "cGFzc3dvcmQ="}})}
+		live(
+			"",
+			"secrets",
+			"v1",
+			"Secret",
+			"app",
+			"s",
+			map[string]any{"data": map[string]any{"password": "cGFzc3dvcmQ="}},
+		)}
 	for i := range n {
 		all = append(all, configMap("app", fmt.Sprint("c", i), strings.Repeat("x", i)))
 	}
@@ -157,7 +165,12 @@ func TestLostCache(t *testing.T) {
 			s.start(dir)
 			defer s.stop()
 			if s.file.Unclean() || s.desired.Len() != len(kept) {
-				t.Errorf("after an ordinary end: unclean %t, %d objects, want %d", s.file.Unclean(), s.desired.Len(), len(kept))
+				t.Errorf(
+					"after an ordinary end: unclean %t, %d objects, want %d",
+					s.file.Unclean(),
+					s.desired.Len(),
+					len(kept),
+				)
 			}
 			if findings, err := s.file.Check(); err != nil || len(findings) > 0 {
 				t.Errorf("%v %v", findings, err)
@@ -262,7 +275,12 @@ func TestDamageWhileRunning(t *testing.T) {
 		at += 1 + rest
 	}
 	f.Close()
-	api.Remove("", "configmaps", "app", "c7") // once: who removes it again and again is a contest, and answered ever more slowly
+	api.Remove(
+		"",
+		"configmaps",
+		"app",
+		"c7",
+	) // once: who removes it again and again is a contest, and answered ever more slowly
 	eventually(t, "the object is written again from a value that came anew", func() bool {
 		return api.Object("", "configmaps", "app", "c7") != nil
 	})
@@ -311,7 +329,8 @@ func TestSelfSurvivesGarbage(t *testing.T) {
 	s.follows(at)
 	at.Revision = 10
 	s.follows(at)
-	if s, err = openSiteIdentity(dir, discard()); err != nil || fmt.Sprint(s.sites()) != "[b e d c]" || s.followed().Revision != 9 {
+	if s, err = openSiteIdentity(dir, discard()); err != nil || fmt.Sprint(s.sites()) != "[b e d c]" ||
+		s.followed().Revision != 9 {
 		t.Errorf("%v, %v, %v", s.sites(), s.followed(), err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, siteFile), []byte("{"), 0o600); err != nil {

@@ -23,7 +23,11 @@ type cacheHealth struct {
 // again.
 func (a *agent) diskTakes(err error) {
 	if err != nil {
-		a.Log.Error("the disk takes no writes; what is known goes on being enforced, nothing new is acknowledged", "err", err)
+		a.Log.Error(
+			"the disk takes no writes; what is known goes on being enforced, nothing new is acknowledged",
+			"err",
+			err,
+		)
 	} else {
 		a.Log.Info("the disk takes writes again")
 	}
@@ -44,8 +48,11 @@ func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 	defer h.mu.Unlock()
 	h.refill = "the store was lost; it is filled again from the target and the parent, and until then nothing on the target is touched"
 	if r.Aside != "" {
-		h.refill = fmt.Sprintf("the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled again from the target and the parent, and until then not touched",
-			filepath.Base(r.Aside), r.Kept)
+		h.refill = fmt.Sprintf(
+			"the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled again from the target and the parent, and until then not touched",
+			filepath.Base(r.Aside),
+			r.Kept,
+		)
 	}
 	h.publishLocked()
 }
@@ -59,7 +66,12 @@ func (h *cacheHealth) refilled() {
 }
 
 func (h *cacheHealth) publishLocked() {
-	c := tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.True, Reason: "Written", Message: "the site keeps what it knows"}
+	c := tunnel.Condition{
+		Type:    tunnel.StoreHealthy,
+		Status:  tunnel.True,
+		Reason:  "Written",
+		Message: "the site keeps what it knows",
+	}
 	switch {
 	case h.broken != nil:
 		c.Status, c.Reason = tunnel.False, "DiskRefuses"

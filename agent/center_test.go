@@ -57,13 +57,31 @@ type center struct {
 }
 
 func newCenter(t testing.TB) *center {
-	c := &center{t: t, inbox: storetest.NewMemory(), bodies: map[store.Key]store.Entry{}, life: time.Hour, with: furnished{}}
+	c := &center{
+		t:      t,
+		inbox:  storetest.NewMemory(),
+		bodies: map[store.Key]store.Entry{},
+		life:   time.Hour,
+		with:   furnished{},
+	}
 	c.inbox.AcceptNewIncarnation = true
 	c.key = newKey(t)
-	c.ca = c.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign},
-		&c.key.PublicKey, 2*time.Hour)
+	c.ca = c.sign(
+		&x509.Certificate{
+			Subject:               pkix.Name{CommonName: "ca"},
+			IsCA:                  true,
+			BasicConstraintsValid: true,
+			KeyUsage:              x509.KeyUsageCertSign,
+		},
+		&c.key.PublicKey,
+		2*time.Hour,
+	)
 	key := newKey(t)
-	leaf := c.sign(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, &key.PublicKey, time.Hour)
+	leaf := c.sign(
+		&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
+		&key.PublicKey,
+		time.Hour,
+	)
 	c.server = tls.Certificate{Certificate: [][]byte{leaf.Raw, c.ca.Raw}, PrivateKey: key}
 	pin := sha256.Sum256(c.ca.RawSubjectPublicKeyInfo)
 	c.token = enroll.NewToken(hex.EncodeToString(pin[:]))
@@ -123,7 +141,10 @@ func (c *center) signAgent(csr []byte, name string) ([]byte, error) {
 		return nil, err
 	}
 	cert := c.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: name, Organization: []string{enroll.Organization}}, KeyUsage: x509.KeyUsageDigitalSignature,
+		Subject: pkix.Name{
+			CommonName:   name,
+			Organization: []string{enroll.Organization},
+		}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		URIs:        []*url.URL{{Scheme: "skerry", Host: "center", Path: "/targets/" + name}},
 	}, request.PublicKey, c.life)
@@ -152,7 +173,9 @@ func (c *center) open() {
 	pool := x509.NewCertPool()
 	pool.AddCert(c.ca)
 	listener, err := quic.Listen(quic.ListenConfig{Packet: packet, Log: discard(), TLS: &tls.Config{
-		Certificates: []tls.Certificate{c.server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, NextProtos: []string{tunnel.ALPN},
+		Certificates: []tls.Certificate{
+			c.server,
+		}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, NextProtos: []string{tunnel.ALPN},
 	}})
 	if err != nil {
 		c.t.Fatal(err)
@@ -215,7 +238,11 @@ func (c *center) config() tunnel.ParentConfig {
 			if who.Target != "paris" {
 				return tunnel.Admission{}, &tunnel.Refused{Reason: "Unknown", Message: "no such target"}
 			}
-			return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Site: "site-1", Incarnation: c.feed.Head().Incarnation}}, nil
+			return tunnel.Admission{
+				Feed:    c.feed,
+				Inbox:   c.inbox,
+				Welcome: tunnel.Welcome{Site: "site-1", Incarnation: c.feed.Head().Incarnation},
+			}, nil
 		},
 		Sign: func(_ context.Context, who tunnel.Identity, csr []byte) ([]byte, []byte, error) {
 			c.mu.Lock()

@@ -89,7 +89,11 @@ func (r *Checked) add(where, what, do string) {
 func (r *Checked) look(c CheckConfig) error {
 	path := filepath.Join(c.DataDir, cacheFile)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		r.add("store", path+" is not there", "start the agent: it is filled from the target and the parent, and nothing is deleted")
+		r.add(
+			"store",
+			path+" is not there",
+			"start the agent: it is filled from the target and the parent, and nothing is deleted",
+		)
 		return nil
 	}
 	options := bolt.Options{Inspect: true, Log: c.Log}
@@ -164,7 +168,9 @@ func (r *Checked) mend(c CheckConfig) error {
 	desired, err := file.Sink("desired", bolt.SinkOptions{})
 	if err == nil {
 		var known []store.Key
-		err = file.Inventory().Each(func(k store.Key, _ inventory.Record) error { known = append(known, k); return nil })
+		err = file.Inventory().Each(
+			func(k store.Key, _ inventory.Record) error { known = append(known, k); return nil },
+		)
 		if err == nil {
 			_, err = desired.AddUnknown(known...)
 		}
@@ -178,7 +184,14 @@ func (r *Checked) mend(c CheckConfig) error {
 // Print writes the result for people.
 func (r *Checked) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "data directory\t%s\nobjects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n", r.DataDir, r.Objects, r.Records, r.Position)
+	fmt.Fprintf(
+		t,
+		"data directory\t%s\nobjects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n",
+		r.DataDir,
+		r.Objects,
+		r.Records,
+		r.Position,
+	)
 	if r.Kept != "" {
 		fmt.Fprintf(t, "corrupt store kept as\t%s\n", r.Kept)
 	}

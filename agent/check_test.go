@@ -32,7 +32,11 @@ func TestCheckOfASoundSite(t *testing.T) {
 	c.place(next)
 	c.eventuallyApplied(append(all, next))
 	for _, repair := range []bool{false, true} {
-		if _, err := Check(CheckConfig{DataDir: dir, Repair: repair, Log: discard()}); !errors.Is(err, bolt.ErrLocked) || !strings.Contains(err.Error(), "the agent runs") {
+		if _, err := Check(CheckConfig{DataDir: dir, Repair: repair, Log: discard()}); !errors.Is(
+			err,
+			bolt.ErrLocked,
+		) ||
+			!strings.Contains(err.Error(), "the agent runs") {
 			t.Errorf("while the agent runs: %v", err)
 		}
 	}

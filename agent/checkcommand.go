@@ -15,8 +15,16 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "look whether what a stopped agent keeps is sound; changes nothing unless told to",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "data-dir", Value: "/var/lib/skerry", Usage: "directory of the agent; of a relay its directory's uplink", EnvVars: []string{"SKERRY_DATA_DIR"}},
-			&cli.BoolFlag{Name: "repair", Usage: "mend the store: what is lost is asked of the parent at the next start"},
+			&cli.StringFlag{
+				Name:    "data-dir",
+				Value:   "/var/lib/skerry",
+				Usage:   "directory of the agent; of a relay its directory's uplink",
+				EnvVars: []string{"SKERRY_DATA_DIR"},
+			},
+			&cli.BoolFlag{
+				Name:  "repair",
+				Usage: "mend the store: what is lost is asked of the parent at the next start",
+			},
 			&cli.BoolFlag{Name: "rotate-key", Usage: "encrypt Secrets under a new key and destroy the old one"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "json"}},
 		Action: func(c *cli.Context) error {
@@ -24,7 +32,14 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 				return usage("--output %q: use json", out)
 			}
 			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			found, err := Check(CheckConfig{DataDir: c.String("data-dir"), Repair: c.Bool("repair"), RotateKey: c.Bool("rotate-key"), Log: log})
+			found, err := Check(
+				CheckConfig{
+					DataDir:   c.String("data-dir"),
+					Repair:    c.Bool("repair"),
+					RotateKey: c.Bool("rotate-key"),
+					Log:       log,
+				},
+			)
 			if err != nil {
 				return err
 			}

@@ -108,7 +108,11 @@ func TestClusterDrift(t *testing.T) {
 	t.Logf("drift to set back, the other's write included: p50 %v, max %v", took[10], took[19])
 
 	somebody.patch(core+"/secrets/s", "edit", `{"data":{"password":"eQ=="}}`)
-	somebody.patch(deployment, "edit", `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"example.com/web:evil"}]}}}}`)
+	somebody.patch(
+		deployment,
+		"edit",
+		`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"example.com/web:evil"}]}}}}`,
+	)
 	somebody.patch(deployment+"/scale", "kubectl", `{"spec":{"replicas":5}}`)
 	eventually(t, "image and replicas are set back", func() bool {
 		spec, _ := s.liveSpec(web, ns)
@@ -132,7 +136,8 @@ func TestClusterDrift(t *testing.T) {
 	_, before := s.liveSpec(web, ns)
 	somebody.patch(core+"/configmaps/c", "edit", `{"data":{"more":"x"}}`)
 	time.Sleep(300 * time.Millisecond)
-	if _, after := s.liveSpec(web, ns); after.Metadata.Generation != before.Metadata.Generation || s.configMapValue(ns, "c") != "ours" {
+	if _, after := s.liveSpec(web, ns); after.Metadata.Generation != before.Metadata.Generation ||
+		s.configMapValue(ns, "c") != "ours" {
 		t.Error("something was written without need")
 	}
 	s.desire(gone(namespace(ns)), gone(web), gone(c), gone(secret), gone(told))
@@ -148,7 +153,12 @@ func TestClusterAutoscaler(t *testing.T) {
 	somebody := s.other()
 	autoscaler := `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},"spec":{"minReplicas":4,"maxReplicas":6,` +
 		`"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`
-	somebody.send("POST", "/apis/autoscaling/v2/namespaces/"+ns+"/horizontalpodautoscalers", "application/json", autoscaler)
+	somebody.send(
+		"POST",
+		"/apis/autoscaling/v2/namespaces/"+ns+"/horizontalpodautoscalers",
+		"application/json",
+		autoscaler,
+	)
 	scaled := func() int { spec, _ := s.liveSpec(web, ns); return spec.Replicas }
 	eventually(t, "the autoscaler has scaled", func() bool { return scaled() == 4 })
 	eventually(t, "its ownership is known", func() bool { r, _ := s.inventory.Get(web.Key); return r.Autoscaled })
@@ -159,7 +169,13 @@ func TestClusterAutoscaler(t *testing.T) {
 		t.Errorf("after an update: %d replicas of %s", spec.Replicas, spec.Template.Spec.Containers[0].Image)
 	}
 	for _, m := range o.Metadata.ManagedFields {
-		t.Logf("%s %s %s: replicas %v", m.Manager, m.Operation, m.Subresource, strings.Contains(string(m.FieldsV1), `"f:replicas"`))
+		t.Logf(
+			"%s %s %s: replicas %v",
+			m.Manager,
+			m.Operation,
+			m.Subresource,
+			strings.Contains(string(m.FieldsV1), `"f:replicas"`),
+		)
 	}
 	s.desire(gone(namespace(ns)), gone(web))
 }

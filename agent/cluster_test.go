@@ -35,13 +35,22 @@ func cluster(t testing.TB) *site {
 
 func webDeployment(generation int64, ns, name string, replicas int, image string) store.Entry {
 	labels := map[string]any{"app": name}
-	return liveAt(generation, "apps", "deployments", "apps/v1", "Deployment", ns, name, map[string]any{"spec": map[string]any{
-		"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
-		"template": map[string]any{
-			"metadata": map[string]any{"labels": labels},
-			"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}},
-		},
-	}})
+	return liveAt(
+		generation,
+		"apps",
+		"deployments",
+		"apps/v1",
+		"Deployment",
+		ns,
+		name,
+		map[string]any{"spec": map[string]any{
+			"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": labels},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}},
+			},
+		}},
+	)
 }
 
 func (s *site) client() *target.Client {
@@ -86,14 +95,19 @@ func TestClusterLifeOfADeployment(t *testing.T) {
 	eventually(t, "3 pods run", func() bool { return s.pods("web") == 3 })
 	d = webDeployment(4, ns, "web", 5, "example.com/web:2")
 	s.desire(d)
-	eventually(t, "5 replicas of the new generation are ready", func() bool { n, seen := ready(s.report(d.Key)); return n == 5 && seen == 4 })
+	eventually(
+		t,
+		"5 replicas of the new generation are ready",
+		func() bool { n, seen := ready(s.report(d.Key)); return n == 5 && seen == 4 },
+	)
 	eventually(t, "the rollout is over", func() bool {
 		var status struct{ Replicas, UpdatedReplicas, TerminatingReplicas, AvailableReplicas int }
 		if err := json.Unmarshal(s.report(d.Key).Status, &status); err != nil {
 			t.Fatal(err)
 		}
 		return status.Replicas == 5 && status.UpdatedReplicas == 5 && status.AvailableReplicas == 5 && status.TerminatingReplicas == 0 &&
-			s.pods("web") == 5 && s.observer.Feed().Len() == 8
+			s.pods("web") == 5 &&
+			s.observer.Feed().Len() == 8
 	})
 	before := s.observer.Feed().Root()
 	live, err := s.client().Get(context.Background(), target.Of(d.Key, "apps/v1"), ns, "web", false)
@@ -118,20 +132,51 @@ func TestClusterKinds(t *testing.T) {
 	group := fmt.Sprintf("g%d.example.com", time.Now().UnixNano())
 	definition := widgetDefinition(group)
 	widget := live(group, "widgets", group+"/v1", "Widget", ns, "w", map[string]any{"spec": map[string]any{"size": 1}})
-	bad := live("apps", "deployments", "apps/v1", "Deployment", ns, "bad", map[string]any{"spec": map[string]any{"replicas": -1}})
-	secret := live("", "secrets", "v1", "Secret", ns, "s", map[string]any{"stringData": map[string]any{"password": "x"}})
-	job := live("batch", "jobs", "batch/v1", "Job", ns, "j", map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
-		"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "example.com/job:1"}},
-	}}}})
+	bad := live(
+		"apps",
+		"deployments",
+		"apps/v1",
+		"Deployment",
+		ns,
+		"bad",
+		map[string]any{"spec": map[string]any{"replicas": -1}},
+	)
+	secret := live(
+		"",
+		"secrets",
+		"v1",
+		"Secret",
+		ns,
+		"s",
+		map[string]any{"stringData": map[string]any{"password": "x"}},
+	)
+	job := live(
+		"batch",
+		"jobs",
+		"batch/v1",
+		"Job",
+		ns,
+		"j",
+		map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "c", "image": "example.com/job:1"}},
+		}}}},
+	)
 	s.desire(definition, namespace(ns), widget, bad, secret, job)
-	eventually(t, "the custom resource is applied", func() bool { r := s.report(widget.Key); return r != nil && r.Applied != "" })
+	eventually(
+		t,
+		"the custom resource is applied",
+		func() bool { r := s.report(widget.Key); return r != nil && r.Applied != "" },
+	)
 	eventually(t, "the invalid object is reported", func() bool {
 		r := s.report(bad.Key)
 		return r != nil && r.Error != nil && r.Error.Reason == "Invalid"
 	})
 	t.Log(s.report(bad.Key).Error.Message)
 	eventually(t, "the pod of the job is reported", func() bool {
-		return slices.ContainsFunc(s.observer.Feed().Since(0, 0), func(e store.Entry) bool { return e.Key.Resource == "pods" && !e.Tombstone })
+		return slices.ContainsFunc(
+			s.observer.Feed().Since(0, 0),
+			func(e store.Entry) bool { return e.Key.Resource == "pods" && !e.Tombstone },
+		)
 	})
 	s.desire(gone(definition), gone(namespace(ns)), gone(widget), gone(bad), gone(secret), gone(job))
 	eventually(t, "all is gone", func() bool { return s.applier.Pending() == 0 && s.observer.Feed().Len() == 0 })
@@ -146,7 +191,11 @@ func TestClusterFigures(t *testing.T) {
 	s.settled()
 	c, ctx := s.client(), t.Context()
 	resource := target.Resource{Version: "v1", Plural: "configmaps"}
-	from, err := c.List(ctx, target.Listing{Resource: resource, Namespace: ns}, func(*target.Object) error { return nil })
+	from, err := c.List(
+		ctx,
+		target.Listing{Resource: resource, Namespace: ns},
+		func(*target.Object) error { return nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +203,15 @@ func TestClusterFigures(t *testing.T) {
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
-		_, _ = c.Watch(watching, target.Listing{Resource: resource, Namespace: ns}, from, time.Hour, func(_ target.EventType, o *target.Object) {
-			seen <- o.Metadata.Name
-		})
+		_, _ = c.Watch(
+			watching,
+			target.Listing{Resource: resource, Namespace: ns},
+			from,
+			time.Hour,
+			func(_ target.EventType, o *target.Object) {
+				seen <- o.Metadata.Name
+			},
+		)
 	})
 	defer watcher.Wait()
 	defer stop()
@@ -184,7 +239,13 @@ func TestClusterFigures(t *testing.T) {
 	}
 	slices.Sort(floor)
 	slices.Sort(ours)
-	t.Logf("one at a time: bare apply p50 %v p99 %v; commit to existing p50 %v p99 %v", floor[50], floor[98], ours[50], ours[98])
+	t.Logf(
+		"one at a time: bare apply p50 %v p99 %v; commit to existing p50 %v p99 %v",
+		floor[50],
+		floor[98],
+		ours[50],
+		ours[98],
+	)
 
 	began := time.Now()
 	for i := range 100 {
@@ -258,14 +319,23 @@ func TestClusterForeignObjects(t *testing.T) {
 }
 
 func widgetDefinition(group string) store.Entry {
-	return live("apiextensions.k8s.io", "customresourcedefinitions", "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group,
+	return live(
+		"apiextensions.k8s.io",
+		"customresourcedefinitions",
+		"apiextensions.k8s.io/v1",
+		"CustomResourceDefinition",
+		"",
+		"widgets."+group,
 		map[string]any{"spec": map[string]any{
 			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+				"schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+				},
 			}},
-		}})
+		}},
+	)
 }
 
 // What is left on the target has nothing of us any more, and loses no field by that.
@@ -301,7 +371,10 @@ func TestClusterOrphan(t *testing.T) {
 	s.desire(removed(keep, store.RemoveKeepDependents))
 	eventually(t, "it is gone", func() bool { return s.applier.Pending() == 0 })
 	sets := 0
-	listing := target.Listing{Resource: target.Resource{Group: "apps", Version: "v1", Plural: "replicasets"}, Namespace: ns}
+	listing := target.Listing{
+		Resource:  target.Resource{Group: "apps", Version: "v1", Plural: "replicasets"},
+		Namespace: ns,
+	}
 	if _, err := s.client().List(t.Context(), listing, func(o *target.Object) error {
 		if strings.HasPrefix(o.Metadata.Name, "keep-") && len(o.Metadata.OwnerReferences) == 0 {
 			sets++

@@ -11,13 +11,25 @@ import (
 
 // template is a Pod template, with what a ReplicaSet's controller adds.
 func template(image string, labels map[string]any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
+	return map[string]any{
+		"metadata": map[string]any{"labels": labels},
+		"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}},
+	}
 }
 
 func templated(generation int64, name, image string) store.Entry {
 	labels := map[string]any{"app": name}
-	return liveAt(generation, "apps", "deployments", "apps/v1", "Deployment", "default", name, map[string]any{"spec": map[string]any{
-		"replicas": 1, "selector": map[string]any{"matchLabels": labels}, "template": template(image, labels)}})
+	return liveAt(
+		generation,
+		"apps",
+		"deployments",
+		"apps/v1",
+		"Deployment",
+		"default",
+		name,
+		map[string]any{"spec": map[string]any{
+			"replicas": 1, "selector": map[string]any{"matchLabels": labels}, "template": template(image, labels)}},
+	)
 }
 
 // makeSet is what the target's controller makes of a Deployment.
@@ -27,9 +39,16 @@ func (s *site) makeSet(name, hash, image string) store.Key {
 	set := owned(s.uid("apps", "deployments", "default", name))
 	meta := set["metadata"].(map[string]any)
 	meta["labels"] = labels
-	meta["annotations"] = map[string]any{"deployment.kubernetes.io/desired-replicas": "1", "deployment.kubernetes.io/max-replicas": "2",
-		"deployment.kubernetes.io/revision": "1"}
-	set["spec"] = map[string]any{"replicas": 1, "selector": map[string]any{"matchLabels": labels}, "template": template(image, labels)}
+	meta["annotations"] = map[string]any{
+		"deployment.kubernetes.io/desired-replicas": "1",
+		"deployment.kubernetes.io/max-replicas":     "2",
+		"deployment.kubernetes.io/revision":         "1",
+	}
+	set["spec"] = map[string]any{
+		"replicas": 1,
+		"selector": map[string]any{"matchLabels": labels},
+		"template": template(image, labels),
+	}
 	s.api.Put("apps/v1", "ReplicaSet", "default", name+"-"+hash, set)
 	k := store.Key{Space: space, Group: "apps", Resource: "replicasets", Namespace: "default", Name: name + "-" + hash}
 	eventually(s.t, "the ReplicaSet is reported", func() bool { return s.report(k) != nil })
@@ -73,7 +92,11 @@ func TestAReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 	if !short || !reflect.DeepEqual(completed, whole) {
 		t.Errorf("short: %v\n%v instead of\n%v", short, completed, whole)
 	}
-	if r := s.report(k); len(r.Object) > len(`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":1}}`) {
+	if r := s.report(k); len(
+		r.Object,
+	) > len(
+		`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":1}}`,
+	) {
 		t.Errorf("short is %s", r.Object)
 	}
 
@@ -92,7 +115,11 @@ func TestAReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 	// Back again, and to a parent that reads no short ones.
 	third := templated(3, "web", "v1")
 	s.desire(third)
-	eventually(t, "the older one is the present one again", func() bool { return s.report(k).Of != "" && s.report(next).Of == "" })
+	eventually(
+		t,
+		"the older one is the present one again",
+		func() bool { return s.report(k).Of != "" && s.report(next).Of == "" },
+	)
 	s.observer.SetForm(store.ReportsWhole)
 	if s.report(k).Of != "" {
 		t.Error("still short")

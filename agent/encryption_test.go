@@ -45,7 +45,8 @@ func TestNamespaceThatWasThereIsTakenAndGivenBack(t *testing.T) {
 	s.settled()
 	labels, annotations := s.metadataOf(ns)
 	if labels["pod-security.kubernetes.io/enforce"] != "baseline" || labels["team"] != nil || annotations[target.AnnotationSpaceUID] != "u1" ||
-		annotations[target.AnnotationExisted] == nil || !s.exists(c) {
+		annotations[target.AnnotationExisted] == nil ||
+		!s.exists(c) {
 		t.Errorf("taken with %v %v", labels, annotations)
 	}
 	s.desire(gone(ns), gone(c))
@@ -63,7 +64,8 @@ func TestNamespaceInUseIsRefusedUntilTheSiteOpensIt(t *testing.T) {
 	ns, c := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1")
 	s.desire(ns, c)
 	for _, e := range []store.Entry{ns, c} {
-		if m := s.reported(e, "NamespaceNotAllowed"); !strings.Contains(m, "namespaces: [app]") || strings.Contains(m, "theirs") {
+		if m := s.reported(e, "NamespaceNotAllowed"); !strings.Contains(m, "namespaces: [app]") ||
+			strings.Contains(m, "theirs") {
 			t.Errorf("message %q", m)
 		}
 	}
@@ -107,12 +109,26 @@ func TestALaterSpaceOfTheSameNameInheritsNothing(t *testing.T) {
 
 func TestKindsOfTheSiteAreTheSites(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.api.Put("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "helmcharts.helm.cattle.io", map[string]any{"spec": map[string]any{
-		"group": "helm.cattle.io", "scope": "Namespaced", "names": map[string]any{"plural": "helmcharts", "kind": "HelmChart"},
-		"versions": []any{map[string]any{"name": "v1"}}}})
+	s.api.Put(
+		"apiextensions.k8s.io/v1",
+		"CustomResourceDefinition",
+		"",
+		"helmcharts.helm.cattle.io",
+		map[string]any{"spec": map[string]any{
+			"group": "helm.cattle.io", "scope": "Namespaced", "names": map[string]any{"plural": "helmcharts", "kind": "HelmChart"},
+			"versions": []any{map[string]any{"name": "v1"}}}},
+	)
 	ns := spaceNamespace("shop", "u1", "app")
 	chart := live("helm.cattle.io", "helmcharts", "helm.cattle.io/v1", "HelmChart", "app", "x", nil)
-	role := live("rbac.authorization.k8s.io", "clusterroles", "rbac.authorization.k8s.io/v1", "ClusterRole", "", "all", nil)
+	role := live(
+		"rbac.authorization.k8s.io",
+		"clusterroles",
+		"rbac.authorization.k8s.io/v1",
+		"ClusterRole",
+		"",
+		"all",
+		nil,
+	)
 	definition := crd("widgets", "Widget")
 	widget := live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)
 	s.desire(ns, chart, role, definition, widget)
@@ -132,8 +148,16 @@ func TestServiceAccountsOfTheSiteAreNotUsed(t *testing.T) {
 	s.api.Put("v1", "Namespace", "", "app", nil)
 	s.api.Put("v1", "ServiceAccount", "app", "ops-admin", nil)
 	pods := func(name, account string) store.Entry {
-		return live("apps", "deployments", "apps/v1", "Deployment", "app", name, map[string]any{"spec": map[string]any{"template": map[string]any{
-			"spec": map[string]any{"serviceAccountName": account, "containers": []any{}}}}})
+		return live(
+			"apps",
+			"deployments",
+			"apps/v1",
+			"Deployment",
+			"app",
+			name,
+			map[string]any{"spec": map[string]any{"template": map[string]any{
+				"spec": map[string]any{"serviceAccountName": account, "containers": []any{}}}}},
+		)
 	}
 	account := live("", "serviceaccounts", "v1", "ServiceAccount", "app", "mine", nil)
 	s.desire(spaceNamespace("shop", "u1", "app"), pods("bad", "ops-admin"), pods("good", "mine"), account)
@@ -149,7 +173,10 @@ func TestNothingIsTakenOverUnlessTheSiteSaysSo(t *testing.T) {
 	s.settled()
 	s.api.PutAs("kubectl", "", "v1", "Secret", "app", "c", map[string]any{"data": map[string]any{"pin": "MTIz"}})
 	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "app", "c", map[string]any{"data": map[string]any{"value": "theirs"}})
-	secret := with(live("", "secrets", "v1", "Secret", "app", "c", map[string]any{"data": map[string]any{"pin": "MTIz"}}), `{"whenAlreadyExists":"TakeOverIfNoDiff"}`)
+	secret := with(
+		live("", "secrets", "v1", "Secret", "app", "c", map[string]any{"data": map[string]any{"pin": "MTIz"}}),
+		`{"whenAlreadyExists":"TakeOverIfNoDiff"}`,
+	)
 	c := with(configMap("app", "c", "ours"), `{"whenAlreadyExists":"TakeOver"}`)
 	s.desire(secret, c)
 	s.reported(secret, "TakeOverNotAllowed")
@@ -172,7 +199,8 @@ func TestOneDefinitionInTwoSpaces(t *testing.T) {
 	s.desire(mine)
 	s.settled()
 	s.desire(other)
-	if m := s.reported(other, "DefinitionNotAllowed"); !strings.Contains(m, `"shop"`) || !strings.Contains(m, `"bank"`) {
+	if m := s.reported(other, "DefinitionNotAllowed"); !strings.Contains(m, `"shop"`) ||
+		!strings.Contains(m, `"bank"`) {
 		t.Errorf("message %q", m)
 	}
 	s.desire(equal, spaceNamespace("bank", "u2", "till"), widget)
@@ -209,16 +237,29 @@ func TestParentNarrowsWhatTheSiteAllows(t *testing.T) {
 		t.Errorf("the parent is told %+v", said.Policy)
 	}
 	s.narrowed(nil)
-	eventually(t, "it is given back", func() bool { r := s.report(c.Key); return r != nil && r.Error == nil && r.Applied == c.Hash.String() })
+	eventually(
+		t,
+		"it is given back",
+		func() bool { r := s.report(c.Key); return r != nil && r.Error == nil && r.Applied == c.Hash.String() },
+	)
 }
 
 func TestWorkloadSaysWhichClassItLacks(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	class := live("scheduling.k8s.io", "priorityclasses", "scheduling.k8s.io/v1", "PriorityClass", "", "important", nil)
-	d := live("apps", "deployments", "apps/v1", "Deployment", "app", "web", map[string]any{"spec": map[string]any{"template": map[string]any{
-		"spec": map[string]any{"priorityClassName": "important", "containers": []any{}}}}})
+	d := live(
+		"apps",
+		"deployments",
+		"apps/v1",
+		"Deployment",
+		"app",
+		"web",
+		map[string]any{"spec": map[string]any{"template": map[string]any{
+			"spec": map[string]any{"priorityClassName": "important", "containers": []any{}}}}},
+	)
 	s.desire(spaceNamespace("shop", "u1", "app"), class, d)
-	if m := s.reported(d, "KindNotAllowed"); !strings.Contains(m, `priorityclasses "important"`) || !strings.Contains(m, "kinds: [priorityclasses.scheduling.k8s.io]") {
+	if m := s.reported(d, "KindNotAllowed"); !strings.Contains(m, `priorityclasses "important"`) ||
+		!strings.Contains(m, "kinds: [priorityclasses.scheduling.k8s.io]") {
 		t.Errorf("message %q", m)
 	}
 }

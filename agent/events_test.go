@@ -13,7 +13,13 @@ func (s *site) warn(name, kind, about, uid, reason string, count int, last time.
 	e := map[string]any{
 		"type": "Warning", "reason": reason, "message": reason + " it", "count": count, "source": map[string]any{"component": "kubelet"},
 		"firstTimestamp": "2026-11-21T10:00:00Z", "lastTimestamp": last.UTC().Format(time.RFC3339),
-		"involvedObject": map[string]any{"apiVersion": "v1", "kind": kind, "namespace": "default", "name": about, "uid": uid},
+		"involvedObject": map[string]any{
+			"apiVersion": "v1",
+			"kind":       kind,
+			"namespace":  "default",
+			"name":       about,
+			"uid":        uid,
+		},
 	}
 	for k, v := range more {
 		e[k] = v
@@ -56,20 +62,40 @@ func TestWarningsAboutWhatIsPlacedAreReported(t *testing.T) {
 	pod := s.api.Put("v1", "Pod", "default", "web-1-a", owned(set))
 	eventually(t, "the pod is reported", func() bool { return s.report(podKey("default", "web-1-a")) != nil })
 	s.warn("e-normal", "Pod", "web-1-a", pod, "Pulled", 1, noon, map[string]any{"type": "Normal"})
-	s.warn("e-own", "Pod", "web-1-a", pod, "Own", 1, noon, map[string]any{"source": map[string]any{"component": "skerry"}})
+	s.warn(
+		"e-own",
+		"Pod",
+		"web-1-a",
+		pod,
+		"Own",
+		1,
+		noon,
+		map[string]any{"source": map[string]any{"component": "skerry"}},
+	)
 	s.warn("e1", "Pod", "web-1-a", pod, "Failed", 5, noon, nil)
 	eventually(t, "the warning is reported", func() bool { return len(s.events()) == 1 })
 	for k, e := range s.events() {
 		r := s.report(k)
 		if e.Owner != (store.EventObject{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}) || e.About == nil || e.About.Name != "web-1-a" || e.Reason != "Failed" ||
-			e.Message != "Failed it" || e.Component != "kubelet" || e.Count != 4 || r.OriginUID != "source-deployments-web" || r.At != noon.UnixMilli() {
+			e.Message != "Failed it" || e.Component != "kubelet" || e.Count != 4 ||
+			r.OriginUID != "source-deployments-web" ||
+			r.At != noon.UnixMilli() {
 			t.Errorf("reported as %+v about %+v of %s", e, e.About, dump(r))
 		}
 		if entry, _ := s.observer.Feed().Get(k); entry.Priority != store.PriorityEvent {
 			t.Errorf("with priority %d", entry.Priority)
 		}
 	}
-	s.warn("e2", "Deployment", "web", s.uid("apps", "deployments", "default", "web"), "ReplicaSetCreateError", 1, noon, nil)
+	s.warn(
+		"e2",
+		"Deployment",
+		"web",
+		s.uid("apps", "deployments", "default", "web"),
+		"ReplicaSetCreateError",
+		1,
+		noon,
+		nil,
+	)
 	eventually(t, "one about the placed object itself", func() bool {
 		for _, e := range s.events() {
 			if e.About == nil && e.Reason == "ReplicaSetCreateError" {
@@ -80,7 +106,11 @@ func TestWarningsAboutWhatIsPlacedAreReported(t *testing.T) {
 	})
 	// The pod goes, and what was said of it; then the Deployment.
 	s.api.Remove("", "pods", "default", "web-1-a")
-	eventually(t, "what is about the pod is gone", func() bool { return len(s.events()) == 1 && s.onlyEvent().About == nil })
+	eventually(
+		t,
+		"what is about the pod is gone",
+		func() bool { return len(s.events()) == 1 && s.onlyEvent().About == nil },
+	)
 	s.desire(gone(d))
 	s.settled()
 	eventually(t, "nothing is left", func() bool { return s.observer.Feed().Len() == 0 })
@@ -122,7 +152,16 @@ func TestEventsAreBounded(t *testing.T) {
 	s.settled()
 	<-s.observer.Ready()
 	for i := range 30 {
-		s.warn(fmt.Sprint("w", i), "Deployment", "web", s.uid("apps", "deployments", "default", "web"), fmt.Sprint("Web", i), 1, noon.Add(time.Duration(i)*time.Second), nil)
+		s.warn(
+			fmt.Sprint("w", i),
+			"Deployment",
+			"web",
+			s.uid("apps", "deployments", "default", "web"),
+			fmt.Sprint("Web", i),
+			1,
+			noon.Add(time.Duration(i)*time.Second),
+			nil,
+		)
 	}
 	s.warn("d", "Deployment", "db", s.uid("apps", "deployments", "default", "db"), "Db", 1, noon, nil)
 	eventually(t, "the last of one, and those of another", func() bool {

@@ -21,26 +21,48 @@ type figures struct {
 
 // newFigures registers the figures of the agent, or of the half of a relay that is one.
 func newFigures(a *agent) *figures {
-	f := &figures{meter: traffic.New(), data: tunneldata.NewMetrics(), apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"})}
+	f := &figures{
+		meter: traffic.New(),
+		data:  tunneldata.NewMetrics(),
+		apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"}),
+	}
 	gauge := func(name, help string, value func() int) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+		return prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(value()) },
+		)
 	}
 	name := "agent"
 	if a.Config.Relay {
 		name = "uplink"
 	}
 	counter := func(name, help string, value func() int64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+		return prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return float64(value()) },
+		)
 	}
 	reported := a.observer.Feed()
 	f.part = a.Metrics.Part(name)
 	f.all = []prometheus.Collector{f.meter, f.data, f.apply,
-		counter("skerry_store_fsyncs_total", "Times that the disk was told to make the store's file durable.", func() int64 { return a.file.Cost().Syncs }),
-		counter("skerry_store_bytes_written_total", "Bytes written to the store's file, in whole pages.", func() int64 { return a.file.Cost().Bytes }),
+		counter(
+			"skerry_store_fsyncs_total",
+			"Times that the disk was told to make the store's file durable.",
+			func() int64 { return a.file.Cost().Syncs },
+		),
+		counter(
+			"skerry_store_bytes_written_total",
+			"Bytes written to the store's file, in whole pages.",
+			func() int64 { return a.file.Cost().Bytes },
+		),
 		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),
-		gauge("skerry_feed_entries", "What is live in the feeds: objects for all targets, or an agent's reports.", reported.Len),
+		gauge(
+			"skerry_feed_entries",
+			"What is live in the feeds: objects for all targets, or an agent's reports.",
+			reported.Len,
+		),
 		gauge("skerry_feed_tombstones", "What the feeds remember to have been taken away.", reported.Tombstones)}
 	f.part.MustRegister(f.all...)
 	return f

@@ -53,7 +53,14 @@ func TestFleet(t *testing.T) {
 	f.start(rest)
 	took := f.allBack(rest, began, patience(len(rest)))
 	calm := time.After(2*time.Minute + 20*time.Second) // until a link counts as not in use
-	say("fleet-first-sessions", took.Seconds(), "s", 0, len(rest), "all these agents start at once; their SyncTargets exist; "+f.dialled())
+	say(
+		"fleet-first-sessions",
+		took.Seconds(),
+		"s",
+		0,
+		len(rest),
+		"all these agents start at once; their SyncTargets exist; "+f.dialled(),
+	)
 
 	f.statuses("fleet-first-statuses", began)
 	f.memory(empty, some, joined, len(first))
@@ -144,7 +151,11 @@ func newFleet(t *testing.T, n int, c *centerProcess) *fleet {
 		f.dir = dir
 	}
 	for i := range n {
-		a := &fleetAgent{name: fmt.Sprintf("site-%04d", i), reports: map[store.Key]store.Entry{}, ready: make(chan struct{})}
+		a := &fleetAgent{
+			name:    fmt.Sprintf("site-%04d", i),
+			reports: map[store.Key]store.Entry{},
+			ready:   make(chan struct{}),
+		}
 		a.dir = filepath.Join(f.dir, a.name)
 		close(a.ready)
 		if err := os.Mkdir(a.dir, 0o700); err != nil {
@@ -184,11 +195,16 @@ func (a *fleetAgent) applied(entries []store.Entry) {
 		text := string(e.Body)
 		a.latest.Store(&text)
 		ignore(json.Unmarshal(e.Body, &object))
-		body, err := json.Marshal(store.Report{OriginUID: object.Metadata.Annotations["skerry.dev/origin-uid"], Generation: e.Generation,
-			Applied: e.Hash.String(), At: time.Now().UnixMilli()})
+		body, err := json.Marshal(
+			store.Report{OriginUID: object.Metadata.Annotations["skerry.dev/origin-uid"], Generation: e.Generation,
+				Applied: e.Hash.String(), At: time.Now().UnixMilli()},
+		)
 		ignore(err)
 		a.reports[e.Key] = store.Entry{Generation: e.Generation, Body: body}
-		changes = append(changes, store.Change{Key: e.Key, Hash: store.HashReport(e.Generation, body), Generation: e.Generation})
+		changes = append(
+			changes,
+			store.Change{Key: e.Key, Hash: store.HashReport(e.Generation, body), Generation: e.Generation},
+		)
 	}
 	a.revision++
 	revision := a.revision

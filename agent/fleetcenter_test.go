@@ -63,7 +63,14 @@ func startCenterProcess(t *testing.T) *centerProcess {
 // start returns when the center is ready.
 func (c *centerProcess) start() {
 	c.t.Helper()
-	c.cmd = exec.Command(os.Getenv("SKERRY_BIN"), "center", "--data-dir", filepath.Join(c.dir, "data"), "--listen", c.address)
+	c.cmd = exec.Command(
+		os.Getenv("SKERRY_BIN"),
+		"center",
+		"--data-dir",
+		filepath.Join(c.dir, "data"),
+		"--listen",
+		c.address,
+	)
 	c.cmd.Stderr = c.log
 	out, err := c.cmd.StdoutPipe()
 	if err == nil {
@@ -192,7 +199,11 @@ func bareConnections(t *testing.T, n int) float64 {
 		t.Fatal(err)
 	}
 	before := settledRSS(t, cmd.Process.Pid)
-	config := &tls.Config{Certificates: []tls.Certificate{cert}, InsecureSkipVerify: true, NextProtos: []string{tunnel.ALPN}}
+	config := &tls.Config{
+		Certificates:       []tls.Certificate{cert},
+		InsecureSkipVerify: true,
+		NextProtos:         []string{tunnel.ALPN},
+	}
 	var dialing sync.WaitGroup
 	slots := make(chan struct{}, 16)
 	for range n {
@@ -219,11 +230,27 @@ func TestBareListener(t *testing.T) {
 	}
 	c := &center{t: t}
 	c.key = newKey(t)
-	c.ca = c.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, &c.key.PublicKey, time.Hour)
+	c.ca = c.sign(
+		&x509.Certificate{
+			Subject:               pkix.Name{CommonName: "ca"},
+			IsCA:                  true,
+			BasicConstraintsValid: true,
+			KeyUsage:              x509.KeyUsageCertSign,
+		},
+		&c.key.PublicKey,
+		time.Hour,
+	)
 	serverKey, agentKey := newKey(t), newKey(t)
 	leaf := c.sign(&x509.Certificate{}, &serverKey.PublicKey, time.Hour)
-	agent := c.sign(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, Subject: pkix.Name{CommonName: "a", Organization: []string{enroll.Organization}},
-		URIs: []*url.URL{{Scheme: "skerry", Host: "center", Path: "/targets/a"}}}, &agentKey.PublicKey, time.Hour)
+	agent := c.sign(
+		&x509.Certificate{
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+			Subject:     pkix.Name{CommonName: "a", Organization: []string{enroll.Organization}},
+			URIs:        []*url.URL{{Scheme: "skerry", Host: "center", Path: "/targets/a"}},
+		},
+		&agentKey.PublicKey,
+		time.Hour,
+	)
 	writePEM(t, filepath.Join(dir, "agent.crt"), "CERTIFICATE", agent.Raw)
 	der, err := x509.MarshalECPrivateKey((*ecdsa.PrivateKey)(agentKey))
 	if err != nil {
@@ -236,9 +263,13 @@ func TestBareListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := quic.Listen(quic.ListenConfig{Packet: packet, Log: discard(), TLS: &tls.Config{NextProtos: []string{tunnel.ALPN},
-		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: serverKey}}, ClientAuth: tls.RequireAndVerifyClientCert,
-		ClientCAs: authorities}})
+	listener, err := quic.Listen(
+		quic.ListenConfig{Packet: packet, Log: discard(), TLS: &tls.Config{NextProtos: []string{tunnel.ALPN},
+			Certificates: []tls.Certificate{
+				{Certificate: [][]byte{leaf.Raw}, PrivateKey: serverKey},
+			}, ClientAuth: tls.RequireAndVerifyClientCert,
+			ClientCAs: authorities}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

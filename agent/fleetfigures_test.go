@@ -52,7 +52,15 @@ func (f *fleet) client(space string) dynamic.Interface {
 // that the command line made, but for their secret.
 func (f *fleet) join(agents []*fleetAgent) {
 	f.t.Helper()
-	out, err := exec.Command(os.Getenv("SKERRY_BIN"), "token", "create", "-o", "token", "--kubeconfig", f.center.kubeconfig).Output()
+	out, err := exec.Command(
+		os.Getenv("SKERRY_BIN"),
+		"token",
+		"create",
+		"-o",
+		"token",
+		"--kubeconfig",
+		f.center.kubeconfig,
+	).Output()
 	if err != nil {
 		f.t.Fatalf("create a token: %v", err)
 	}
@@ -65,7 +73,10 @@ func (f *fleet) join(agents []*fleetAgent) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	at := slices.IndexFunc(list.Items, func(u unstructured.Unstructured) bool { return strings.HasSuffix(u.GetName(), first.ID) })
+	at := slices.IndexFunc(
+		list.Items,
+		func(u unstructured.Unstructured) bool { return strings.HasSuffix(u.GetName(), first.ID) },
+	)
 	if at < 0 {
 		f.t.Fatal("the token that was made has no Secret")
 	}
@@ -99,13 +110,23 @@ func (f *fleet) join(agents []*fleetAgent) {
 	if f.t.Failed() {
 		f.t.FailNow()
 	}
-	say("fleet-join", float64(len(agents))/time.Since(began).Seconds(), "sites/s", 0, len(agents), "a token made and used for each")
+	say(
+		"fleet-join",
+		float64(len(agents))/time.Since(began).Seconds(),
+		"sites/s",
+		0,
+		len(agents),
+		"a token made and used for each",
+	)
 }
 
 // redeem joins one agent, and comes back as long as the center has no time for it.
 func (f *fleet) redeem(a *fleetAgent, token enroll.Token) error {
 	for tries := 0; ; tries++ {
-		_, err := enroll.Join(f.t.Context(), enroll.JoinConfig{Dir: a.dir, Parent: f.center.url, Token: token.String(), Name: a.name, Log: discard()})
+		_, err := enroll.Join(
+			f.t.Context(),
+			enroll.JoinConfig{Dir: a.dir, Parent: f.center.url, Token: token.String(), Name: a.name, Log: discard()},
+		)
 		if err == nil || enroll.Refused(err) || tries == 100 {
 			return err
 		}
@@ -121,13 +142,27 @@ func (f *fleet) memory(empty, some, joined parts, first int) {
 	with := f.center.settled()
 	bare := bareConnections(f.t, len(f.agents))
 	live, stacks := (with.live-empty.live)/n, (with.stacks-empty.stacks)/n
-	say("fleet-center-rss-per-agent", (with.rss-empty.rss)/n, "KiB", 120, len(f.agents), fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with as many sessions; "+
-		"of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB (heap between collections, and what is mapped of files)", empty.rss/1024, with.rss/1024,
-		live, (with.goroutines-empty.goroutines)/n, stacks, (with.rss-empty.rss)/n-live-stacks))
+	say(
+		"fleet-center-rss-per-agent",
+		(with.rss-empty.rss)/n,
+		"KiB",
+		120,
+		len(f.agents),
+		fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with as many sessions; "+
+			"of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB (heap between collections, and what is mapped of files)", empty.rss/1024, with.rss/1024,
+			live, (with.goroutines-empty.goroutines)/n, stacks, (with.rss-empty.rss)/n-live-stacks),
+	)
 	live, stacks = (with.live-some.live)/more, (with.stacks-some.stacks)/more
-	say("fleet-center-rss-per-further-agent", (with.rss-some.rss)/more, "KiB", 120, len(f.agents)-first, fmt.Sprintf("%.0f MiB with %d agents, %.0f MiB with the SyncTargets of all; "+
-		"a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks %.1f KiB, the rest %.1f KiB", some.rss/1024, first, joined.rss/1024,
-		(with.rss-joined.rss)/more, bare, live, stacks, (with.rss-some.rss)/more-live-stacks))
+	say(
+		"fleet-center-rss-per-further-agent",
+		(with.rss-some.rss)/more,
+		"KiB",
+		120,
+		len(f.agents)-first,
+		fmt.Sprintf("%.0f MiB with %d agents, %.0f MiB with the SyncTargets of all; "+
+			"a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks %.1f KiB, the rest %.1f KiB", some.rss/1024, first, joined.rss/1024,
+			(with.rss-joined.rss)/more, bare, live, stacks, (with.rss-some.rss)/more-live-stacks),
+	)
 }
 
 // idleCPU measures the center while nothing happens, over more than one heartbeat of every target.
@@ -138,8 +173,22 @@ func (f *fleet) idleCPU(base float64) {
 	share := f.center.idle(window)
 	wrote := f.center.written() - before
 	say("fleet-idle-cpu", share, "% of a core", 0, len(f.agents), fmt.Sprintf("without agents %.2f %%", base))
-	say("fleet-idle-cpu-5000", base+(share-base)*5000/n, "% of a core", 10, len(f.agents), "the figure above, extrapolated")
-	say("fleet-idle-writes", wrote*float64(time.Hour/window)/n, "statuses/h", 0, len(f.agents), fmt.Sprintf("of each site, while nothing happens; of all together %.2f a second", wrote/window.Seconds()))
+	say(
+		"fleet-idle-cpu-5000",
+		base+(share-base)*5000/n,
+		"% of a core",
+		10,
+		len(f.agents),
+		"the figure above, extrapolated",
+	)
+	say(
+		"fleet-idle-writes",
+		wrote*float64(time.Hour/window)/n,
+		"statuses/h",
+		0,
+		len(f.agents),
+		fmt.Sprintf("of each site, while nothing happens; of all together %.2f a second", wrote/window.Seconds()),
+	)
 	f.center.profile("idle")
 }
 
@@ -148,7 +197,14 @@ func (f *fleet) idleCPU(base float64) {
 func (f *fleet) statuses(figure string, since time.Time) {
 	f.t.Helper()
 	f.center.quiet()
-	say(figure, f.center.written()/float64(len(f.agents)), "writes", 2, len(f.agents), fmt.Sprintf("of the status of each site; the center is calm after %.0f s", time.Since(since).Seconds()))
+	say(
+		figure,
+		f.center.written()/float64(len(f.agents)),
+		"writes",
+		2,
+		len(f.agents),
+		fmt.Sprintf("of the status of each site; the center is calm after %.0f s", time.Since(since).Seconds()),
+	)
 }
 
 // oneChange changes one ConfigMap that is placed on every agent, and measures until the last has it
@@ -159,10 +215,16 @@ func (f *fleet) oneChange() {
 		f.t.Fatalf("create a space: %v\n%s", err, out)
 	}
 	client := f.client("fleet")
-	_, err := client.Resource(placements).Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
-		"metadata": map[string]any{"name": "everywhere"}, "spec": map[string]any{
-			"objects": []any{map[string]any{"apiGroup": "", "resources": []any{"configmaps"}}},
-			"targets": map[string]any{"selectors": []any{map[string]any{}}}}}}, metav1.CreateOptions{})
+	_, err := client.Resource(
+		placements,
+	).Create(
+		ctx,
+		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
+			"metadata": map[string]any{"name": "everywhere"}, "spec": map[string]any{
+				"objects": []any{map[string]any{"apiGroup": "", "resources": []any{"configmaps"}}},
+				"targets": map[string]any{"selectors": []any{map[string]any{}}}}}},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -186,8 +248,15 @@ func (f *fleet) oneChange() {
 	slices.Sort(times)
 	slices.Sort(answers)
 	floor := f.floor()
-	say("fleet-one-change", ms(times[len(times)/2]), "ms", 300, len(times), fmt.Sprintf("median, from the request to the last of %d commits on disk; worst %.0f ms; "+
-		"the API's answer after %.0f ms; the commits alone, without a network: %.0f ms", len(f.agents), ms(times[len(times)-1]), ms(answers[len(answers)/2]), ms(floor)))
+	say(
+		"fleet-one-change",
+		ms(times[len(times)/2]),
+		"ms",
+		300,
+		len(times),
+		fmt.Sprintf("median, from the request to the last of %d commits on disk; worst %.0f ms; "+
+			"the API's answer after %.0f ms; the commits alone, without a network: %.0f ms", len(f.agents), ms(times[len(times)-1]), ms(answers[len(answers)/2]), ms(floor)),
+	)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -226,8 +295,19 @@ func (f *fleet) floor() time.Duration {
 		}
 		sinks = append(sinks, sink)
 	}
-	at, key := store.Position{Incarnation: store.NewIncarnation(), Revision: 1}, store.Key{Space: "s", Resource: "configmaps", Namespace: "default", Name: "one"}
-	batch := store.Batch{Through: at, Entries: []store.Entry{{Key: key, Hash: store.HashBody(1, body), Revision: 1, Generation: 1, Body: body}}}
+	at, key := store.Position{
+		Incarnation: store.NewIncarnation(),
+		Revision:    1,
+	}, store.Key{
+		Space:     "s",
+		Resource:  "configmaps",
+		Namespace: "default",
+		Name:      "one",
+	}
+	batch := store.Batch{
+		Through: at,
+		Entries: []store.Entry{{Key: key, Hash: store.HashBody(1, body), Revision: 1, Generation: 1, Body: body}},
+	}
 	var running sync.WaitGroup
 	began := time.Now()
 	for _, s := range sinks {
@@ -257,7 +337,14 @@ func (f *fleet) restart(figure string, away time.Duration) {
 	time.Sleep(2 * time.Second) // what is sent needlessly comes now
 	commits, _, most := f.counts()
 	f.statuses(figure+"-statuses", began)
-	say(figure, took.Seconds(), "s", 30, len(f.agents), fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %s; "+
-		"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), how, commits, most))
+	say(
+		figure,
+		took.Seconds(),
+		"s",
+		30,
+		len(f.agents),
+		fmt.Sprintf("kill -9, away for %s; from its start to the last session, of which %.1f s until ready; %s; "+
+			"batches stored by all agents %d, by one at most %d", away, ready.Seconds(), how, commits, most),
+	)
 	say(figure+"-lists", float64(most), "batches", 1, len(f.agents), "stored by one agent at most")
 }

@@ -95,7 +95,12 @@ func (c *centerProcess) quiet() {
 			calm = 0
 		}
 		if time.Since(began) > calmTime {
-			c.t.Fatalf("after %s the center still writes %.1f statuses of SyncTargets a second and uses %.1f %% of a core", calmTime, wrote, used)
+			c.t.Fatalf(
+				"after %s the center still writes %.1f statuses of SyncTargets a second and uses %.1f %% of a core",
+				calmTime,
+				wrote,
+				used,
+			)
 		}
 	}
 }

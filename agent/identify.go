@@ -87,10 +87,21 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 	was := a.known.get()
 	if was.Cluster != "" && was.Cluster != now.Cluster {
 		a.identity.replace(now)
-		return fmt.Errorf("%w: the UID of its Namespace kube-system was %s and is %s", errReplaced, was.Cluster, now.Cluster)
+		return fmt.Errorf(
+			"%w: the UID of its Namespace kube-system was %s and is %s",
+			errReplaced,
+			was.Cluster,
+			now.Cluster,
+		)
 	}
 	if a.known.update(now) {
-		a.Log.Warn("the target's history went back; it is searched for what was deleted since", "now", now.Revision, "was", was.Revision)
+		a.Log.Warn(
+			"the target's history went back; it is searched for what was deleted since",
+			"now",
+			now.Revision,
+			"was",
+			was.Revision,
+		)
 		a.cache.sweepAgain()
 	}
 	if was.Cluster != now.Cluster {
@@ -118,8 +129,18 @@ func (a *agent) begin() error {
 	for _, k := range keys {
 		a.inventory.Delete(k)
 	}
-	a.conditions.Set(tunnel.Condition{Type: tunnel.ClusterUnchanged, Status: tunnel.False, Reason: "ClusterReplaced", Message: fmt.Sprintf(
-		"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
-			"but for Jobs that have ended", was, a.identity.target().Cluster)})
+	a.conditions.Set(
+		tunnel.Condition{
+			Type:   tunnel.ClusterUnchanged,
+			Status: tunnel.False,
+			Reason: "ClusterReplaced",
+			Message: fmt.Sprintf(
+				"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
+					"but for Jobs that have ended",
+				was,
+				a.identity.target().Cluster,
+			),
+		},
+	)
 	return a.inventory.Flush()
 }

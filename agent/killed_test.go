@@ -32,13 +32,18 @@ func beKilled() {
 	if err := json.Unmarshal([]byte(os.Getenv(killedEnv)), &k); err != nil {
 		panic(err)
 	}
-	err := Run(context.Background(), Config{DataDir: k.Dir, Parents: []string{k.Parent}, Token: k.Token, Name: "paris", MaxDeleteShare: 100,
-		Target: target.Cluster(&rest.Config{Host: k.Target, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			if k.Harmless {
-				return next
-			}
-			return deadly{next}
-		}})})
+	err := Run(
+		context.Background(),
+		Config{DataDir: k.Dir, Parents: []string{k.Parent}, Token: k.Token, Name: "paris", MaxDeleteShare: 100,
+			Target: target.Cluster(
+				&rest.Config{Host: k.Target, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+					if k.Harmless {
+						return next
+					}
+					return deadly{next}
+				}},
+			)},
+	)
 	panic(err)
 }
 
@@ -95,12 +100,30 @@ func TestKilledWhileApplying(t *testing.T) {
 				delete(want, n)
 				continue
 			}
-			e := liveAt(int64(version), "", "configmaps", "v1", "ConfigMap", "default", fmt.Sprint("c", n), map[string]any{"data": map[string]any{"v": fmt.Sprint(version)}})
+			e := liveAt(
+				int64(version),
+				"",
+				"configmaps",
+				"v1",
+				"ConfigMap",
+				"default",
+				fmt.Sprint("c", n),
+				map[string]any{"data": map[string]any{"v": fmt.Sprint(version)}},
+			)
 			decision, want[n] = append(decision, e), e
 		}
 		c.place(decision...)
 	}
-	joined := liveAt(0, "", "configmaps", "v1", "ConfigMap", "default", "joined", map[string]any{"data": map[string]any{"v": "0"}})
+	joined := liveAt(
+		0,
+		"",
+		"configmaps",
+		"v1",
+		"ConfigMap",
+		"default",
+		"joined",
+		map[string]any{"data": map[string]any{"v": "0"}},
+	)
 	c.place(joined)
 	k.Harmless = true
 	agent := k.start(t)

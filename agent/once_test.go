@@ -31,9 +31,29 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 	s := newSite(t)
 	spec := map[string]any{"parallelism": 1}
 	timed := map[string]any{"ttlSecondsAfterFinished": 1}
-	complete, failed, running, expiring := job("complete", spec), job("failed", spec), job("running", spec), job("expiring", timed)
+	complete, failed, running, expiring := job(
+		"complete",
+		spec,
+	), job(
+		"failed",
+		spec,
+	), job(
+		"running",
+		spec,
+	), job(
+		"expiring",
+		timed,
+	)
 	pod := func(name string) store.Entry {
-		return live("", "pods", "v1", "Pod", "default", name, map[string]any{"spec": map[string]any{"restartPolicy": "Never"}})
+		return live(
+			"",
+			"pods",
+			"v1",
+			"Pod",
+			"default",
+			name,
+			map[string]any{"spec": map[string]any{"restartPolicy": "Never"}},
+		)
 	}
 	donePod, livePod := pod("done"), pod("live")
 	s.desire(complete, failed, running, expiring, donePod, livePod)
@@ -47,7 +67,11 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 	}
 	s.api.Remove("", "pods", "default", "done")
 	s.api.Remove("", "pods", "default", "live")
-	eventually(t, "what had not ended runs again", func() bool { return s.exists(running) && s.exists(livePod) && s.exists(expiring) })
+	eventually(
+		t,
+		"what had not ended runs again",
+		func() bool { return s.exists(running) && s.exists(livePod) && s.exists(expiring) },
+	)
 	for range 3 {
 		s.settled()
 		for _, e := range []store.Entry{complete, failed, donePod} {
@@ -144,8 +168,14 @@ func TestAJobThatEndedBeforeTheFileWasLost(t *testing.T) {
 	s := newSite(t)
 	spec := map[string]any{"parallelism": 1}
 	done, there, running := withMark(job("done", spec)), withMark(job("there", spec)), job("running", spec)
-	uid := s.api.Put("batch/v1", "Job", "default", "there", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		"skerry.dev/origin": "shop/", "skerry.dev/origin-uid": "source-jobs-there"}}})
+	uid := s.api.Put(
+		"batch/v1",
+		"Job",
+		"default",
+		"there",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			"skerry.dev/origin": "shop/", "skerry.dev/origin-uid": "source-jobs-there"}}},
+	)
 	s.desire(done, there, running)
 	s.settled()
 	<-s.observer.Ready()

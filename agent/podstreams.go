@@ -16,7 +16,11 @@ func (a *agent) streams() tunnel.StreamHandler {
 	}
 	switch {
 	case !a.Config.Relay:
-		cfg.Backend, cfg.Allow = &streams.Site{Client: a.clients.For, As: a.applier.Acting, There: a.inventory.There}, a.allowsStream
+		cfg.Backend, cfg.Allow = &streams.Site{
+			Client: a.clients.For,
+			As:     a.applier.Acting,
+			There:  a.inventory.There,
+		}, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}

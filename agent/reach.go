@@ -45,9 +45,28 @@ func (a *agent) untilReached(ctx context.Context) {
 			break
 		}
 		if reason, advice := target.Unreachable(why); reason != told && time.Since(since) >= unreachableAfter {
-			a.Log.Warn("the target does not answer; what runs there goes on as it is", "reason", reason, "since", since, "err", why)
-			a.conditions.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: reason, Message: fmt.Sprintf(
-				"the agent cannot reach its cluster since %s: %v; what runs there goes on as it is; %s", since.UTC().Format(time.RFC3339), why, advice)})
+			a.Log.Warn(
+				"the target does not answer; what runs there goes on as it is",
+				"reason",
+				reason,
+				"since",
+				since,
+				"err",
+				why,
+			)
+			a.conditions.Set(
+				tunnel.Condition{
+					Type:   tunnel.TargetReachable,
+					Status: tunnel.False,
+					Reason: reason,
+					Message: fmt.Sprintf(
+						"the agent cannot reach its cluster since %s: %v; what runs there goes on as it is; %s",
+						since.UTC().Format(time.RFC3339),
+						why,
+						advice,
+					),
+				},
+			)
 			told = reason
 		}
 		timer := time.NewTimer(wait)
@@ -55,7 +74,11 @@ func (a *agent) untilReached(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 			if err := a.identifyOnce(ctx); err != nil {
-				a.Log.Debug("the target answers as another one", "err", err) // identify sees it, too, and ends the agent
+				a.Log.Debug(
+					"the target answers as another one",
+					"err",
+					err,
+				) // identify sees it, too, and ends the agent
 			}
 		case <-a.clients.Reach.Changed():
 		}

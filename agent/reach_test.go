@@ -17,7 +17,11 @@ func TestTargetThatDoesNotAnswer(t *testing.T) {
 	s.api.Down(true)
 	s.desire(configMap("default", "a", "2"), configMap("default", "b", "1"))
 	began := time.Now()
-	eventually(t, "it is said", func() bool { c, ok := s.conditions.Get(tunnel.TargetReachable); return ok && c.Status == tunnel.False })
+	eventually(
+		t,
+		"it is said",
+		func() bool { c, ok := s.conditions.Get(tunnel.TargetReachable); return ok && c.Status == tunnel.False },
+	)
 	if took := time.Since(began); took < unreachableAfter-time.Second {
 		t.Errorf("a target is called unreachable after %v", took)
 	}
@@ -81,7 +85,11 @@ func TestTargetThatAnswersAndDoesNotServe(t *testing.T) {
 				}
 			}
 			s.api.Instead(nil)
-			eventually(t, "it is taken back", func() bool { _, ok := s.conditions.Get(tunnel.TargetReachable); return !ok })
+			eventually(
+				t,
+				"it is taken back",
+				func() bool { _, ok := s.conditions.Get(tunnel.TargetReachable); return !ok },
+			)
 			s.settled()
 		})
 	}

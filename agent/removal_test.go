@@ -38,9 +38,15 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 	s.desire(namespace("app"), d, with(configMap("app", "c", "1"), `{"retainFields":["/data/x"]}`))
 	s.settled()
 	s.api.PutAs("kubectl", "", "apps/v1", "Deployment", "app", "web", map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/theirs": "x"}}, "spec": map[string]any{"paused": true}})
+		"metadata": map[string]any{
+			"annotations": map[string]any{"skerry.dev/theirs": "x"},
+		}, "spec": map[string]any{"paused": true}})
 	before := s.api.Object("apps", "deployments", "app", "web")
-	s.desire(removed(d, store.RemoveOrphan), removed(configMap("app", "c", "1"), store.RemoveOrphan), removed(namespace("app"), store.RemoveOrphan))
+	s.desire(
+		removed(d, store.RemoveOrphan),
+		removed(configMap("app", "c", "1"), store.RemoveOrphan),
+		removed(namespace("app"), store.RemoveOrphan),
+	)
 	s.settled()
 	web := s.api.Object("apps", "deployments", "app", "web")
 	if web == nil || metadata(web)["uid"] != metadata(before)["uid"] || dump(web["spec"]) != dump(before["spec"]) {
@@ -49,7 +55,9 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 	for name, o := range map[string]map[string]any{
 		"deployment": web, "config map": s.api.Object("", "configmaps", "app", "c"), "namespace": s.api.Object("", "namespaces", "", "app"),
 	} {
-		if text := dump(o); o == nil || strings.Contains(text, "skerry.dev/origin") || strings.Contains(text, "skerry.dev/sync") || strings.Contains(text, "manager:skerry") {
+		if text := dump(o); o == nil || strings.Contains(text, "skerry.dev/origin") ||
+			strings.Contains(text, "skerry.dev/sync") ||
+			strings.Contains(text, "manager:skerry") {
 			t.Errorf("the %s still has something of us: %s", name, text)
 		}
 	}
@@ -78,7 +86,15 @@ func TestComesBackWhileItIsGoing(t *testing.T) {
 			s.settled()
 			<-s.observer.Ready()
 			for range contestedRounds {
-				uid := s.api.PutAs("holder", "", "v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}})
+				uid := s.api.PutAs(
+					"holder",
+					"",
+					"v1",
+					"ConfigMap",
+					"default",
+					"c",
+					map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
+				)
 				s.desire(gone(c))
 				eventually(t, "it is going", func() bool {
 					return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
@@ -109,12 +125,39 @@ const contestedRounds = 4
 // is read first, and stays when it is another's now.
 func TestRemovalInOneRequest(t *testing.T) {
 	s := newSite(t)
-	same, changed, taken, web := configMap("default", "same", "1"), configMap("default", "changed", "1"), configMap("default", "taken", "1"), deployment(1, "default", "web", 1)
+	same, changed, taken, web := configMap(
+		"default",
+		"same",
+		"1",
+	), configMap(
+		"default",
+		"changed",
+		"1",
+	), configMap(
+		"default",
+		"taken",
+		"1",
+	), deployment(
+		1,
+		"default",
+		"web",
+		1,
+	)
 	s.desire(same, with(changed, `{"whenDrifted":"Report"}`), with(taken, `{"whenDrifted":"Report"}`), web)
 	s.settled()
 	<-s.observer.Ready()
 	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "changed", data(map[string]any{"value": "theirs"}))
-	s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "taken", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}}})
+	s.api.PutAs(
+		"kubectl",
+		"",
+		"v1",
+		"ConfigMap",
+		"default",
+		"taken",
+		map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}},
+		},
+	)
 	s.reported(changed, "Drifted")
 	s.reported(taken, "Drifted")
 	s.settled()
@@ -127,7 +170,12 @@ func TestRemovalInOneRequest(t *testing.T) {
 		s.desire(gone(c.entry))
 		s.settled()
 		if s.exists(c.entry) != c.stays || s.api.Reads()-before != c.reads {
-			t.Errorf("%s: it was read %d times, and exists: %v", c.entry.Key.Name, s.api.Reads()-before, s.exists(c.entry))
+			t.Errorf(
+				"%s: it was read %d times, and exists: %v",
+				c.entry.Key.Name,
+				s.api.Reads()-before,
+				s.exists(c.entry),
+			)
 		}
 	}
 }
@@ -146,7 +194,8 @@ func TestDependentsAreKeptOrGo(t *testing.T) {
 		t.Error("a deployment was not deleted")
 	}
 	kept := s.api.Object("apps", "replicasets", "default", "keep-1")
-	if kept == nil || metadata(kept)["ownerReferences"] != nil || s.api.Object("apps", "replicasets", "default", "drop-1") != nil {
+	if kept == nil || metadata(kept)["ownerReferences"] != nil ||
+		s.api.Object("apps", "replicasets", "default", "drop-1") != nil {
 		t.Errorf("kept %v, dropped %v", kept, s.api.Object("apps", "replicasets", "default", "drop-1"))
 	}
 	for _, w := range s.api.Writes() {
@@ -183,8 +232,12 @@ func TestRemovalByPolicy(t *testing.T) {
 
 func removalByPolicy(t *testing.T, between func(*site, []store.Entry)) {
 	s := newSite(t)
-	cases := map[string]bool{"": false, `{"whenPlacementDeleted":"Clean"}`: false, `{"whenPlacementDeleted":"Orphan"}`: true,
-		`{"whenPlacementDeleted":"SomethingNewer"}`: true}
+	cases := map[string]bool{
+		"":                                  false,
+		`{"whenPlacementDeleted":"Clean"}`:  false,
+		`{"whenPlacementDeleted":"Orphan"}`: true,
+		`{"whenPlacementDeleted":"SomethingNewer"}`: true,
+	}
 	var entries, tombstones []store.Entry
 	stays := map[string]bool{}
 	for sync, stay := range cases {
@@ -211,14 +264,42 @@ func removalByPolicy(t *testing.T, between func(*site, []store.Entry)) {
 // is ours goes, and only that.
 func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
 	s := newSite(t)
-	ours, theirs, other := configMap("default", "ours", "1"), configMap("default", "theirs", "1"), configMap("default", "other", "1")
+	ours, theirs, other := configMap(
+		"default",
+		"ours",
+		"1",
+	), configMap(
+		"default",
+		"theirs",
+		"1",
+	), configMap(
+		"default",
+		"other",
+		"1",
+	)
 	s.desire(ours, theirs, other)
 	s.settled()
 	for _, e := range []store.Entry{ours, theirs, other} {
 		s.inventory.Delete(e.Key)
 	}
-	s.api.Put("v1", "ConfigMap", "default", "theirs", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOriginUID: "another"}}})
-	s.api.Put("v1", "ConfigMap", "default", "other", map[string]any{"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}}})
+	s.api.Put(
+		"v1",
+		"ConfigMap",
+		"default",
+		"theirs",
+		map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOriginUID: "another"}},
+		},
+	)
+	s.api.Put(
+		"v1",
+		"ConfigMap",
+		"default",
+		"other",
+		map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{target.AnnotationOrigin: "elsewhere/p"}},
+		},
+	)
 	s.desire(gone(ours), gone(theirs), gone(other))
 	s.settled()
 	if s.exists(ours) || !s.exists(theirs) || !s.exists(other) {
@@ -233,9 +314,23 @@ func TestWhatHoldsANamespaceIsNamed(t *testing.T) {
 	ns := namespace("app")
 	s.desire(ns)
 	s.settled()
-	s.api.Put("v1", "Namespace", "", "app", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"kubernetes"}}})
-	s.api.Put("v1", "PersistentVolumeClaim", "app", "data", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z",
-		"finalizers": []any{"storage.example.com/snapshot"}}})
+	s.api.Put(
+		"v1",
+		"Namespace",
+		"",
+		"app",
+		map[string]any{
+			"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"kubernetes"}},
+		},
+	)
+	s.api.Put(
+		"v1",
+		"PersistentVolumeClaim",
+		"app",
+		"data",
+		map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z",
+			"finalizers": []any{"storage.example.com/snapshot"}}},
+	)
 	s.desire(gone(ns))
 	eventually(t, "the object and its finalizer are named", func() bool {
 		r := s.report(ns.Key)
@@ -249,11 +344,18 @@ func TestFinalizersAreAwaitedAndNamed(t *testing.T) {
 	c := configMap("default", "c", "1")
 	s.desire(c)
 	s.settled()
-	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/slow"}}})
+	s.api.Put(
+		"v1",
+		"ConfigMap",
+		"default",
+		"c",
+		map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/slow"}}},
+	)
 	s.desire(gone(c))
 	eventually(t, "the finalizer is named", func() bool {
 		r := s.report(c.Key)
-		return r != nil && r.Error != nil && r.Error.Reason == "WaitingForFinalizers" && strings.Contains(r.Error.Message, "example.com/slow")
+		return r != nil && r.Error != nil && r.Error.Reason == "WaitingForFinalizers" &&
+			strings.Contains(r.Error.Message, "example.com/slow")
 	})
 	if o := s.api.Object("", "configmaps", "default", "c"); len(metadata(o)["finalizers"].([]any)) != 1 {
 		t.Errorf("the finalizer was taken off: %v", o)

@@ -38,7 +38,11 @@ func (a *agent) over(ctx context.Context, err error) error {
 		return err
 	}
 	if a.Config.Relay {
-		a.Log.Error("the parent has removed this relay; its own sites go on. To join again start it with a new --token-file", "err", err)
+		a.Log.Error(
+			"the parent has removed this relay; its own sites go on. To join again start it with a new --token-file",
+			"err",
+			err,
+		)
 		<-ctx.Done()
 		return nil
 	}

@@ -50,7 +50,8 @@ func TestARemovedSiteIsLeftAsItIs(t *testing.T) {
 	w = c.agent(dir, api, c.token.String())
 	c.place(configMap("default", "b", "1"))
 	eventually(t, "in order again, and in touch", func() bool {
-		return api.Object("", "configmaps", "default", "a") != nil && api.Object("", "configmaps", "default", "b") != nil
+		return api.Object("", "configmaps", "default", "a") != nil &&
+			api.Object("", "configmaps", "default", "b") != nil
 	})
 	w.stop()
 	w = c.agent(dir, api, "")

@@ -64,7 +64,8 @@ func TestReplacedClusterIsSaid(t *testing.T) {
 	s.identity.replace(now)
 	s.start(s.DataDir)
 	c, ok := s.conditions.Get(tunnel.ClusterUnchanged)
-	if !ok || c.Status != tunnel.False || !strings.Contains(c.Message, before.Cluster) || !strings.Contains(c.Message, "another") {
+	if !ok || c.Status != tunnel.False || !strings.Contains(c.Message, before.Cluster) ||
+		!strings.Contains(c.Message, "another") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -13,9 +13,17 @@ func TestRestartWritesNothing(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
 			s := newSite(t)
-			all := []store.Entry{namespace("app"), crd("widgets", "Widget"), live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)}
+			all := []store.Entry{
+				namespace("app"),
+				crd("widgets", "Widget"),
+				live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil),
+			}
 			for i := range 30 {
-				all = append(all, configMap("app", fmt.Sprint("c", i), "1"), deployment(1, "app", fmt.Sprint("d", i), 2))
+				all = append(
+					all,
+					configMap("app", fmt.Sprint("c", i), "1"),
+					deployment(1, "app", fmt.Sprint("d", i), 2),
+				)
 			}
 			s.desire(all...)
 			s.settled()
@@ -76,7 +84,11 @@ func TestWhatWasDesiredWhileDownIsAppliedAtTheStart(t *testing.T) {
 	s.stop()
 	s.api.Remove("", "configmaps", "default", "b") // by another hand
 	s.start(s.DataDir)
-	eventually(t, "the object that vanished meanwhile is back", func() bool { return s.exists(configMap("default", "b", "1")) })
+	eventually(
+		t,
+		"the object that vanished meanwhile is back",
+		func() bool { return s.exists(configMap("default", "b", "1")) },
+	)
 	s.settled()
 	if n := s.writesTo("a"); n != 1 {
 		t.Errorf("%d writes to an object that nothing happened to", n)
@@ -113,7 +125,11 @@ func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 		r := s.report(c.Key)
 		return r != nil && r.Error != nil && r.Error.Reason == "Contested"
 	})
-	eventually(t, "it stays when it is left in peace", func() bool { r := s.report(c.Key); return r.Error == nil && s.exists(c) })
+	eventually(
+		t,
+		"it stays when it is left in peace",
+		func() bool { r := s.report(c.Key); return r.Error == nil && s.exists(c) },
+	)
 }
 
 // Whatever wakes a key that waits, an object that somebody keeps deleting is not written in a loop.
@@ -122,7 +138,11 @@ func TestVanishedObjectIsNotWrittenInALoopByWhatWakesIt(t *testing.T) {
 	s.contest(configMap("default", "c", "1"), s.applier.Retry)
 	next := configMap("default", "c", "2")
 	s.desire(next)
-	eventually(t, "another version is written at once", func() bool { return s.exists(next) && s.data("c")["value"] == "2" })
+	eventually(
+		t,
+		"another version is written at once",
+		func() bool { return s.exists(next) && s.data("c")["value"] == "2" },
+	)
 }
 
 func TestObjectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {

@@ -24,7 +24,16 @@ func TestRestoredClusterLosesWhatWasDeleted(t *testing.T) {
 func restored(t *testing.T, kept, running bool) {
 	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
-	stays, goes := deployment(1, "default", "stays", 1), []store.Entry{namespace("app"), deployment(1, "app", "web", 1), configMap("app", "config", "1")}
+	stays, goes := deployment(
+		1,
+		"default",
+		"stays",
+		1,
+	), []store.Entry{
+		namespace("app"),
+		deployment(1, "app", "web", 1),
+		configMap("app", "config", "1"),
+	}
 	all := goes
 	if kept {
 		all = append([]store.Entry{stays}, goes...)
@@ -50,7 +59,11 @@ func restored(t *testing.T, kept, running bool) {
 		api.Put("v1", "Secret", "default", "unrelated", nil)
 	}
 	asked := api.Listed("/api/v1/namespaces")
-	eventually(t, "the agent has asked how far the target is", func() bool { return api.Listed("/api/v1/namespaces") > asked })
+	eventually(
+		t,
+		"the agent has asked how far the target is",
+		func() bool { return api.Listed("/api/v1/namespaces") > asked },
+	)
 	if running {
 		api.Rewind(backup)
 	} else {

@@ -21,7 +21,15 @@ func TestWhatIsGoingIsNotSaidToBeThere(t *testing.T) {
 			if r := s.report(c.Key); r == nil || r.Applied != c.Hash.String() {
 				t.Fatalf("before: %+v", r)
 			}
-			uid := s.api.PutAs("holder", "", "v1", "ConfigMap", "default", "c", map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}})
+			uid := s.api.PutAs(
+				"holder",
+				"",
+				"v1",
+				"ConfigMap",
+				"default",
+				"c",
+				map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
+			)
 			s.desire(gone(c))
 			eventually(t, "it is going", func() bool {
 				return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil

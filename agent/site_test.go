@@ -82,7 +82,15 @@ func (s *site) start(dir string) {
 	if os.Getenv("SKERRY_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	config := Config{DataDir: dir, Target: s.access, MaxDeleteShare: s.share, Name: s.name, Impersonate: s.impersonate, SpacesNamespace: s.spaces, Log: log}
+	config := Config{
+		DataDir:         dir,
+		Target:          s.access,
+		MaxDeleteShare:  s.share,
+		Name:            s.name,
+		Impersonate:     s.impersonate,
+		SpacesNamespace: s.spaces,
+		Log:             log,
+	}
 	if s.allow != nil {
 		config.Allow = *s.allow
 	}
@@ -150,7 +158,10 @@ func (s *site) desire(entries ...store.Entry) {
 	for i := range entries {
 		entries[i].Revision = s.revision
 	}
-	err := s.guard.Commit(context.Background(), store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}})
+	err := s.guard.Commit(
+		context.Background(),
+		store.Batch{Entries: entries, Through: store.Position{Incarnation: s.center, Revision: s.revision}},
+	)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -163,7 +174,11 @@ func live(group, plural, apiVersion, kind, namespace, name string, more map[stri
 	return liveAt(1, group, plural, apiVersion, kind, namespace, name, more)
 }
 
-func liveAt(generation int64, group, plural, apiVersion, kind, namespace, name string, more map[string]any) store.Entry {
+func liveAt(
+	generation int64,
+	group, plural, apiVersion, kind, namespace, name string,
+	more map[string]any,
+) store.Entry {
 	metadata := map[string]any{"name": name, "annotations": map[string]any{
 		target.AnnotationOrigin: space + "/", target.AnnotationOriginUID: "source-" + plural + "-" + name,
 	}}
@@ -201,7 +216,16 @@ func configMap(ns, name, value string) store.Entry {
 }
 
 func deployment(generation int64, ns, name string, replicas int) store.Entry {
-	return liveAt(generation, "apps", "deployments", "apps/v1", "Deployment", ns, name, map[string]any{"spec": map[string]any{"replicas": replicas}})
+	return liveAt(
+		generation,
+		"apps",
+		"deployments",
+		"apps/v1",
+		"Deployment",
+		ns,
+		name,
+		map[string]any{"spec": map[string]any{"replicas": replicas}},
+	)
 }
 
 func gone(e store.Entry) store.Entry { return store.Entry{Key: e.Key, Tombstone: true} }

@@ -20,7 +20,12 @@ const sweptSite = "a-site"
 func sweeping(api *targettest.Server, found func(store.Key, inventory.Record) error) recovery.Config {
 	clients := target.NewClients(target.Cluster(api.Config()))
 	clients.SetSite(sweptSite)
-	return recovery.Config{Clients: clients, Sites: []string{sweptSite}, Found: found, Log: slog.New(slog.DiscardHandler)}
+	return recovery.Config{
+		Clients: clients,
+		Sites:   []string{sweptSite},
+		Found:   found,
+		Log:     slog.New(slog.DiscardHandler),
+	}
 }
 
 // applied makes an object as the agent of the site does.
@@ -30,8 +35,15 @@ func applied(t *testing.T, cfg recovery.Config, r target.Resource, kind, name st
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":"default","annotations":{%q:"shop/",%q:"u"}}}`,
-		strings.Trim(r.Group+"/"+r.Version, "/"), kind, name, target.AnnotationOrigin, target.AnnotationOriginUID)
+	body := fmt.Appendf(
+		nil,
+		`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":"default","annotations":{%q:"shop/",%q:"u"}}}`,
+		strings.Trim(r.Group+"/"+r.Version, "/"),
+		kind,
+		name,
+		target.AnnotationOrigin,
+		target.AnnotationOriginUID,
+	)
 	if _, _, err := client.Apply(t.Context(), r, "default", name, body, target.Applying{}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +63,12 @@ func TestSweepsListsWaitTogether(t *testing.T) {
 	api.Pause(true)
 	done := make(chan error, 1)
 	go func() { done <- recovery.Run(t.Context(), cfg) }()
-	paths := []string{"/api/v1/configmaps", "/api/v1/secrets", "/apis/apps/v1/deployments", "/apis/rbac.authorization.k8s.io/v1/clusterroles"}
+	paths := []string{
+		"/api/v1/configmaps",
+		"/api/v1/secrets",
+		"/apis/apps/v1/deployments",
+		"/apis/rbac.authorization.k8s.io/v1/clusterroles",
+	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		waiting := 0
 		for _, p := range paths {

@@ -62,7 +62,14 @@ func (w *walker) step() {
 		}
 	case 7:
 		what = "add to " + name
-		w.api.Edit("somebody", group, plural, "default", name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"theirs": "x"}}})
+		w.api.Edit(
+			"somebody",
+			group,
+			plural,
+			"default",
+			name,
+			map[string]any{"metadata": map[string]any{"labels": map[string]any{"theirs": "x"}}},
+		)
 	case 8:
 		what = "remove " + name
 		w.budget[name]++
@@ -121,7 +128,9 @@ func TestWalk(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := &walker{
-				site: newSite(t), random: rand.New(rand.NewPCG(seed, 1)), desired: map[string]int{}, budget: map[string]int{}, deletes: map[string]int{},
+				site: newSite(
+					t,
+				), random: rand.New(rand.NewPCG(seed, 1)), desired: map[string]int{}, budget: map[string]int{}, deletes: map[string]int{},
 			}
 			for range 40 {
 				w.step()
@@ -130,8 +139,14 @@ func TestWalk(t *testing.T) {
 				for end := time.Now().Add(2 * time.Minute); !w.right(name, version); time.Sleep(5 * time.Millisecond) {
 					if time.Now().After(end) {
 						group, plural := w.place(name)
-						t.Fatalf("%s is not at %d but %v after %q; report %s", name, version, w.api.Object(group, plural, "default", name), w.log,
-							dump(w.report(w.entry(name, 1).Key)))
+						t.Fatalf(
+							"%s is not at %d but %v after %q; report %s",
+							name,
+							version,
+							w.api.Object(group, plural, "default", name),
+							w.log,
+							dump(w.report(w.entry(name, 1).Key)),
+						)
 					}
 				}
 			}
@@ -139,8 +154,15 @@ func TestWalk(t *testing.T) {
 			applied, deleted := w.changes()
 			for name := range w.budget {
 				if applied[name] > w.budget[name] || deleted[name] > w.deletes[name] {
-					t.Errorf("%s was changed %d times and deleted %d times, at most %d and %d: %q", name, applied[name], deleted[name],
-						w.budget[name], w.deletes[name], w.log)
+					t.Errorf(
+						"%s was changed %d times and deleted %d times, at most %d and %d: %q",
+						name,
+						applied[name],
+						deleted[name],
+						w.budget[name],
+						w.deletes[name],
+						w.log,
+					)
 				}
 			}
 			before := w.api.Changes()

@@ -21,10 +21,15 @@ import (
 // in a space of its own.
 func TestAdmission(t *testing.T) {
 	var c *center
-	f := namespacedefaults.New(namespacedefaults.Config{Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte("authorities") },
-		Has:        func(string) bool { return true },
-		API:        server.NamespaceDefaultsAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
-		Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) }})
+	f := namespacedefaults.New(
+		namespacedefaults.Config{
+			Log:        slog.New(slog.DiscardHandler),
+			Bundle:     func() []byte { return []byte("authorities") },
+			Has:        func(string) bool { return true },
+			API:        server.NamespaceDefaultsAPI(func(space string) *rest.Config { return c.api.Loopback(space) }),
+			Namespaces: func(ctx context.Context, space string) ([]string, error) { return c.api.Namespaces(ctx, space) },
+		},
+	)
 	c = start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
 		config.Used, config.Seats, config.Outbound, config.EventTTL = f.Use, 8, loopbackAllowed(), 2*time.Second
 	})
@@ -67,14 +72,25 @@ func furnished(t *testing.T, c *center, space string) {
 	if have := names(); len(have) > 0 {
 		t.Errorf("a space that nobody uses has %v", have)
 	}
-	token, err := api.ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := api.ServiceAccounts(
+		"default",
+	).CreateToken(
+		ctx,
+		"default",
+		&authenticationv1.TokenRequest{},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	if token.Status.Token == "" {
 		t.Error("no token")
 	}
 	// The namespace kube-system may be as new as the request.
 	within(t, time.Minute, "both namespaces are furnished", func() bool { return len(names()) == 4 })
-	_, err = api.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
+	_, err = api.Namespaces().Create(
+		ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	within(t, time.Minute, "a new namespace is furnished", func() bool {
 		_, err := api.ServiceAccounts("web").Get(ctx, "default", metav1.GetOptions{})

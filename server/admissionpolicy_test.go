@@ -24,7 +24,9 @@ func onConfigMaps(ops ...registrationv1.OperationType) registrationv1.RuleWithOp
 }
 
 func constraints(ops ...registrationv1.OperationType) *registrationv1.MatchResources {
-	return &registrationv1.MatchResources{ResourceRules: []registrationv1.NamedRuleWithOperations{{RuleWithOperations: onConfigMaps(ops...)}}}
+	return &registrationv1.MatchResources{
+		ResourceRules: []registrationv1.NamedRuleWithOperations{{RuleWithOperations: onConfigMaps(ops...)}},
+	}
 }
 
 func configMap(name string, data map[string]string) *corev1.ConfigMap {
@@ -36,41 +38,96 @@ func policies(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space))
 	reg := api.AdmissionregistrationV1()
-	_, err := api.CoreV1().ConfigMaps("kube-system").Create(ctx, configMap("limits", map[string]string{"max": "2"}), metav1.CreateOptions{})
+	_, err := api.CoreV1().ConfigMaps(
+		"kube-system",
+	).Create(
+		ctx,
+		configMap("limits", map[string]string{"max": "2"}),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	_, err = reg.ValidatingAdmissionPolicies().Create(ctx, &registrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "few"},
-		Spec: registrationv1.ValidatingAdmissionPolicySpec{MatchConstraints: constraints(registrationv1.Create),
-			ParamKind: &registrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"},
-			Validations: []registrationv1.Validation{{Expression: "!has(object.data) || size(object.data) <= int(params.data.max)",
-				MessageExpression: "'at most ' + params.data.max + ' entries in ' + namespaceObject.metadata.name"},
-				{Expression: "authorizer.group('').resource('configmaps').namespace('default').check('create').allowed()"}}}}, metav1.CreateOptions{})
+	_, err = reg.ValidatingAdmissionPolicies().Create(
+		ctx,
+		&registrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "few"},
+			Spec: registrationv1.ValidatingAdmissionPolicySpec{MatchConstraints: constraints(registrationv1.Create),
+				ParamKind: &registrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"},
+				Validations: []registrationv1.Validation{
+					{Expression: "!has(object.data) || size(object.data) <= int(params.data.max)",
+						MessageExpression: "'at most ' + params.data.max + ' entries in ' + namespaceObject.metadata.name"},
+					{
+						Expression: "authorizer.group('').resource('configmaps').namespace('default').check('create').allowed()",
+					},
+				}}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	_, err = reg.ValidatingAdmissionPolicyBindings().Create(ctx, &registrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "few"},
-		Spec: registrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "few", ValidationActions: []registrationv1.ValidationAction{registrationv1.Deny},
-			ParamRef:       &registrationv1.ParamRef{Name: "limits", Namespace: "kube-system", ParameterNotFoundAction: ptr(registrationv1.DenyAction)},
-			MatchResources: &registrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "default"}}},
-		}}, metav1.CreateOptions{})
+	_, err = reg.ValidatingAdmissionPolicyBindings().Create(
+		ctx,
+		&registrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "few"},
+			Spec: registrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName:        "few",
+				ValidationActions: []registrationv1.ValidationAction{registrationv1.Deny},
+				ParamRef: &registrationv1.ParamRef{
+					Name:                    "limits",
+					Namespace:               "kube-system",
+					ParameterNotFoundAction: ptr(registrationv1.DenyAction),
+				},
+				MatchResources: &registrationv1.MatchResources{
+					NamespaceSelector: &metav1.LabelSelector{
+						MatchLabels: map[string]string{"kubernetes.io/metadata.name": "default"},
+					},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	three := map[string]string{"a": "1", "b": "2", "c": "3"}
 	attempt := func(ns string, data map[string]string) error {
-		_, err := api.CoreV1().ConfigMaps(ns).Create(ctx, configMap("try", data), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := api.CoreV1().ConfigMaps(
+			ns,
+		).Create(
+			ctx,
+			configMap("try", data),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
+		)
 		return err
 	}
 	within(t, time.Minute, "a policy takes effect", func() bool { return attempt("default", three) != nil })
 	if err := attempt("default", three); !apierrors.IsInvalid(err) ||
-		!strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'few' with binding 'few' denied request: at most 2 entries in default") {
+		!strings.Contains(
+			err.Error(),
+			"ValidatingAdmissionPolicy 'few' with binding 'few' denied request: at most 2 entries in default",
+		) {
 		t.Errorf("three entries: %v", err)
 	}
 	check(t, attempt("default", map[string]string{"a": "1"}))
 	check(t, attempt("kube-system", three))
-	_, err = api.CoreV1().ConfigMaps("kube-system").Update(ctx, configMap("limits", map[string]string{"max": "3"}), metav1.UpdateOptions{})
+	_, err = api.CoreV1().ConfigMaps(
+		"kube-system",
+	).Update(
+		ctx,
+		configMap("limits", map[string]string{"max": "3"}),
+		metav1.UpdateOptions{},
+	)
 	must(t, err)
 	within(t, time.Minute, "another parameter takes effect", func() bool { return attempt("default", three) == nil })
-	_, err = clients(t, c.admin("furnished")).CoreV1().ConfigMaps("default").Create(ctx, configMap("try", map[string]string{"a": "", "b": "", "c": "", "d": ""}),
-		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = clients(
+		t,
+		c.admin("furnished"),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		configMap("try", map[string]string{"a": "", "b": "", "c": "", "d": ""}),
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
+	)
 	check(t, err) // another space
 	own := clients(t, c.api.Loopback(space)).CoreV1().ConfigMaps("default")
-	_, err = own.Create(ctx, configMap("by-the-center", map[string]string{"a": "", "b": "", "c": "", "d": ""}), metav1.CreateOptions{})
+	_, err = own.Create(
+		ctx,
+		configMap("by-the-center", map[string]string{"a": "", "b": "", "c": "", "d": ""}),
+		metav1.CreateOptions{},
+	)
 	check(t, err)
 
 	// Mutating: a merge by schema and a JSON patch.
@@ -81,17 +138,34 @@ func policies(t *testing.T, c *center, space string) {
 			Expression: `[JSONPatch{op: "add", path: "/data", value: {"patched": "yes"}}]`}},
 	} {
 		never := registrationv1.NeverReinvocationPolicy
-		_, err = reg.MutatingAdmissionPolicies().Create(ctx, &registrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: registrationv1.MutatingAdmissionPolicySpec{MatchConstraints: constraints(registrationv1.Create), ReinvocationPolicy: never,
-				Mutations: []registrationv1.Mutation{m}}}, metav1.CreateOptions{})
+		_, err = reg.MutatingAdmissionPolicies().Create(
+			ctx,
+			&registrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: registrationv1.MutatingAdmissionPolicySpec{
+					MatchConstraints:   constraints(registrationv1.Create),
+					ReinvocationPolicy: never,
+					Mutations:          []registrationv1.Mutation{m},
+				}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
-		_, err = reg.MutatingAdmissionPolicyBindings().Create(ctx, &registrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: registrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}, metav1.CreateOptions{})
+		_, err = reg.MutatingAdmissionPolicyBindings().Create(
+			ctx,
+			&registrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: registrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 	}
 	var got *corev1.ConfigMap
 	within(t, time.Minute, "mutating policies take effect", func() bool {
-		got, err = api.CoreV1().ConfigMaps("default").Create(ctx, configMap("try", nil), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		got, err = api.CoreV1().ConfigMaps(
+			"default",
+		).Create(
+			ctx,
+			configMap("try", nil),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
+		)
 		return err == nil && got.Labels["merged"] != "" && got.Data["patched"] != ""
 	})
 	// What is wrong with a policy refuses what it is about, and it can be deleted.
@@ -141,26 +215,76 @@ func hooks(t *testing.T, c *center, space string) {
 	api := clients(t, c.admin(space))
 	reg := api.AdmissionregistrationV1()
 	none := ptr(registrationv1.SideEffectClassNone)
-	byService := registrationv1.WebhookClientConfig{Service: &registrationv1.ServiceReference{Namespace: "default", Name: "hook"}}
-	_, err := reg.ValidatingWebhookConfigurations().Create(ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
-		Webhooks: []registrationv1.ValidatingWebhook{{Name: "a.example.com", ClientConfig: byService, SideEffects: none, AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.service") || !strings.Contains(err.Error(), "clientConfig.url") {
+	byService := registrationv1.WebhookClientConfig{
+		Service: &registrationv1.ServiceReference{Namespace: "default", Name: "hook"},
+	}
+	_, err := reg.ValidatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
+			Webhooks: []registrationv1.ValidatingWebhook{
+				{
+					Name:                    "a.example.com",
+					ClientConfig:            byService,
+					SideEffects:             none,
+					AdmissionReviewVersions: []string{"v1"},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.service") ||
+		!strings.Contains(err.Error(), "clientConfig.url") {
 		t.Errorf("a webhook by Service: %v", err)
 	}
 	atCloud := registrationv1.WebhookClientConfig{URL: ptr("https://169.254.169.254/latest"), CABundle: ca}
-	_, err = reg.MutatingWebhookConfigurations().Create(ctx, &registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
-		Webhooks: []registrationv1.MutatingWebhook{{Name: "a.example.com", ClientConfig: atCloud, SideEffects: none, AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.url") || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
+	_, err = reg.MutatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
+			Webhooks: []registrationv1.MutatingWebhook{
+				{
+					Name:                    "a.example.com",
+					ClientConfig:            atCloud,
+					SideEffects:             none,
+					AdmissionReviewVersions: []string{"v1"},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "webhooks[0].clientConfig.url") ||
+		!strings.Contains(err.Error(), "--webhook-allow-cidr") {
 		t.Errorf("a webhook at a cloud's metadata: %v", err)
 	}
-	_, err = reg.MutatingWebhookConfigurations().Create(ctx, &registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "m"},
-		Webhooks: []registrationv1.MutatingWebhook{{Name: "m.example.com", ClientConfig: at("/mutate"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
-			Rules:           []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
-			MatchConditions: []registrationv1.MatchCondition{{Name: "named", Expression: "object.metadata.name != 'plain'"}}}}}, metav1.CreateOptions{})
+	_, err = reg.MutatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "m"},
+			Webhooks: []registrationv1.MutatingWebhook{
+				{
+					Name:                    "m.example.com",
+					ClientConfig:            at("/mutate"),
+					SideEffects:             none,
+					AdmissionReviewVersions: []string{"v1"},
+					Rules:                   []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
+					MatchConditions: []registrationv1.MatchCondition{
+						{Name: "named", Expression: "object.metadata.name != 'plain'"},
+					},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	_, err = reg.ValidatingWebhookConfigurations().Create(ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "v"},
-		Webhooks: []registrationv1.ValidatingWebhook{{Name: "v.example.com", ClientConfig: at("/validate"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
-			Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)}}}}, metav1.CreateOptions{})
+	_, err = reg.ValidatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "v"},
+			Webhooks: []registrationv1.ValidatingWebhook{
+				{
+					Name:                    "v.example.com",
+					ClientConfig:            at("/validate"),
+					SideEffects:             none,
+					AdmissionReviewVersions: []string{"v1"},
+					Rules:                   []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	maps := api.CoreV1().ConfigMaps("default")
 	create := func(name string, o metav1.CreateOptions) (*corev1.ConfigMap, error) {
@@ -187,32 +311,65 @@ func hooks(t *testing.T, c *center, space string) {
 	for _, config := range []*corev1.ConfigMap{configMap("good", nil)} {
 		_, err = clients(t, c.admin("furnished")).CoreV1().ConfigMaps("default").Create(ctx, config, dryRun)
 		check(t, err)
-		_, err = clients(t, c.api.Loopback(space)).CoreV1().ConfigMaps("default").Create(ctx, config, metav1.CreateOptions{})
+		_, err = clients(
+			t,
+			c.api.Loopback(space),
+		).CoreV1().ConfigMaps(
+			"default",
+		).Create(
+			ctx,
+			config,
+			metav1.CreateOptions{},
+		)
 		check(t, err)
 	}
 	if calls.Load() != before {
 		t.Errorf("another space and the center made %d calls", calls.Load()-before)
 	}
 	// A webhook does not lead the center elsewhere.
-	_, err = reg.ValidatingWebhookConfigurations().Create(ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "away"},
-		Webhooks: []registrationv1.ValidatingWebhook{{Name: "away.example.com", ClientConfig: at("/away"), SideEffects: none, AdmissionReviewVersions: []string{"v1"},
-			Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)}}}}, metav1.CreateOptions{})
+	_, err = reg.ValidatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "away"},
+			Webhooks: []registrationv1.ValidatingWebhook{
+				{
+					Name:                    "away.example.com",
+					ClientConfig:            at("/away"),
+					SideEffects:             none,
+					AdmissionReviewVersions: []string{"v1"},
+					Rules:                   []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	within(t, time.Minute, "a webhook that leads elsewhere takes effect", func() bool { _, err = create("led", dryRun); return err != nil })
-	if !strings.Contains(err.Error(), "the center has no answer from ") || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
+	within(
+		t,
+		time.Minute,
+		"a webhook that leads elsewhere takes effect",
+		func() bool { _, err = create("led", dryRun); return err != nil },
+	)
+	if !strings.Contains(err.Error(), "the center has no answer from ") ||
+		!strings.Contains(err.Error(), "--webhook-allow-cidr") {
 		t.Errorf("led elsewhere: %v", err)
 	}
 	must(t, reg.ValidatingWebhookConfigurations().Delete(ctx, "away", metav1.DeleteOptions{}))
 	within(t, time.Minute, "it is gone", func() bool { _, err := create("led", dryRun); return err == nil })
 	// A webhook that is gone refuses, or not, as its failurePolicy says.
 	answers.Close()
-	if _, err := create("other", dryRun); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed calling webhook") {
+	if _, err := create("other", dryRun); !apierrors.IsInternalError(err) ||
+		!strings.Contains(err.Error(), "failed calling webhook") {
 		t.Errorf("nobody answers: %v", err)
 	}
 	for _, patch := range []string{"validating", "mutating"} {
 		body := []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`)
 		if patch == "validating" {
-			_, err = reg.ValidatingWebhookConfigurations().Patch(ctx, "v", "application/json-patch+json", body, metav1.PatchOptions{})
+			_, err = reg.ValidatingWebhookConfigurations().Patch(
+				ctx,
+				"v",
+				"application/json-patch+json",
+				body,
+				metav1.PatchOptions{},
+			)
 		} else {
 			_, err = reg.MutatingWebhookConfigurations().Patch(ctx, "m", "application/json-patch+json", body, metav1.PatchOptions{})
 		}

@@ -22,9 +22,22 @@ func allocated(t *testing.T, c *center) {
 }
 
 func allocatedService(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
-	plain := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "balanced"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
-		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81, NodePort: 30081}}}}
+	ctx, user, own := t.Context(), clients(
+		t,
+		c.admin("team"),
+	).CoreV1().Services(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().Services(
+		"default",
+	)
+	plain := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "balanced"},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81, NodePort: 30081}}},
+	}
 	s, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	if s.Spec.HealthCheckNodePort != 0 {
@@ -32,17 +45,34 @@ func allocatedService(t *testing.T, c *center) {
 	}
 	fill := func(ip, node, health string) {
 		t.Helper()
-		mark, err := json.Marshal(`{"clusterIP":"` + ip + `","nodePorts":[` + node + `],"healthCheckNodePort":` + health + `}`)
+		mark, err := json.Marshal(
+			`{"clusterIP":"` + ip + `","nodePorts":[` + node + `],"healthCheckNodePort":` + health + `}`,
+		)
 		must(t, err)
-		_, err = own.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}}}`), metav1.PatchOptions{})
+		_, err = own.Patch(
+			ctx,
+			"balanced",
+			types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}}}`),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
-		_, err = own.Patch(ctx, "balanced", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
-			{"op":"add","path":"/spec/ports/0/nodePort","value":`+node+`},{"op":"add","path":"/spec/healthCheckNodePort","value":`+health+`}]`), metav1.PatchOptions{})
+		_, err = own.Patch(
+			ctx,
+			"balanced",
+			types.JSONPatchType,
+			[]byte(
+				`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
+			{"op":"add","path":"/spec/ports/0/nodePort","value":`+node+`},{"op":"add","path":"/spec/healthCheckNodePort","value":`+health+`}]`,
+			),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 	}
 	has := func(what string, s *corev1.Service, err error, ip string, a, b, health int32, mark bool) {
 		t.Helper()
-		if err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != a || s.Spec.Ports[1].NodePort != b || s.Spec.HealthCheckNodePort != health ||
+		if err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != a || s.Spec.Ports[1].NodePort != b ||
+			s.Spec.HealthCheckNodePort != health ||
 			(s.Annotations[v1alpha1.AnnotationAllocated] != "") != mark {
 			t.Errorf("%s: %v %+v: %v", what, s.Annotations, s.Spec, err)
 		}
@@ -50,7 +80,13 @@ func allocatedService(t *testing.T, c *center) {
 	fill("10.1.0.1", "30500", "30700")
 	s, err = user.Update(ctx, plain, metav1.UpdateOptions{})
 	has("written again as it was made", s, err, "10.1.0.1", 30500, 30081, 30700, true)
-	_, err = user.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"spec":{"healthCheckNodePort":30701}}`), metav1.PatchOptions{})
+	_, err = user.Patch(
+		ctx,
+		"balanced",
+		types.MergePatchType,
+		[]byte(`{"spec":{"healthCheckNodePort":30701}}`),
+		metav1.PatchOptions{},
+	)
 	if !apierrors.IsInvalid(err) {
 		t.Errorf("a user changes what is allocated: %v", err)
 	}
@@ -66,13 +102,21 @@ func allocatedService(t *testing.T, c *center) {
 	delete(notes, v1alpha1.AnnotationTargets)
 	s, err = user.Patch(ctx, "balanced", types.StrategicMergePatchType, body, metav1.PatchOptions{})
 	has("and as a patch", s, err, "10.9.0.1", 30900, 30081, 30901, true)
-	s, err = user.Patch(ctx, "balanced", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":null}}}`), metav1.PatchOptions{})
+	s, err = user.Patch(
+		ctx,
+		"balanced",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/allocated":null}}}`),
+		metav1.PatchOptions{},
+	)
 	has("the mark is taken off", s, err, "10.9.0.1", 30900, 30081, 30901, true)
 	read.Name = "again"
 	s, err = user.Create(ctx, read, metav1.CreateOptions{})
 	has("what was read is made anew", s, err, "", 0, 30081, 0, false)
 	before := plain.DeepCopy()
-	before.Name, before.Spec.ClusterIP, before.Annotations = "before", "10.1.0.8", map[string]string{v1alpha1.AnnotationNodePorts: "30081"}
+	before.Name, before.Spec.ClusterIP, before.Annotations = "before", "10.1.0.8", map[string]string{
+		v1alpha1.AnnotationNodePorts: "30081",
+	}
 	s, err = user.Create(ctx, before, metav1.CreateOptions{})
 	has("what was read of a center of before is made anew", s, err, "", 0, 0, 0, false)
 	wished := plain.DeepCopy()
@@ -87,17 +131,36 @@ func allocatedService(t *testing.T, c *center) {
 // replacedService: who builds a Service anew and takes over some of what is there, as operators do,
 // is answered as by Kubernetes, which fills in what was allocated and is left out.
 func replacedService(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
+	ctx, user, own := t.Context(), clients(
+		t,
+		c.admin("team"),
+	).CoreV1().Services(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().Services(
+		"default",
+	)
 	built := func() *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "built"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
-			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}}}
+		return &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "built"},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}},
+		}
 	}
 	_, err := user.Create(ctx, built(), metav1.CreateOptions{})
 	must(t, err)
 	mark, err := json.Marshal(`{"clusterIP":"10.1.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`)
 	must(t, err)
-	_, err = own.Patch(ctx, "built", types.StrategicMergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}},"spec":{"clusterIP":"10.1.0.1",
-		"clusterIPs":["10.1.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack","healthCheckNodePort":30700,"ports":[{"port":80,"nodePort":30500}]}}`), metav1.PatchOptions{})
+	_, err = own.Patch(
+		ctx,
+		"built",
+		types.StrategicMergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/allocated":`+string(mark)+`}},"spec":{"clusterIP":"10.1.0.1",
+		"clusterIPs":["10.1.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack","healthCheckNodePort":30700,"ports":[{"port":80,"nodePort":30500}]}}`),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	for what, put := range map[string]func(s, is *corev1.Service){
 		"nothing":              func(*corev1.Service, *corev1.Service) {},
@@ -125,7 +188,9 @@ func replacedService(t *testing.T, c *center) {
 		for _, p := range got.Spec.Ports {
 			ports[p.Name] = p.NodePort
 		}
-		if got.Spec.ClusterIP != "10.1.0.1" || len(got.Spec.ClusterIPs) != 2 || ports["a"] != 30500 || ports["b"] != 0 || got.Spec.HealthCheckNodePort != 30700 ||
+		if got.Spec.ClusterIP != "10.1.0.1" || len(got.Spec.ClusterIPs) != 2 || ports["a"] != 30500 ||
+			ports["b"] != 0 ||
+			got.Spec.HealthCheckNodePort != 30700 ||
 			got.Annotations[v1alpha1.AnnotationAllocated] == "" {
 			t.Errorf("with %s of what is there: %v %+v", what, got.Annotations, got.Spec)
 		}
@@ -140,32 +205,71 @@ func replacedService(t *testing.T, c *center) {
 
 func allocatedClaim(t *testing.T, c *center) {
 	ctx := t.Context()
-	user, own := clients(t, c.admin("team")).CoreV1().PersistentVolumeClaims("default"), clients(t, c.api.Loopback("team")).CoreV1().PersistentVolumeClaims("default")
-	plain := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}}}}
+	user, own := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().PersistentVolumeClaims(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().PersistentVolumeClaims(
+		"default",
+	)
+	plain := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")},
+			}},
+	}
 	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	for _, volume := range []string{"pvc-1", "pvc-2"} { // on another target it is another one
-		_, err := own.Patch(ctx, "data", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/allocated":"{\"volumeName\":\"`+volume+`\"}"}},"spec":{"volumeName":"`+volume+`"}}`),
-			metav1.PatchOptions{})
+		_, err := own.Patch(
+			ctx,
+			"data",
+			types.MergePatchType,
+			[]byte(
+				`{"metadata":{"annotations":{"skerry.dev/allocated":"{\"volumeName\":\"`+volume+`\"}"}},"spec":{"volumeName":"`+volume+`"}}`,
+			),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 		p, err := user.Update(ctx, plain, metav1.UpdateOptions{})
 		if err != nil || p.Spec.VolumeName != volume || p.Annotations[v1alpha1.AnnotationAllocated] == "" {
 			t.Errorf("written again as it was made: %+v %v", p, err)
 		}
-		if _, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"pvc-9"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+		if _, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"pvc-9"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+			err,
+		) {
 			t.Errorf("a user changes the volume: %v", err)
 		}
 		p.ResourceVersion, p.UID, p.Name = "", "", "copy-"+volume
-		if p, err = user.Create(ctx, p, metav1.CreateOptions{}); err != nil || p.Spec.VolumeName != "" || p.Annotations[v1alpha1.AnnotationAllocated] != "" {
+		if p, err = user.Create(ctx, p, metav1.CreateOptions{}); err != nil || p.Spec.VolumeName != "" ||
+			p.Annotations[v1alpha1.AnnotationAllocated] != "" {
 			t.Errorf("made anew of what was read: %+v %v", p, err)
 		}
 	}
-	p, err := own.Patch(ctx, "data", types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/volumeName"},{"op":"remove","path":"/metadata/annotations/skerry.dev~1allocated"}]`), metav1.PatchOptions{})
+	p, err := own.Patch(
+		ctx,
+		"data",
+		types.JSONPatchType,
+		[]byte(
+			`[{"op":"remove","path":"/spec/volumeName"},{"op":"remove","path":"/metadata/annotations/skerry.dev~1allocated"}]`,
+		),
+		metav1.PatchOptions{},
+	)
 	if err != nil || p.Spec.VolumeName != "" {
 		t.Errorf("it has none yet on its next target: %+v %v", p, err)
 	}
-	p, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"disk-7"}}`), metav1.PatchOptions{})
+	p, err = user.Patch(
+		ctx,
+		"data",
+		types.MergePatchType,
+		[]byte(`{"spec":{"volumeName":"disk-7"}}`),
+		metav1.PatchOptions{},
+	)
 	if err != nil || p.Spec.VolumeName != "disk-7" || p.Annotations[v1alpha1.AnnotationAllocated] != "" {
 		t.Errorf("a user's own: %+v %v", p, err)
 	}

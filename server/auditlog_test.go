@@ -22,7 +22,16 @@ func TestAuditLogByDefault(t *testing.T) {
 		config, err := clientcmd.BuildConfigFromFlags("", s.AdminKubeconfig())
 		must(t, err)
 		c := clients(t, config).CoreV1()
-		_, err = c.Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}, StringData: map[string]string{"a": hidden}}, metav1.CreateOptions{})
+		_, err = c.Secrets(
+			"default",
+		).Create(
+			t.Context(),
+			&corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"},
+				StringData: map[string]string{"a": hidden},
+			},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		_, err = c.Secrets("default").List(t.Context(), metav1.ListOptions{})
 		must(t, err)

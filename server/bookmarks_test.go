@@ -34,9 +34,25 @@ func customBookmarks(t *testing.T, c *center) {
 
 	// Shortly before its end it is told of what was written elsewhere, and goes on from there.
 	seconds := int64(10)
-	w, err := api.Watch(ctx, metav1.ListOptions{ResourceVersion: first.GetResourceVersion(), AllowWatchBookmarks: true, TimeoutSeconds: &seconds})
+	w, err := api.Watch(
+		ctx,
+		metav1.ListOptions{
+			ResourceVersion:     first.GetResourceVersion(),
+			AllowWatchBookmarks: true,
+			TimeoutSeconds:      &seconds,
+		},
+	)
 	must(t, err)
-	other, err := clients(t, c.admin("team-b")).CoreV1().ConfigMaps("default").Create(ctx, configMap("told", nil), metav1.CreateOptions{})
+	other, err := clients(
+		t,
+		c.admin("team-b"),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		configMap("told", nil),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	var mark *unstructured.Unstructured
 	for e := range w.ResultChan() {
@@ -45,8 +61,11 @@ func customBookmarks(t *testing.T, c *center) {
 		}
 		mark = e.Object.(*unstructured.Unstructured)
 	}
-	if mark == nil || number(t, mark.GetResourceVersion()) < number(t, other.ResourceVersion) || mark.GetKind() != first.GetKind() || mark.GetAPIVersion() != first.GetAPIVersion() ||
-		len(mark.Object) != 3 || len(mark.Object["metadata"].(map[string]any)) != 1 {
+	if mark == nil || number(t, mark.GetResourceVersion()) < number(t, other.ResourceVersion) ||
+		mark.GetKind() != first.GetKind() ||
+		mark.GetAPIVersion() != first.GetAPIVersion() ||
+		len(mark.Object) != 3 ||
+		len(mark.Object["metadata"].(map[string]any)) != 1 {
 		t.Fatalf("a watch ends with the bookmark %v; %s is there", mark, other.ResourceVersion)
 	}
 	second := first.DeepCopy()
@@ -67,7 +86,16 @@ func customBookmarks(t *testing.T, c *center) {
 		list, err := d.Resource(kind).List(ctx, metav1.ListOptions{})
 		must(t, err)
 		all := true
-		w, err := d.Resource(kind).Watch(ctx, metav1.ListOptions{SendInitialEvents: &all, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true})
+		w, err := d.Resource(
+			kind,
+		).Watch(
+			ctx,
+			metav1.ListOptions{
+				SendInitialEvents:    &all,
+				ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+				AllowWatchBookmarks:  true,
+			},
+		)
 		must(t, err)
 		got := map[string]bool{}
 		for e := range w.ResultChan() {
@@ -77,7 +105,12 @@ func customBookmarks(t *testing.T, c *center) {
 			}
 			if e.Type == watch.Bookmark && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 				if number(t, obj.GetResourceVersion()) < number(t, list.GetResourceVersion()) {
-					t.Errorf("the list of %s as events is as of %s, %s is there", kind.Resource, obj.GetResourceVersion(), list.GetResourceVersion())
+					t.Errorf(
+						"the list of %s as events is as of %s, %s is there",
+						kind.Resource,
+						obj.GetResourceVersion(),
+						list.GetResourceVersion(),
+					)
 				}
 				break
 			}

@@ -22,9 +22,21 @@ func sharedDefinition(plural, kind string, fields ...string) *unstructured.Unstr
 	}
 	def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+".stable.example.com")
 	def.Object["spec"] = map[string]any{"group": "stable.example.com", "scope": "Namespaced",
-		"names": map[string]any{"kind": kind, "listKind": kind + "List", "plural": plural, "singular": strings.ToLower(kind)},
-		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{
-			"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": props}}}}}}}
+		"names": map[string]any{
+			"kind":     kind,
+			"listKind": kind + "List",
+			"plural":   plural,
+			"singular": strings.ToLower(kind),
+		},
+		"versions": []any{
+			map[string]any{
+				"name":    "v1",
+				"served":  true,
+				"storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": props}}}},
+			},
+		}}
 	return def
 }
 
@@ -35,7 +47,18 @@ func borrowedAPIs(t *testing.T, c *center) {
 	for _, space := range []string{"platform", "borrower"} {
 		c.createSpace(space, "Delete")
 	}
-	root, lender, borrower := dyn(t, c.admin("root")).Resource(spacesGVR), dyn(t, c.admin("platform")), dyn(t, c.admin("borrower"))
+	root, lender, borrower := dyn(
+		t,
+		c.admin("root"),
+	).Resource(
+		spacesGVR,
+	), dyn(
+		t,
+		c.admin("platform"),
+	), dyn(
+		t,
+		c.admin("borrower"),
+	)
 	boats := boatsV1
 	patch := func(name, body string) error {
 		_, err := root.Patch(ctx, name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
@@ -59,14 +82,27 @@ func borrowedAPIs(t *testing.T, c *center) {
 		_, err := lender.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
 		must(t, err)
 	}
-	refused("without the lender's word", patch("borrower", borrow), "kubectl annotate crd boats.stable.example.com skerry.dev/shared=true")
+	refused(
+		"without the lender's word",
+		patch("borrower", borrow),
+		"kubectl annotate crd boats.stable.example.com skerry.dev/shared=true",
+	)
 	shared := `{"metadata":{"annotations":{"skerry.dev/shared":"true"}}}`
-	_, err := lender.Resource(crdsGVR).Patch(ctx, "boats.stable.example.com", types.MergePatchType, []byte(shared), metav1.PatchOptions{})
+	_, err := lender.Resource(
+		crdsGVR,
+	).Patch(
+		ctx,
+		"boats.stable.example.com",
+		types.MergePatchType,
+		[]byte(shared),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	must(t, patch("borrower", borrow))
 	if err := patch("borrower", `{"spec":{"apis":[{"fromSpace":"platform","group":"stable.example.com","version":"v1"}]}}`); err == nil {
 		got, _ := root.Get(ctx, "borrower", metav1.GetOptions{})
-		if apis, _, _ := unstructured.NestedSlice(got.Object, "spec", "apis"); len(apis) != 1 || len(apis[0].(map[string]any)) != 2 {
+		if apis, _, _ := unstructured.NestedSlice(got.Object, "spec", "apis"); len(apis) != 1 ||
+			len(apis[0].(map[string]any)) != 2 {
 			t.Errorf("a field without a meaning is kept: %v", apis)
 		}
 	}
@@ -77,7 +113,10 @@ func borrowedAPIs(t *testing.T, c *center) {
 		b.Object["spec"] = map[string]any{"name": name}
 		return b
 	}
-	boatsOf := map[string]dynamic.ResourceInterface{"platform": lender.Resource(boats).Namespace("default"), "borrower": borrower.Resource(boats).Namespace("default")}
+	boatsOf := map[string]dynamic.ResourceInterface{
+		"platform": lender.Resource(boats).Namespace("default"),
+		"borrower": borrower.Resource(boats).Namespace("default"),
+	}
 	for space, to := range boatsOf {
 		within(t, 60*time.Second, "boats in "+space, func() bool {
 			_, err := to.Create(ctx, boat("of "+space), metav1.CreateOptions{})
@@ -94,11 +133,19 @@ func borrowedAPIs(t *testing.T, c *center) {
 			t.Errorf("boats in %s: %v", space, list.Items)
 		}
 	}
-	_, err = borrower.Resource(boats).Namespace("default").Patch(ctx, "one", types.ApplyPatchType,
-		[]byte(`{"apiVersion":"stable.example.com/v1","kind":"Boat","metadata":{"name":"one","labels":{"a":"b"}}}`), metav1.PatchOptions{FieldManager: "test"})
+	_, err = borrower.Resource(boats).Namespace("default").Patch(
+		ctx,
+		"one",
+		types.ApplyPatchType,
+		[]byte(
+			`{"apiVersion":"stable.example.com/v1","kind":"Boat","metadata":{"name":"one","labels":{"a":"b"}}}`,
+		),
+		metav1.PatchOptions{FieldManager: "test"},
+	)
 	must(t, err)
 	for _, e := range []string{"ADDED", "MODIFIED"} {
-		if got := <-watch.ResultChan(); string(got.Type) != e || got.Object.(*unstructured.Unstructured).Object["spec"].(map[string]any)["name"] != "of borrower" {
+		if got := <-watch.ResultChan(); string(got.Type) != e ||
+			got.Object.(*unstructured.Unstructured).Object["spec"].(map[string]any)["name"] != "of borrower" {
 			t.Errorf("the borrower's watch: %s %v", got.Type, got.Object)
 		}
 	}
@@ -111,27 +158,72 @@ func borrowedAPIs(t *testing.T, c *center) {
 	_, err = lender.Resource(crdsGVR).Patch(ctx, next.GetName(), types.MergePatchType, body, metav1.PatchOptions{})
 	must(t, err)
 	within(t, 60*time.Second, "the new field in the borrower", func() bool {
-		got, err := borrower.Resource(boats).Namespace("default").Patch(ctx, "one", types.MergePatchType, []byte(`{"spec":{"color":"red"}}`), metav1.PatchOptions{})
+		got, err := borrower.Resource(
+			boats,
+		).Namespace(
+			"default",
+		).Patch(
+			ctx,
+			"one",
+			types.MergePatchType,
+			[]byte(`{"spec":{"color":"red"}}`),
+			metav1.PatchOptions{},
+		)
 		return err == nil && got.Object["spec"].(map[string]any)["color"] == "red"
 	})
 
 	// What is in use stays.
-	refused("the group is given back", patch("borrower", `{"spec":{"apis":null}}`), "the space holds boats.stable.example.com; delete them first")
-	refused("the definition goes", lender.Resource(crdsGVR).Delete(ctx, "boats.stable.example.com", metav1.DeleteOptions{}), "space borrower holds objects of it")
-	refused("all definitions go", lender.Resource(crdsGVR).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=boats.stable.example.com"}), "space borrower holds objects of it")
-	_, err = lender.Resource(crdsGVR).Patch(ctx, "boats.stable.example.com", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/shared":null}}}`), metav1.PatchOptions{})
+	refused(
+		"the group is given back",
+		patch("borrower", `{"spec":{"apis":null}}`),
+		"the space holds boats.stable.example.com; delete them first",
+	)
+	refused(
+		"the definition goes",
+		lender.Resource(crdsGVR).Delete(ctx, "boats.stable.example.com", metav1.DeleteOptions{}),
+		"space borrower holds objects of it",
+	)
+	refused(
+		"all definitions go",
+		lender.Resource(
+			crdsGVR,
+		).DeleteCollection(
+			ctx,
+			metav1.DeleteOptions{},
+			metav1.ListOptions{FieldSelector: "metadata.name=boats.stable.example.com"},
+		),
+		"space borrower holds objects of it",
+	)
+	_, err = lender.Resource(
+		crdsGVR,
+	).Patch(
+		ctx,
+		"boats.stable.example.com",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/shared":null}}}`),
+		metav1.PatchOptions{},
+	)
 	refused("the word is taken back", err, "is shared with space borrower")
 	_, err = lender.Resource(crdsGVR).Create(ctx, sharedDefinition("ships", "Ship", "name"), metav1.CreateOptions{})
 	refused("a definition of the group without the word", err, "annotate this one")
 	_, err = borrower.Resource(crdsGVR).Create(ctx, sharedDefinition("ships", "Ship", "name"), metav1.CreateOptions{})
 	refused("a definition of the borrower's", err, "is served with the definitions of space platform")
-	refused("the lender goes", root.Delete(ctx, "platform", metav1.DeleteOptions{}), "its definitions serve space borrower")
+	refused(
+		"the lender goes",
+		root.Delete(ctx, "platform", metav1.DeleteOptions{}),
+		"its definitions serve space borrower",
+	)
 
 	definitionInUse(t, c)
 
 	// And goes when it is not in use any more; what the lender has stays.
 	must(t, borrower.Resource(boats).Namespace("default").Delete(ctx, "one", metav1.DeleteOptions{}))
-	within(t, 60*time.Second, "the group is given back", func() bool { return patch("borrower", `{"spec":{"apis":null}}`) == nil })
+	within(
+		t,
+		60*time.Second,
+		"the group is given back",
+		func() bool { return patch("borrower", `{"spec":{"apis":null}}`) == nil },
+	)
 	within(t, 60*time.Second, "boats are unknown", func() bool {
 		_, err := borrower.Resource(boats).List(ctx, metav1.ListOptions{})
 		return apierrors.IsNotFound(err)
@@ -143,7 +235,12 @@ func borrowedAPIs(t *testing.T, c *center) {
 	// somebody does.
 	must(t, patch("borrower", borrow))
 	must(t, dyn(t, c.api.Loopback("root")).Resource(spacesGVR).Delete(ctx, "platform", metav1.DeleteOptions{}))
-	within(t, 60*time.Second, "the lender says why it does not go", func() bool { return says(root, "platform", "its definitions serve space borrower") })
+	within(
+		t,
+		60*time.Second,
+		"the lender says why it does not go",
+		func() bool { return says(root, "platform", "its definitions serve space borrower") },
+	)
 	must(t, patch("borrower", `{"spec":{"apis":null}}`))
 	refused("from one that is about to go", patch("borrower", borrow), "name another space that exists")
 	within(t, 60*time.Second, "the lender goes at last", func() bool {
@@ -178,7 +275,15 @@ func definitionInUse(t *testing.T, c *center) {
 	must(t, err)
 	for _, to := range []dynamic.Interface{lender, borrower} {
 		within(t, 60*time.Second, "a ship", func() bool {
-			_, err := to.Resource(ships).Namespace("default").Create(ctx, object("stable.example.com/v1", "Ship", "", "one"), metav1.CreateOptions{})
+			_, err := to.Resource(
+				ships,
+			).Namespace(
+				"default",
+			).Create(
+				ctx,
+				object("stable.example.com/v1", "Ship", "", "one"),
+				metav1.CreateOptions{},
+			)
 			return err == nil
 		})
 	}
@@ -220,7 +325,14 @@ func borrowedDocuments(t *testing.T, c *center) {
 		"/openapi/v3/apis/stable.example.com/v1": {"com.example.stable.v1.Boat\"", "com.example.other"},
 	} {
 		within(t, 60*time.Second, path+" of the borrower", func() bool {
-			body, err := api.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(t.Context()).Raw()
+			body, err := api.RESTClient().Get().AbsPath(
+				path,
+			).SetHeader(
+				"Accept",
+				"application/json",
+			).Do(
+				t.Context(),
+			).Raw()
 			if strings.Contains(string(body), want.hasNo) {
 				t.Fatalf("%s shows what is not borrowed", path)
 			}

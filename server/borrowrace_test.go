@@ -110,7 +110,16 @@ func (r *sharedRace) prepare(borrowed bool) {
 		}
 	}
 	within(r.T, time.Minute, "the definition", func() bool {
-		_, err := dyn(r.T, r.replicas[1].admin(r.lender)).Resource(crdsGVR).Create(r.Context(), def, metav1.CreateOptions{})
+		_, err := dyn(
+			r.T,
+			r.replicas[1].admin(r.lender),
+		).Resource(
+			crdsGVR,
+		).Create(
+			r.Context(),
+			def,
+			metav1.CreateOptions{},
+		)
 		return err == nil
 	})
 	served(r.lender)
@@ -129,7 +138,18 @@ func (r *sharedRace) giveBack(c *center) error {
 }
 
 func (r *sharedRace) patchBorrower(c *center, body string) error {
-	_, err := dyn(r.T, c.admin("root")).Resource(spacesGVR).Patch(r.Context(), r.borrower, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+	_, err := dyn(
+		r.T,
+		c.admin("root"),
+	).Resource(
+		spacesGVR,
+	).Patch(
+		r.Context(),
+		r.borrower,
+		types.MergePatchType,
+		[]byte(body),
+		metav1.PatchOptions{},
+	)
 	return err
 }
 
@@ -142,19 +162,46 @@ func (r *sharedRace) undefine(c *center) error {
 }
 
 func (r *sharedRace) unshare(c *center) error {
-	_, err := dyn(r.T, c.admin(r.lender)).Resource(crdsGVR).Patch(r.Context(), boatsName, types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/shared":null}}}`), metav1.PatchOptions{})
+	_, err := dyn(
+		r.T,
+		c.admin(r.lender),
+	).Resource(
+		crdsGVR,
+	).Patch(
+		r.Context(),
+		boatsName,
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/shared":null}}}`),
+		metav1.PatchOptions{},
+	)
 	return err
 }
 
 func (r *sharedRace) build(c *center) error {
-	_, err := dyn(r.T, c.admin(r.borrower)).Resource(boatsV1).Namespace("default").Create(r.Context(), object("stable.example.com/v1", "Boat", "", "one"), metav1.CreateOptions{})
+	_, err := dyn(
+		r.T,
+		c.admin(r.borrower),
+	).Resource(
+		boatsV1,
+	).Namespace(
+		"default",
+	).Create(
+		r.Context(),
+		object("stable.example.com/v1", "Boat", "", "one"),
+		metav1.CreateOptions{},
+	)
 	return err
 }
 
 // orphan tells what stands in the datastore without what it needs, or nothing.
 func (r *sharedRace) orphan() string {
 	ctx := r.Context()
-	objects, err := r.replicas[0].store.Client().Client.Get(ctx, "/registry/"+boatsGroup+"/boats/"+r.borrower+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	objects, err := r.replicas[0].store.Client().Client.Get(
+		ctx,
+		"/registry/"+boatsGroup+"/boats/"+r.borrower+"/",
+		clientv3.WithPrefix(),
+		clientv3.WithKeysOnly(),
+	)
 	must(r.T, err)
 	root := dyn(r.T, r.replicas[0].admin("root")).Resource(spacesGVR)
 	borrower, err := root.Get(ctx, r.borrower, metav1.GetOptions{})
@@ -162,7 +209,16 @@ func (r *sharedRace) orphan() string {
 	apis, _, err := unstructured.NestedSlice(borrower.Object, "spec", "apis")
 	must(r.T, err)
 	_, noLender := root.Get(ctx, r.lender, metav1.GetOptions{})
-	definition, err := dyn(r.T, r.replicas[0].admin(r.lender)).Resource(crdsGVR).Get(ctx, boatsName, metav1.GetOptions{})
+	definition, err := dyn(
+		r.T,
+		r.replicas[0].admin(r.lender),
+	).Resource(
+		crdsGVR,
+	).Get(
+		ctx,
+		boatsName,
+		metav1.GetOptions{},
+	)
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
 		r.Fatal(err)
@@ -173,7 +229,12 @@ func (r *sharedRace) orphan() string {
 	case len(objects.Kvs) > 0 && len(apis) == 0:
 		return fmt.Sprintf("%s holds %s and does not borrow the group", r.borrower, objects.Kvs[0].Key)
 	case len(objects.Kvs) > 0 && err != nil:
-		return fmt.Sprintf("%s holds %s, of which %s has no definition any more", r.borrower, objects.Kvs[0].Key, r.lender)
+		return fmt.Sprintf(
+			"%s holds %s, of which %s has no definition any more",
+			r.borrower,
+			objects.Kvs[0].Key,
+			r.lender,
+		)
 	case len(apis) > 0 && err == nil && definition.GetAnnotations()["skerry.dev/shared"] != "true":
 		return fmt.Sprintf("%s borrows of %s, which does not lend", r.borrower, r.lender)
 	}

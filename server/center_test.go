@@ -40,7 +40,11 @@ var (
 	spacesGVR      = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "spaces"}
 	syncTargetsGVR = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "synctargets"}
 	placementsGVR  = schema.GroupVersionResource{Group: "skerry.dev", Version: "v1alpha1", Resource: "placements"}
-	crdsGVR        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crdsGVR        = schema.GroupVersionResource{
+		Group:    "apiextensions.k8s.io",
+		Version:  "v1",
+		Resource: "customresourcedefinitions",
+	}
 )
 
 // authority signs the certificates of a test. It outlives restarts of the center.
@@ -53,8 +57,14 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{key: newKey(t), sa: newKey(t)}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	tmpl := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "test"},
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &a.key.PublicKey, a.key)
 	must(t, err)
 	a.cert, err = x509.ParseCertificate(der)
@@ -72,9 +82,13 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 func (a *authority) issue(t *testing.T, cn string, groups ...string) tls.Certificate {
 	t.Helper()
 	k := newKey(t)
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: cn, Organization: groups},
-		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: cn, Organization: groups},
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)
 	must(t, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
@@ -98,7 +112,13 @@ type center struct {
 }
 
 // start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.
-func start(t *testing.T, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func start(
+	t *testing.T,
+	dir string,
+	ca *authority,
+	place admission.PlaceFunc,
+	more ...func(*apiserver.Config),
+) *center {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -106,15 +126,32 @@ func start(t *testing.T, dir string, ca *authority, place admission.PlaceFunc, m
 }
 
 // startOn is start with a listener of the caller's.
-func startOn(t *testing.T, l net.Listener, dir string, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startOn(
+	t *testing.T,
+	l net.Listener,
+	dir string,
+	ca *authority,
+	place admission.PlaceFunc,
+	more ...func(*apiserver.Config),
+) *center {
 	t.Helper()
-	st, err := kine.Open(t.Context(), kine.Config{Dir: dir, Progress: 2 * time.Second}) // watches of seconds have bookmarks, too
+	st, err := kine.Open(
+		t.Context(),
+		kine.Config{Dir: dir, Progress: 2 * time.Second},
+	) // watches of seconds have bookmarks, too
 	must(t, err)
 	return startStored(t, l, st, ca, place, more...)
 }
 
 // startStored is startOn with a datastore that is open, which the center closes.
-func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, place admission.PlaceFunc, more ...func(*apiserver.Config)) *center {
+func startStored(
+	t *testing.T,
+	l net.Listener,
+	st *kine.Store,
+	ca *authority,
+	place admission.PlaceFunc,
+	more ...func(*apiserver.Config),
+) *center {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	// The library of the audit log keeps a goroutine for old files as long as the process lives.
@@ -122,13 +159,23 @@ func startStored(t *testing.T, l net.Listener, st *kine.Store, ca *authority, pl
 	// A read that waited for the cache leaves a timer of three seconds behind.
 	timer := goleak.IgnoreAnyFunction("k8s.io/apiserver/pkg/storage/cacher.(*watchCache).waitUntilFreshAndBlock.func2")
 	c := &center{t: t, ca: ca, url: "https://" + l.Addr().String(), store: st}
-	port := listen.New(listen.Config{Listener: l, API: func() *tls.Config { return c.api.TLSConfig() }, Log: slog.New(slog.DiscardHandler)})
+	port := listen.New(
+		listen.Config{
+			Listener: l,
+			API:      func() *tls.Config { return c.api.TLSConfig() },
+			Log:      slog.New(slog.DiscardHandler),
+		},
+	)
 	set := space.NewSet()
 	config := apiserver.Config{
 		Store: st, Listener: port.API(), TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
 		Metrics: metrics.New().Handler(apiserver.Gatherer()),
-		Routes:  map[string]http.Handler{"/enroll/v1": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
+		Routes: map[string]http.Handler{
+			"/enroll/v1": http.HandlerFunc(
+				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
+			),
+		},
 	}
 	for _, set := range more {
 		set(&config)

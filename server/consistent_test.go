@@ -26,7 +26,11 @@ func TestListAsOfNow(t *testing.T) {
 		others.Go(func() {
 			secrets := clients(t, c.admin(space)).CoreV1().Secrets("default")
 			for i := range n {
-				_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s-", i)}}, metav1.CreateOptions{})
+				_, err := secrets.Create(
+					ctx,
+					&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s-", i)}},
+					metav1.CreateOptions{},
+				)
 				check(t, err)
 			}
 		})

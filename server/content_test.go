@@ -23,9 +23,19 @@ func namespaces(t *testing.T, c *center) {
 	ctx := t.Context()
 	for _, s := range []string{"team", "team-b"} {
 		core := clients(t, c.admin(s)).CoreV1()
-		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
+		_, err := core.Namespaces().Create(
+			ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
-		_, err = core.ConfigMaps("app").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+		_, err = core.ConfigMaps(
+			"app",
+		).Create(
+			ctx,
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 	}
 	core := clients(t, c.admin("team")).CoreV1()
@@ -37,7 +47,10 @@ func namespaces(t *testing.T, c *center) {
 	if _, err := core.ConfigMaps("app").Get(ctx, "x", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("object of a deleted namespace: %v", err)
 	}
-	if _, err := core.ConfigMaps("app").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "y"}}, metav1.CreateOptions{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `namespaces "app" not found`) {
+	if _, err := core.ConfigMaps("app").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "y"}}, metav1.CreateOptions{}); !apierrors.IsNotFound(
+		err,
+	) ||
+		!strings.Contains(err.Error(), `namespaces "app" not found`) {
 		t.Errorf("an object in no namespace: %v", err)
 	}
 	if err := core.Namespaces().Delete(ctx, "kube-system", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
@@ -55,7 +68,11 @@ func services(t *testing.T, c *center) {
 		{Ports: port, Selector: map[string]string{"a": "b"}}, {Ports: port, Type: corev1.ServiceTypeNodePort},
 		{Ports: port, Type: corev1.ServiceTypeLoadBalancer}, {Ports: port, ClusterIP: corev1.ClusterIPNone}, {Type: corev1.ServiceTypeExternalName, ExternalName: "a.b"},
 	} {
-		s, err := api.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}, Spec: spec}, metav1.CreateOptions{})
+		s, err := api.Create(
+			ctx,
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}, Spec: spec},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		if s.Spec.ClusterIP != spec.ClusterIP || (len(s.Spec.Ports) > 0 && s.Spec.Ports[0].NodePort != 0) {
 			t.Errorf("%s: something was allocated: %+v", spec.Type, s.Spec)
@@ -63,7 +80,13 @@ func services(t *testing.T, c *center) {
 		// The center writes what the target allocated.
 		if spec.ClusterIP == "" && spec.Type != corev1.ServiceTypeExternalName {
 			own := clients(t, c.api.Loopback("team")).CoreV1().Services("default")
-			s, err = own.Patch(ctx, s.Name, types.MergePatchType, []byte(`{"spec":{"clusterIP":"10.1.2.3"}}`), metav1.PatchOptions{})
+			s, err = own.Patch(
+				ctx,
+				s.Name,
+				types.MergePatchType,
+				[]byte(`{"spec":{"clusterIP":"10.1.2.3"}}`),
+				metav1.PatchOptions{},
+			)
 			must(t, err)
 			if !slices.Equal(s.Spec.ClusterIPs, []string{"10.1.2.3"}) {
 				t.Errorf("clusterIPs: %v", s.Spec.ClusterIPs)
@@ -77,21 +100,44 @@ func services(t *testing.T, c *center) {
 // settled: what the center has written of a target's addresses stays when a user brings the Service
 // without them, and only the center may change it.
 func settled(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(t, c.admin("team")).CoreV1().Services("default"), clients(t, c.api.Loopback("team")).CoreV1().Services("default")
-	plain := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "settled"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
-		Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}}}
+	ctx, user, own := t.Context(), clients(
+		t,
+		c.admin("team"),
+	).CoreV1().Services(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().Services(
+		"default",
+	)
+	plain := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "settled"},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+			Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}},
+	}
 	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	for _, ip := range []string{"10.1.2.3", "10.9.9.9"} { // it moves
-		_, err := own.Patch(ctx, "settled", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
-			{"op":"add","path":"/spec/ports/0/nodePort","value":30080}]`), metav1.PatchOptions{})
+		_, err := own.Patch(
+			ctx,
+			"settled",
+			types.JSONPatchType,
+			[]byte(
+				`[{"op":"add","path":"/spec/clusterIP","value":"`+ip+`"},{"op":"add","path":"/spec/clusterIPs","value":["`+ip+`"]},
+			{"op":"add","path":"/spec/ports/0/nodePort","value":30080}]`,
+			),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 		s, err := user.Update(ctx, plain, metav1.UpdateOptions{})
 		if err != nil || s.Spec.ClusterIP != ip || s.Spec.Ports[0].NodePort != 30080 || s.Spec.Ports[1].NodePort != 0 {
 			t.Errorf("written again as it was made: %+v %v", s.Spec, err)
 		}
 	}
-	if _, err := user.Patch(ctx, "settled", types.MergePatchType, []byte(`{"spec":{"clusterIP":"10.1.1.1","clusterIPs":["10.1.1.1"]}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+	if _, err := user.Patch(ctx, "settled", types.MergePatchType, []byte(`{"spec":{"clusterIP":"10.1.1.1","clusterIPs":["10.1.1.1"]}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("a user changes the address: %v", err)
 	}
 	must(t, user.Delete(ctx, "settled", metav1.DeleteOptions{}))
@@ -100,17 +146,29 @@ func settled(t *testing.T, c *center) {
 func mirroredPods(t *testing.T, c *center) {
 	ctx := t.Context()
 	own := clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: "paris",
-		v1alpha1.AnnotationReportedCreation: "2026-01-02T03:04:05Z"}},
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "m",
+			Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: "paris",
+				v1alpha1.AnnotationReportedCreation: "2026-01-02T03:04:05Z"},
+		},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"},
+	}
 	pod, err := own.Create(ctx, pod, metav1.CreateOptions{})
 	must(t, err)
 	if pod.Status.Phase != corev1.PodRunning {
 		t.Errorf("created with status %+v", pod.Status)
 	}
-	if age := pod.CreationTimestamp.UTC().Format(time.RFC3339); age != "2026-01-02T03:04:05Z" || len(pod.Annotations) != 1 || pod.ManagedFields != nil {
-		t.Errorf("created at %s with annotations %v and managers %v: not the reported Pod's age", age, pod.Annotations, pod.ManagedFields)
+	if age := pod.CreationTimestamp.UTC().Format(time.RFC3339); age != "2026-01-02T03:04:05Z" ||
+		len(pod.Annotations) != 1 ||
+		pod.ManagedFields != nil {
+		t.Errorf(
+			"created at %s with annotations %v and managers %v: not the reported Pod's age",
+			age,
+			pod.Annotations,
+			pod.ManagedFields,
+		)
 	}
 	pod.Annotations[v1alpha1.AnnotationReportedCreation] = "2026-01-02T03:04:05Z"
 	pod.Spec.NodeName, pod.Status.Phase = "node", corev1.PodSucceeded
@@ -126,7 +184,13 @@ func mirroredPods(t *testing.T, c *center) {
 		t.Errorf("a mirrored Pod of which only the center sets fields says who does: %v", pod.ManagedFields)
 	}
 	user := clients(t, c.admin("team")).CoreV1().Pods("default")
-	_, err = user.Patch(ctx, "m", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err = user.Patch(
+		ctx,
+		"m",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`),
+		metav1.PatchOptions{},
+	)
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("a user changes a mirrored Pod: %v", err)
 	}
@@ -143,7 +207,13 @@ func deletingSpace(t *testing.T, c *center) {
 	ctx := t.Context()
 	c.createSpace("gone", "Retain")
 	core := clients(t, c.admin("gone")).CoreV1()
-	_, err := core.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	_, err := core.ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	api := dyn(t, c.admin("root")).Resource(spacesGVR)
 	must(t, api.Delete(ctx, "gone", metav1.DeleteOptions{}))
@@ -153,7 +223,13 @@ func deletingSpace(t *testing.T, c *center) {
 	})
 	_, err = core.ConfigMaps("default").Get(ctx, "x", metav1.GetOptions{})
 	check(t, err)
-	_, err = api.Patch(ctx, "gone", types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Delete"}}`), metav1.PatchOptions{})
+	_, err = api.Patch(
+		ctx,
+		"gone",
+		types.MergePatchType,
+		[]byte(`{"spec":{"deletionPolicy":"Delete"}}`),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	within(t, time.Minute, "deletion of the space", func() bool {
 		_, err := api.Get(ctx, "gone", metav1.GetOptions{})
@@ -213,7 +289,8 @@ func TestChanges(t *testing.T) {
 	go func() { done <- c.api.Changes(follow, j) }()
 	within(t, time.Minute, "snapshot", func() bool { j.mu.Lock(); defer j.mu.Unlock(); return j.snapshot != nil })
 	w := j.snapshot[webKey("one")]
-	if w.Kind != "Deployment" || w.APIVersion != "apps/v1" || w.Object["kind"] != "Deployment" || fmt.Sprint(w.Revision) != rv(w.Object) {
+	if w.Kind != "Deployment" || w.APIVersion != "apps/v1" || w.Object["kind"] != "Deployment" ||
+		fmt.Sprint(w.Revision) != rv(w.Object) {
 		t.Errorf("snapshot: %+v", w)
 	}
 	for k := range j.snapshot {
@@ -223,11 +300,20 @@ func TestChanges(t *testing.T) {
 	}
 	const n = 50
 	for i := range n {
-		_, err := apps.Patch(ctx, "web", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, i+10), metav1.PatchOptions{})
+		_, err := apps.Patch(
+			ctx,
+			"web",
+			types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, i+10),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 	}
 	p := object("skerry.dev/v1alpha1", "Placement", "", "p")
-	p.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}}}
+	p.Object["spec"] = map[string]any{
+		"objects": []any{map[string]any{}},
+		"targets": map[string]any{"names": []any{"a"}},
+	}
 	_, err = dyn(t, c.admin("one")).Resource(placementsGVR).Create(ctx, p, metav1.CreateOptions{})
 	must(t, err)
 	must(t, apps.Delete(ctx, "web", metav1.DeleteOptions{}))
@@ -253,7 +339,8 @@ func TestChanges(t *testing.T) {
 		t.Errorf("replicas as seen: %v", replicas)
 	}
 	tail := j.writes[len(j.writes)-2:]
-	if tail[0].Kind != "Placement" || tail[0].Key.Space != "one" || tail[1].Key != webKey("one") || tail[1].Object != nil {
+	if tail[0].Kind != "Placement" || tail[0].Key.Space != "one" || tail[1].Key != webKey("one") ||
+		tail[1].Object != nil {
 		t.Errorf("last writes: %+v", tail)
 	}
 }

@@ -38,7 +38,10 @@ func converter(t *testing.T, signature string, calls *atomic.Int64) *httptest.Se
 		}
 		var review apiextensionsv1.ConversionReview
 		check(t, json.NewDecoder(r.Body).Decode(&review))
-		resp := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+		resp := &apiextensionsv1.ConversionResponse{
+			UID:    review.Request.UID,
+			Result: metav1.Status{Status: metav1.StatusSuccess},
+		}
 		for _, raw := range review.Request.Objects {
 			var u unstructured.Unstructured
 			check(t, u.UnmarshalJSON(raw.Raw))
@@ -73,17 +76,31 @@ func letters(client map[string]any) *unstructured.Unstructured {
 	}
 	def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "letters.example.com")
 	def.Object["spec"] = map[string]any{"group": "example.com", "scope": "Namespaced",
-		"names":    map[string]any{"kind": "Letter", "listKind": "LetterList", "plural": "letters", "singular": "letter"},
+		"names": map[string]any{
+			"kind":     "Letter",
+			"listKind": "LetterList",
+			"plural":   "letters",
+			"singular": "letter",
+		},
 		"versions": []any{version("v1", "text", true), version("v2", "words", false)},
-		"conversion": map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": []any{"v1"},
-			"clientConfig": client}}}
+		"conversion": map[string]any{
+			"strategy": "Webhook",
+			"webhook": map[string]any{"conversionReviewVersions": []any{"v1"},
+				"clientConfig": client},
+		}}
 	return def
 }
 
 // TestConversionWebhook has two spaces with one definition of two versions, each converted by a
 // webhook of its own.
 func TestConversionWebhook(t *testing.T) {
-	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.Outbound = loopbackAllowed() })
+	c := start(
+		t,
+		t.TempDir(),
+		newAuthority(t),
+		nil,
+		func(config *apiserver.Config) { config.Outbound = loopbackAllowed() },
+	)
 	ctx := t.Context()
 	v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "letters"}
 	v2 := v1.GroupResource().WithVersion("v2")
@@ -95,14 +112,22 @@ func TestConversionWebhook(t *testing.T) {
 			{"service": map[string]any{"namespace": "default", "name": "hook"}}, {"url": "https://169.254.169.254/convert"},
 			{"url": "https://[::1]:6443/clusters/team-b/api/v1/namespaces"},
 		} {
-			if _, err := d.Resource(crdsGVR).Create(ctx, letters(client), metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
+			if _, err := d.Resource(crdsGVR).Create(ctx, letters(client), metav1.CreateOptions{}); !apierrors.IsForbidden(
+				err,
+			) ||
 				!strings.Contains(err.Error(), "spec.conversion.webhook.clientConfig") {
 				t.Errorf("%v: %v", client, err)
 			}
 		}
 		hook := converter(t, space, &calls[i])
 		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
-		_, err := d.Resource(crdsGVR).Create(ctx, letters(map[string]any{"url": hook.URL, "caBundle": ca}), metav1.CreateOptions{})
+		_, err := d.Resource(
+			crdsGVR,
+		).Create(
+			ctx,
+			letters(map[string]any{"url": hook.URL, "caBundle": ca}),
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		letter := object("example.com/v1", "Letter", "", "a")
 		letter.Object["spec"] = map[string]any{"text": "hello from " + space}
@@ -115,16 +140,24 @@ func TestConversionWebhook(t *testing.T) {
 		api := dyn(t, c.admin(space)).Resource(v2).Namespace("default")
 		got, err := api.Get(ctx, "a", metav1.GetOptions{})
 		must(t, err)
-		if spec := got.Object["spec"].(map[string]any); spec["words"] != "hello from "+space || spec["by"] != space || spec["text"] != nil {
+		if spec := got.Object["spec"].(map[string]any); spec["words"] != "hello from "+space || spec["by"] != space ||
+			spec["text"] != nil {
 			t.Errorf("the letter of %s as v2: %v", space, spec)
 		}
 		patch := `{"apiVersion":"example.com/v2","kind":"Letter","metadata":{"name":"a"},"spec":{"words":"applied as v2"}}`
 		force := true
-		_, err = api.Patch(ctx, "a", types.ApplyPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "test", Force: &force})
+		_, err = api.Patch(
+			ctx,
+			"a",
+			types.ApplyPatchType,
+			[]byte(patch),
+			metav1.PatchOptions{FieldManager: "test", Force: &force},
+		)
 		must(t, err)
 		list, err := dyn(t, c.admin(space)).Resource(v1).List(ctx, metav1.ListOptions{})
 		must(t, err)
-		if text := list.Items[0].Object["spec"].(map[string]any)["text"]; len(list.Items) != 1 || text != "applied as v2" {
+		if text := list.Items[0].Object["spec"].(map[string]any)["text"]; len(list.Items) != 1 ||
+			text != "applied as v2" {
 			t.Errorf("the letters of %s as v1: %v", space, list.Items)
 		}
 	}

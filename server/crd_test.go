@@ -18,7 +18,12 @@ func gadgets(group string) (*unstructured.Unstructured, schema.GroupVersionResou
 	def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "gadgets."+group)
 	spec := crd("v1")
 	spec["group"], spec["scope"] = group, "Cluster"
-	spec["names"] = map[string]any{"kind": "Gadget", "listKind": "GadgetList", "plural": "gadgets", "singular": "gadget"}
+	spec["names"] = map[string]any{
+		"kind":     "Gadget",
+		"listKind": "GadgetList",
+		"plural":   "gadgets",
+		"singular": "gadget",
+	}
 	def.Object["spec"] = spec
 	return def, schema.GroupVersionResource{Group: group, Version: "v1", Resource: "gadgets"}
 }
@@ -49,7 +54,12 @@ func TestCustomResourceAtOnce(t *testing.T) {
 		must(t, err)
 		if i%2 == 0 {
 			within(t, time.Minute, "Established", func() bool { return established(t, d, def.GetName()) })
-			list, err := clients(t, c.admin("one")).Discovery().ServerResourcesForGroupVersion(gvr.GroupVersion().String())
+			list, err := clients(
+				t,
+				c.admin("one"),
+			).Discovery().ServerResourcesForGroupVersion(
+				gvr.GroupVersion().String(),
+			)
 			if err != nil || len(list.APIResources) == 0 {
 				t.Errorf("%s is established and not in discovery: %v", gvr.Group, err)
 			}
@@ -127,12 +137,15 @@ func TestReservedGroups(t *testing.T) {
 	} {
 		def, _ := gadgets(group)
 		def.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, but mine"})
-		if _, err := d.Create(t.Context(), def, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := d.Create(t.Context(), def, metav1.CreateOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", group, err)
 		}
 	}
 	def, _ := gadgets("gateway.networking.k8s.io")
-	def.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/1"})
+	def.SetAnnotations(
+		map[string]string{"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/1"},
+	)
 	_, err := d.Create(t.Context(), def, metav1.CreateOptions{})
 	check(t, err)
 }

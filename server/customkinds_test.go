@@ -40,7 +40,8 @@ func customKinds(t *testing.T, c *center) {
 		g.Object["spec"] = map[string]any{"color": color, "low": low}
 		return api.Create(ctx, g, metav1.CreateOptions{})
 	}
-	if _, err := make("wrong", "red", 10); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "low is above high") {
+	if _, err := make("wrong", "red", 10); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "low is above high") {
 		t.Errorf("against the rule: %v", err)
 	}
 	for name, color := range map[string]string{"a": "red", "b": "blue"} {
@@ -50,7 +51,9 @@ func customKinds(t *testing.T, c *center) {
 			t.Errorf("no default: %v", g.Object["spec"])
 		}
 	}
-	if _, err := api.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"high":0}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+	if _, err := api.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"high":0}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("a patch against the rule: %v", err)
 	}
 	list, err := api.List(ctx, metav1.ListOptions{FieldSelector: "spec.color=red"})
@@ -60,11 +63,20 @@ func customKinds(t *testing.T, c *center) {
 	if _, err := api.List(ctx, metav1.ListOptions{FieldSelector: "spec.low=2"}); !apierrors.IsBadRequest(err) {
 		t.Errorf("selected by another field: %v", err)
 	}
-	w, err := api.Watch(ctx, metav1.ListOptions{FieldSelector: "spec.color=blue", ResourceVersion: list.GetResourceVersion()})
+	w, err := api.Watch(
+		ctx,
+		metav1.ListOptions{FieldSelector: "spec.color=blue", ResourceVersion: list.GetResourceVersion()},
+	)
 	must(t, err)
 	defer w.Stop()
 	for _, color := range []string{"green", "blue"} {
-		_, err := api.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"color":"`+color+`"}}`), metav1.PatchOptions{})
+		_, err := api.Patch(
+			ctx,
+			"a",
+			types.MergePatchType,
+			[]byte(`{"spec":{"color":"`+color+`"}}`),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 	}
 	if e := <-w.ResultChan(); e.Type != "ADDED" || e.Object.(*unstructured.Unstructured).GetName() != "a" {
@@ -78,32 +90,58 @@ func customKinds(t *testing.T, c *center) {
 	if low, _, _ := unstructured.NestedInt64(g.Object, "spec", "low"); low != 2 {
 		t.Error("a write of the status changes the spec")
 	}
-	if g, err = api.Patch(ctx, "b", types.MergePatchType, []byte(`{"spec":{"low":3},"status":{"replicas":5}}`), metav1.PatchOptions{}); err != nil || g.GetGeneration() != 2 {
+	if g, err = api.Patch(ctx, "b", types.MergePatchType, []byte(`{"spec":{"low":3},"status":{"replicas":5}}`), metav1.PatchOptions{}); err != nil ||
+		g.GetGeneration() != 2 {
 		t.Errorf("generation %d: %v", g.GetGeneration(), err)
 	}
 	if n, _, _ := unstructured.NestedInt64(g.Object, "status", "replicas"); n != 4 {
 		t.Error("a write of the object changes the status")
 	}
-	scale, err := api.Patch(ctx, "b", types.MergePatchType, []byte(`{"spec":{"replicas":7}}`), metav1.PatchOptions{}, "scale")
+	scale, err := api.Patch(
+		ctx,
+		"b",
+		types.MergePatchType,
+		[]byte(`{"spec":{"replicas":7}}`),
+		metav1.PatchOptions{},
+		"scale",
+	)
 	must(t, err)
 	is, _, _ := unstructured.NestedInt64(scale.Object, "status", "replicas")
 	g, err = api.Get(ctx, "b", metav1.GetOptions{})
 	must(t, err)
-	if n, _, _ := unstructured.NestedInt64(g.Object, "spec", "replicas"); scale.GetKind() != "Scale" || is != 4 || n != 7 {
+	if n, _, _ := unstructured.NestedInt64(g.Object, "spec", "replicas"); scale.GetKind() != "Scale" || is != 4 ||
+		n != 7 {
 		t.Errorf("%s with %d, and %d wished", scale.GetKind(), is, n)
 	}
 
 	// The other version, columns, and names.
-	other, err := d.Resource(v1.GroupResource().WithVersion("v2")).Namespace("default").Get(ctx, "b", metav1.GetOptions{})
+	other, err := d.Resource(
+		v1.GroupResource().WithVersion("v2"),
+	).Namespace(
+		"default",
+	).Get(
+		ctx,
+		"b",
+		metav1.GetOptions{},
+	)
 	if must(t, err); other.GetAPIVersion() != "example.com/v2" || other.GetUID() != g.GetUID() {
 		t.Errorf("at the other version: %v", other)
 	}
 	disc := clients(t, c.admin("plain")).Discovery()
-	raw, err := disc.RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/default/gauges").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
+	raw, err := disc.RESTClient().Get().AbsPath(
+		"/apis/example.com/v1/namespaces/default/gauges",
+	).SetHeader(
+		"Accept",
+		"application/json;as=Table;v=v1;g=meta.k8s.io",
+	).Do(
+		ctx,
+	).Raw()
 	must(t, err)
 	var table metav1.Table
 	must(t, json.Unmarshal(raw, &table))
-	if len(table.Rows) != 2 || len(table.ColumnDefinitions) != 4 || table.ColumnDefinitions[1].Name != "Color" || table.ColumnDefinitions[2].Name != "Targets" || table.Rows[1].Cells[1] != "blue" {
+	if len(table.Rows) != 2 || len(table.ColumnDefinitions) != 4 || table.ColumnDefinitions[1].Name != "Color" ||
+		table.ColumnDefinitions[2].Name != "Targets" ||
+		table.Rows[1].Cells[1] != "blue" {
 		t.Errorf("as a table: %+v %+v", table.ColumnDefinitions, table.Rows)
 	}
 	resources, err := disc.ServerResourcesForGroupVersion("example.com/v1")

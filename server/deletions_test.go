@@ -16,12 +16,21 @@ import (
 // Namespace. What goes with a collection, what nobody placed and what is only tried is not.
 func TestDeletionsByNameAreRecorded(t *testing.T) {
 	ctx := t.Context()
-	c := start(t, t.TempDir(), newAuthority(t), func(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
-		return "here", k.Resource == "configmaps" && k.Name != "unplaced"
-	})
+	c := start(
+		t,
+		t.TempDir(),
+		newAuthority(t),
+		func(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
+			return "here", k.Resource == "configmaps" && k.Name != "unplaced"
+		},
+	)
 	c.createSpace("shop", "Delete")
 	api := clients(t, c.admin("shop")).CoreV1()
-	_, err := api.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
+	_, err := api.Namespaces().Create(
+		ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	uids := map[string]string{}
 	for _, name := range []string{"named", "tried", "unplaced", "collected", "kept"} {
@@ -37,9 +46,23 @@ func TestDeletionsByNameAreRecorded(t *testing.T) {
 	must(t, api.ConfigMaps("app").Delete(ctx, "kept", metav1.DeleteOptions{}))
 	must(t, api.ConfigMaps("app").Delete(ctx, "tried", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}))
 	must(t, api.ConfigMaps("app").Delete(ctx, "unplaced", metav1.DeleteOptions{}))
-	must(t, api.ConfigMaps("app").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "name=collected"}))
+	must(
+		t,
+		api.ConfigMaps(
+			"app",
+		).DeleteCollection(
+			ctx,
+			metav1.DeleteOptions{},
+			metav1.ListOptions{LabelSelector: "name=collected"},
+		),
+	)
 	records := func() map[string]bool {
-		got, err := c.store.Client().Client.Get(ctx, "/registry/skerry.dev/deletions/shop/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		got, err := c.store.Client().Client.Get(
+			ctx,
+			"/registry/skerry.dev/deletions/shop/",
+			clientv3.WithPrefix(),
+			clientv3.WithKeysOnly(),
+		)
 		must(t, err)
 		found := map[string]bool{}
 		for _, kv := range got.Kvs {

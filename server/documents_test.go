@@ -11,8 +11,10 @@ import (
 // documents asks a space for OpenAPI documents of built-in kinds: they are built when the first is
 // asked for, and answered in the space's name.
 func documents(t *testing.T, c *center) {
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{
-		c.ca.issue(t, "admin", "system:masters")}}, DisableKeepAlives: true}}
+	client := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{
+			c.ca.issue(t, "admin", "system:masters")}}, DisableKeepAlives: true},
+	}
 	for range 2 { // built, and kept
 		for path, want := range map[string]string{
 			"/openapi/v2":                               "io.k8s.api.apps.v1.Deployment",

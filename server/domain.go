@@ -14,14 +14,18 @@ const SpacesDomainFlag = "spaces-domain"
 
 // NewSpacesDomainFlag is that flag. What cannot be meant is an error that usage makes.
 func NewSpacesDomainFlag(usage func(format string, args ...any) error) cli.Flag {
-	return &cli.StringFlag{Name: SpacesDomainFlag, EnvVars: []string{"SKERRY_SPACES_DOMAIN"}, Usage: "domain below which each space is served at a host of its own, " +
-		"NAME.DOMAIN, beside its path; *.DOMAIN has to lead to the center; empty means by path alone",
+	return &cli.StringFlag{
+		Name:    SpacesDomainFlag,
+		EnvVars: []string{"SKERRY_SPACES_DOMAIN"},
+		Usage: "domain below which each space is served at a host of its own, " +
+			"NAME.DOMAIN, beside its path; *.DOMAIN has to lead to the center; empty means by path alone",
 		Action: func(_ *cli.Context, domain string) error {
 			if wrong := validation.IsDNS1123Subdomain(domain); domain != "" && len(wrong) > 0 {
 				return usage("--%s %q: %s", SpacesDomainFlag, domain, wrong[0])
 			}
 			return nil
-		}}
+		},
+	}
 }
 
 // certificateHosts are the names in the center's certificate: those that it is reached by, and all
@@ -33,8 +37,12 @@ func certificateHosts(reachedBy []string, domain string) ([]string, error) {
 	}
 	for _, h := range reachedBy {
 		if net.ParseIP(h) == nil && strings.HasSuffix(strings.ToLower(h), "."+domain) {
-			return nil, fmt.Errorf("--%s %s: the center itself is reached as %s, which would be a space; give a domain that no name of the center is below, such as spaces.%[2]s",
-				SpacesDomainFlag, domain, h)
+			return nil, fmt.Errorf(
+				"--%s %s: the center itself is reached as %s, which would be a space; give a domain that no name of the center is below, such as spaces.%[2]s",
+				SpacesDomainFlag,
+				domain,
+				h,
+			)
 		}
 	}
 	return append(reachedBy, "*."+domain), nil

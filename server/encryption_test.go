@@ -111,7 +111,12 @@ func (a *atRest) stored() map[string]int {
 	must(a.t, err)
 	out := map[string]int{}
 	for _, kv := range got.Kvs {
-		id := string(bytes.Join(bytes.SplitN(kv.Value, []byte(":"), 6)[:min(5, bytes.Count(kv.Value, []byte(":"))+1)], []byte(":")))
+		id := string(
+			bytes.Join(
+				bytes.SplitN(kv.Value, []byte(":"), 6)[:min(5, bytes.Count(kv.Value, []byte(":"))+1)],
+				[]byte(":"),
+			),
+		)
 		if !bytes.HasPrefix(kv.Value, []byte("k8s:enc:")) {
 			id = "unencrypted"
 		}
@@ -133,11 +138,23 @@ const manySecrets = 120
 
 func writeSecrets(t *testing.T, c *kubernetes.Clientset) {
 	for i := range manySecrets {
-		_, err := c.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s-", i)},
-			StringData: map[string]string{"a": fmt.Sprint(hidden, i)}}, metav1.CreateOptions{})
+		_, err := c.CoreV1().Secrets(
+			"default",
+		).Create(
+			t.Context(),
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s-", i)},
+				StringData: map[string]string{"a": fmt.Sprint(hidden, i)}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 	}
-	_, err := c.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("control", map[string]string{"a": control}), metav1.CreateOptions{})
+	_, err := c.CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		t.Context(),
+		configMap("control", map[string]string{"a": control}),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 }
 
@@ -158,7 +175,13 @@ func readSecrets(t *testing.T, c *kubernetes.Clientset) {
 func rotateKey(t *testing.T, s *server.Server) string {
 	t.Helper()
 	out := &bytes.Buffer{}
-	must(t, admin.RotateEncryptionKey(t.Context(), admin.RotateKeyOptions{Kubeconfig: s.AdminKubeconfig(), Wait: time.Minute, Out: out}))
+	must(
+		t,
+		admin.RotateEncryptionKey(
+			t.Context(),
+			admin.RotateKeyOptions{Kubeconfig: s.AdminKubeconfig(), Wait: time.Minute, Out: out},
+		),
+	)
 	return out.String()
 }
 
@@ -220,8 +243,15 @@ func TestSecretsWithKMS(t *testing.T) {
 	plugin := kmsv2.NewBase64Plugin(t, socket)
 	config := filepath.Join(t.TempDir(), "encryption.yaml")
 	write := func(resource string) {
-		must(t, os.WriteFile(config, fmt.Appendf(nil, "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
-			`- {resources: [%s], providers: [{kms: {apiVersion: v2, name: vault, endpoint: "unix://%s", timeout: 3s}}, {identity: {}}]}`, resource, socket), 0o600))
+		must(
+			t,
+			os.WriteFile(
+				config,
+				fmt.Appendf(nil, "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
+					`- {resources: [%s], providers: [{kms: {apiVersion: v2, name: vault, endpoint: "unix://%s", timeout: 3s}}, {identity: {}}]}`, resource, socket),
+				0o600,
+			),
+		)
 	}
 	a.more = func(c *server.Config) { c.EncryptionProviderConfig = config }
 	write("clusterroles.rbac.authorization.k8s.io")

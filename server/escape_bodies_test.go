@@ -22,8 +22,16 @@ func (g *generator) body(method, what string) (string, string) {
 		if g.chance(60) {
 			return g.json(map[string]any{"apiVersion": "v1", "kind": "DeleteOptions"}), "application/json"
 		}
-		return g.json(map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": pick(g.r, "Foreground", "Background", "Orphan"),
-			"preconditions": map[string]any{pick(g.r, "uid", "resourceVersion"): pick(g.r, g.other.uid, g.other.version)}}), "application/json"
+		return g.json(
+			map[string]any{
+				"apiVersion":        "v1",
+				"kind":              "DeleteOptions",
+				"propagationPolicy": pick(g.r, "Foreground", "Background", "Orphan"),
+				"preconditions": map[string]any{
+					pick(g.r, "uid", "resourceVersion"): pick(g.r, g.other.uid, g.other.version),
+				},
+			},
+		), "application/json"
 	case http.MethodPatch:
 		return g.patch(what)
 	}
@@ -43,7 +51,10 @@ func (g *generator) json(v any) string {
 // metadata says of an object that it belongs to another space, in every way there is.
 func (g *generator) metadata(what string) map[string]any {
 	s, o := g.phase.space, g.other
-	m := map[string]any{"name": pick(g.r, "web", "new", "bot", "new-2"), "annotations": map[string]any{"canary": s.written}}
+	m := map[string]any{
+		"name":        pick(g.r, "web", "new", "bot", "new-2"),
+		"annotations": map[string]any{"canary": s.written},
+	}
 	for _, name := range []string{"web", "new", "bot", "default"} {
 		if strings.HasSuffix(what, "/"+name) {
 			m["name"] = name
@@ -64,10 +75,25 @@ func (g *generator) metadata(what string) map[string]any {
 	set("finalizers", pick(g.r, []any{"orphan"}, []any{"foregroundDeletion"}, []any{"example.com/" + o.name}))
 	set("deletionTimestamp", "2020-01-01T00:00:00Z")
 	set("labels", map[string]any{"skerry.dev/target": o.name, "skerry.dev/space": o.name})
-	set("ownerReferences", []any{map[string]any{"apiVersion": "v1", "kind": pick(g.r, "ConfigMap", "Namespace", "Widget"), "name": "web", "uid": o.uid,
-		"controller": g.chance(50), "blockOwnerDeletion": g.chance(50)}})
+	set(
+		"ownerReferences",
+		[]any{
+			map[string]any{
+				"apiVersion":         "v1",
+				"kind":               pick(g.r, "ConfigMap", "Namespace", "Widget"),
+				"name":               "web",
+				"uid":                o.uid,
+				"controller":         g.chance(50),
+				"blockOwnerDeletion": g.chance(50),
+			},
+		},
+	)
 	if g.chance(10) {
-		m["annotations"] = map[string]any{"canary": s.written, "skerry.dev/targets": o.name, "skerry.dev/reported-from": o.name}
+		m["annotations"] = map[string]any{
+			"canary":                   s.written,
+			"skerry.dev/targets":       o.name,
+			"skerry.dev/reported-from": o.name,
+		}
 	}
 	return m
 }
@@ -86,15 +112,25 @@ func (g *generator) object(what string) map[string]any {
 	has := func(part string) bool { return strings.Contains(what, "/"+part) }
 	switch {
 	case has("token") && !has("tokenreviews"):
-		return set("authentication.k8s.io/v1", "TokenRequest", "spec", map[string]any{"audiences": []any{"https://center.test/clusters/" + o.name},
-			"boundObjectRef": map[string]any{"apiVersion": "v1", "kind": "Secret", "name": "web", "uid": o.uid}})
+		return set(
+			"authentication.k8s.io/v1",
+			"TokenRequest",
+			"spec",
+			map[string]any{"audiences": []any{"https://center.test/clusters/" + o.name},
+				"boundObjectRef": map[string]any{"apiVersion": "v1", "kind": "Secret", "name": "web", "uid": o.uid}},
+		)
 	case has("tokenreviews"):
 		return set("authentication.k8s.io/v1", "TokenReview", "spec", map[string]any{"token": pick(g.r, o.more...)})
 	case has("selfsubjectreviews"):
 		return set("authentication.k8s.io/v1", "SelfSubjectReview", "status", map[string]any{})
 	case has("subjectaccessreviews"):
-		return set("authorization.k8s.io/v1", "SubjectAccessReview", "spec", map[string]any{"user": "owner-of-" + o.name,
-			"resourceAttributes": map[string]any{"verb": "get", "resource": "secrets", "namespace": "default"}})
+		return set(
+			"authorization.k8s.io/v1",
+			"SubjectAccessReview",
+			"spec",
+			map[string]any{"user": "owner-of-" + o.name,
+				"resourceAttributes": map[string]any{"verb": "get", "resource": "secrets", "namespace": "default"}},
+		)
 	case has("scale"):
 		return set("autoscaling/v1", "Scale", "spec", map[string]any{"replicas": 2})
 	case has("secrets"):
@@ -115,13 +151,29 @@ func (g *generator) object(what string) map[string]any {
 	case has("widgets"):
 		return set("example.com/v1", "Widget", "spec", map[string]any{"v1": s.written})
 	case has("placements"):
-		return set("skerry.dev/v1alpha1", "Placement", "spec", map[string]any{"objects": []any{map[string]any{}}, "spaceSelector": map[string]any{},
-			"targets": map[string]any{"names": []any{"nowhere"}}})
+		return set(
+			"skerry.dev/v1alpha1",
+			"Placement",
+			"spec",
+			map[string]any{"objects": []any{map[string]any{}}, "spaceSelector": map[string]any{},
+				"targets": map[string]any{"names": []any{"nowhere"}}},
+		)
 	case has("spaces"):
 		return set("skerry.dev/v1alpha1", "Space", "spec", map[string]any{"deletionPolicy": "Delete"})
 	case has("clusterrolebindings"), has("rolebindings"):
-		out["subjects"] = []any{map[string]any{"kind": "User", "name": "owner-of-" + o.name + "-2", "apiGroup": "rbac.authorization.k8s.io"}}
-		return set("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "roleRef", map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"})
+		out["subjects"] = []any{
+			map[string]any{
+				"kind":     "User",
+				"name":     "owner-of-" + o.name + "-2",
+				"apiGroup": "rbac.authorization.k8s.io",
+			},
+		}
+		return set(
+			"rbac.authorization.k8s.io/v1",
+			"ClusterRoleBinding",
+			"roleRef",
+			map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+		)
 	}
 	return set("v1", "ConfigMap", "data", map[string]any{"a": s.written, "b": "/clusters/" + o.name})
 }
@@ -131,12 +183,34 @@ func (g *generator) patch(what string) (string, string) {
 	s, o := g.phase.space, g.other
 	switch g.r.IntN(5) {
 	case 0:
-		return g.json([]any{map[string]any{"op": pick(g.r, "add", "replace", "test"), "path": pick(g.r, "/metadata/selfLink", "/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/annotations"),
-			"value": pick[any](g.r, "/registry/configmaps/"+o.name+"/default/web", o.name, o.uid, map[string]any{"canary": s.written})}}), "application/json-patch+json"
+		return g.json(
+			[]any{
+				map[string]any{
+					"op": pick(g.r, "add", "replace", "test"),
+					"path": pick(
+						g.r,
+						"/metadata/selfLink",
+						"/metadata/name",
+						"/metadata/namespace",
+						"/metadata/uid",
+						"/metadata/annotations",
+					),
+					"value": pick[any](
+						g.r,
+						"/registry/configmaps/"+o.name+"/default/web",
+						o.name,
+						o.uid,
+						map[string]any{"canary": s.written},
+					),
+				},
+			},
+		), "application/json-patch+json"
 	case 1:
 		return g.json(map[string]any{"metadata": g.metadata(what)}), "application/merge-patch+json"
 	case 2:
-		return g.json(map[string]any{"metadata": g.metadata(what), "$patch": pick(g.r, "merge", "replace", "delete")}), "application/strategic-merge-patch+json"
+		return g.json(
+			map[string]any{"metadata": g.metadata(what), "$patch": pick(g.r, "merge", "replace", "delete")},
+		), "application/strategic-merge-patch+json"
 	case 3:
 		return g.json(g.object(what)), "application/apply-patch+yaml"
 	}
@@ -155,8 +229,11 @@ func (g *generator) encoded(o map[string]any) (string, string) {
 	u := &unstructured.Unstructured{Object: o}
 	typed, err := scheme.Scheme.New(u.GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o, typed) != nil {
-		fake := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "new"},
-			Data: map[string]string{"a": g.phase.space.written}}
+		fake := &corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Name: "new"},
+			Data:       map[string]string{"a": g.phase.space.written},
+		}
 		fake.SetSelfLink(fmt.Sprintf("/registry/configmaps/%s/default/web", g.other.name))
 		typed = fake
 	}

@@ -28,7 +28,8 @@ var holes = map[string]func(*world, http.Handler) http.Handler{
 	"a name is compared by its beginning": func(_ *world, h http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(rw, r)
-			if rest, ok := strings.CutPrefix(r.URL.Path, "/clusters/team/"); ok && r.Method == http.MethodGet && r.URL.Query().Get("watch") == "" {
+			if rest, ok := strings.CutPrefix(r.URL.Path, "/clusters/team/"); ok && r.Method == http.MethodGet &&
+				r.URL.Query().Get("watch") == "" {
 				also(h, rw, r, "/clusters/team-b/"+rest)
 			}
 		})
@@ -52,7 +53,8 @@ var holes = map[string]func(*world, http.Handler) http.Handler{
 	"a host counts more than the path": func(_ *world, h http.Handler) http.Handler {
 		return rewriting(h, func(r *http.Request) {
 			if name, ok := strings.CutSuffix(r.Host, "."+spacesDomain); ok {
-				if _, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/clusters/"), "/"); ok && strings.HasPrefix(r.URL.Path, "/clusters/") {
+				if _, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/clusters/"), "/"); ok &&
+					strings.HasPrefix(r.URL.Path, "/clusters/") {
 					r.Host, r.URL.Path = "center.test", "/clusters/"+name+"/"+rest
 				}
 			}

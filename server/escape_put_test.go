@@ -146,10 +146,27 @@ func (w *world) judge(p phase, a *answer) {
 			w.ownReads.Add(1)
 			continue
 		}
-		w.escape("%s, whose request named space %s, read %s of %s\n%.600q\n%d %.300q", p.who.name, p.space.name, token, s.name, a.request, a.code, body)
+		w.escape(
+			"%s, whose request named space %s, read %s of %s\n%.600q\n%d %.300q",
+			p.who.name,
+			p.space.name,
+			token,
+			s.name,
+			a.request,
+			a.code,
+			body,
+		)
 	}
-	if bytes.Contains(body, []byte("/registry/")) && !strings.Contains(a.request, "/registry/") || bytes.Contains(body, []byte("invalid key: ")) {
-		w.escape("%s, whose request named space %s, was shown a storage key\n%.600q\n%d %.300q", p.who.name, p.space.name, a.request, a.code, body)
+	if bytes.Contains(body, []byte("/registry/")) && !strings.Contains(a.request, "/registry/") ||
+		bytes.Contains(body, []byte("invalid key: ")) {
+		w.escape(
+			"%s, whose request named space %s, was shown a storage key\n%.600q\n%d %.300q",
+			p.who.name,
+			p.space.name,
+			a.request,
+			a.code,
+			body,
+		)
 	}
 	if bytes.Contains(body, []byte(`"authenticated":true`)) && !strings.Contains(a.request, p.space.bearer) {
 		w.escape("%s: space %s took a token of another space\n%.600q", p.who.name, p.space.name, a.request)

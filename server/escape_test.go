@@ -34,8 +34,15 @@ func TestNoSpaceEscape(t *testing.T) {
 	w := newWorld(t)
 	began := time.Now()
 	tried := w.attack(w.handler, w.phases(), requests, 20, 1)
-	t.Logf("requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d; answers to those with rights, by status: %v",
-		tried, len(w.escapes), time.Since(began).Round(time.Millisecond), w.ownReads.Load(), w.ownWrites.Load(), w.statuses())
+	t.Logf(
+		"requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d; answers to those with rights, by status: %v",
+		tried,
+		len(w.escapes),
+		time.Since(began).Round(time.Millisecond),
+		w.ownReads.Load(),
+		w.ownWrites.Load(),
+		w.statuses(),
+	)
 	for _, e := range w.escapes {
 		t.Error(e)
 	}
@@ -114,7 +121,13 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 
 // newWorld runs a center with a garbage collector and fills its spaces.
 func newWorld(t *testing.T) *world {
-	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) { config.SpacesDomain = spacesDomain })
+	c := start(
+		t,
+		t.TempDir(),
+		newAuthority(t),
+		nil,
+		func(config *apiserver.Config) { config.SpacesDomain = spacesDomain },
+	)
 	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}}
 	collector := gc.New(gc.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -79,7 +79,11 @@ func (w *world) populate() {
 		w.spaces = append(w.spaces, &prey{name: name})
 	}
 	nobody := &tls.ConnectionState{HandshakeComplete: true}
-	w.identities = []identity{{name: "everywhere", tls: w.person("admin", "system:masters"), in: "*"}, {name: "nobody", tls: nobody}, {name: "somebody without rights", tls: w.person("stranger", "strangers")}}
+	w.identities = []identity{
+		{name: "everywhere", tls: w.person("admin", "system:masters"), in: "*"},
+		{name: "nobody", tls: nobody},
+		{name: "somebody without rights", tls: w.person("stranger", "strangers")},
+	}
 	for i, s := range w.spaces {
 		s.fixed, s.written = canary(2*i), canary(2*i+1)
 		w.tokens[s.fixed], w.tokens[s.written] = s, s
@@ -87,8 +91,11 @@ func (w *world) populate() {
 	w.lend()
 	w.restore()
 	for _, s := range w.spaces[1 : len(w.spaces)-1] {
-		w.identities = append(w.identities, identity{name: "owner of " + s.name, tls: w.person("owner-of-" + s.name), in: s.name},
-			identity{name: "bot of " + s.name, tls: nobody, bot: s, in: s.name})
+		w.identities = append(
+			w.identities,
+			identity{name: "owner of " + s.name, tls: w.person("owner-of-" + s.name), in: s.name},
+			identity{name: "bot of " + s.name, tls: nobody, bot: s, in: s.name},
+		)
 	}
 }
 
@@ -152,10 +159,15 @@ func (w *world) restore() {
 func (w *world) restoreSpace(s *prey) {
 	ctx, d, api := w.t.Context(), dyn(w.t, w.c.api.Loopback(s.name)), clients(w.t, w.c.api.Loopback(s.name))
 	within(w.t, time.Minute, "namespaces of "+s.name, func() bool {
-		_, err := api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
+		_, err := api.CoreV1().Namespaces().Create(
+			ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}},
+			metav1.CreateOptions{},
+		)
 		ns, gone := api.CoreV1().Namespaces().Get(ctx, "app", metav1.GetOptions{})
 		_, gone2 := api.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
-		return (err == nil || apierrors.IsAlreadyExists(err)) && gone == nil && gone2 == nil && ns.DeletionTimestamp == nil
+		return (err == nil || apierrors.IsAlreadyExists(err)) && gone == nil && gone2 == nil &&
+			ns.DeletionTimestamp == nil
 	})
 	ensure := func(gvr schema.GroupVersionResource, kind, name string, fields map[string]any) {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": gvr.GroupVersion().String(), "kind": kind}}
@@ -177,16 +189,28 @@ func (w *world) restoreSpace(s *prey) {
 	def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com")
 	spec := crd("v1")
 	spec["names"].(map[string]any)["categories"] = []any{s.fixed} // discovery shows it, and OpenAPI this:
-	unstructured.SetNestedField(spec["versions"].([]any)[0].(map[string]any), s.fixed, "schema", "openAPIV3Schema", "description")
+	unstructured.SetNestedField(
+		spec["versions"].([]any)[0].(map[string]any),
+		s.fixed,
+		"schema",
+		"openAPIV3Schema",
+		"description",
+	)
 	def.Object["spec"] = spec
-	if _, err := d.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := d.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(err)
 	}
 	core := func(r string) schema.GroupVersionResource { return corev1.SchemeGroupVersion.WithResource(r) }
 	ensure(core("configmaps"), "ConfigMap", "web", map[string]any{"data": map[string]any{"a": s.fixed}})
 	ensure(core("configmaps"), "ConfigMap", s.fixed, nil)
 	ensure(core("secrets"), "Secret", "web", map[string]any{"stringData": map[string]any{"a": s.fixed}})
-	ensure(core("services"), "Service", "web", map[string]any{"spec": map[string]any{"type": "ExternalName", "externalName": s.fixed}})
+	ensure(
+		core("services"),
+		"Service",
+		"web",
+		map[string]any{"spec": map[string]any{"type": "ExternalName", "externalName": s.fixed}},
+	)
 	ensure(core("serviceaccounts"), "ServiceAccount", "bot", nil)
 	ensure(widgetsV1, "Widget", "web", map[string]any{"spec": map[string]any{"v1": s.fixed}})
 	if s.name == "vault" || s.name == "team-b" {
@@ -198,10 +222,14 @@ func (w *world) restoreSpace(s *prey) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(deploy, err)
 	}
-	_, err = api.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "owner"},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "owner-of-" + s.name},
-			{Kind: "ServiceAccount", Namespace: "default", Name: "bot"}}}, metav1.CreateOptions{})
+	_, err = api.RbacV1().ClusterRoleBindings().Create(
+		ctx,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "owner"},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "owner-of-" + s.name},
+				{Kind: "ServiceAccount", Namespace: "default", Name: "bot"}}},
+		metav1.CreateOptions{},
+	)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(err)
 	}

@@ -12,9 +12,19 @@ import (
 type feedLengths struct{ feeds func() iter.Seq[*store.Feed] }
 
 var (
-	descEntries    = prometheus.NewDesc("skerry_feed_entries", "What is live in the feeds: objects for all targets, or an agent's reports.", nil, nil)
-	descTombstones = prometheus.NewDesc("skerry_feed_tombstones", "What the feeds remember to have been taken away.", nil, nil)
-	descTargets    = prometheus.NewDesc("skerry_feed_targets", "Targets that have a desired feed.", nil, nil)
+	descEntries = prometheus.NewDesc(
+		"skerry_feed_entries",
+		"What is live in the feeds: objects for all targets, or an agent's reports.",
+		nil,
+		nil,
+	)
+	descTombstones = prometheus.NewDesc(
+		"skerry_feed_tombstones",
+		"What the feeds remember to have been taken away.",
+		nil,
+		nil,
+	)
+	descTargets = prometheus.NewDesc("skerry_feed_targets", "Targets that have a desired feed.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -20,12 +20,19 @@ func contentTypes(t *testing.T, c *center) {
 	ctx, config := t.Context(), c.admin("team")
 	config.ContentType, config.AcceptContentTypes = protobuf, protobuf
 	core := clients(t, config).CoreV1()
-	_, err := core.ConfigMaps("default").Create(ctx, configMap("protobuf", map[string]string{"a": "b"}), metav1.CreateOptions{})
+	_, err := core.ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		configMap("protobuf", map[string]string{"a": "b"}),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	w, err := core.ConfigMaps("default").Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=protobuf"})
 	must(t, err)
 	defer w.Stop()
-	if e := <-w.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Data["a"] != "b" || e.Object.(*corev1.ConfigMap).GetSelfLink() != "" {
+	if e := <-w.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Data["a"] != "b" ||
+		e.Object.(*corev1.ConfigMap).GetSelfLink() != "" {
 		t.Errorf("watched: %s %+v", e.Type, e.Object)
 	}
 	list, err := core.ConfigMaps("default").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=protobuf"})
@@ -33,7 +40,14 @@ func contentTypes(t *testing.T, c *center) {
 		t.Errorf("listed: %+v", list.Items)
 	}
 	get := func(accept string) rest.Result {
-		return core.RESTClient().Get().AbsPath("/api/v1/namespaces/default/configmaps/protobuf").SetHeader("Accept", accept).Do(ctx)
+		return core.RESTClient().Get().AbsPath(
+			"/api/v1/namespaces/default/configmaps/protobuf",
+		).SetHeader(
+			"Accept",
+			accept,
+		).Do(
+			ctx,
+		)
 	}
 	if raw, err := get(protobuf).Raw(); err != nil || !bytes.HasPrefix(raw, []byte("k8s\x00")) {
 		t.Errorf("asked for protobuf: %.40q %v", raw, err)
@@ -63,18 +77,43 @@ func versions(t *testing.T, c *center) {
 		match   metav1.ResourceVersionMatch
 		want    int
 	}{{"", "", 2}, {at[0], metav1.ResourceVersionMatchExact, 1}, {at[1], metav1.ResourceVersionMatchExact, 2}, {at[1], metav1.ResourceVersionMatchNotOlderThan, 2}, {at[1], "", 2}} {
-		list, err := api.List(ctx, metav1.ListOptions{LabelSelector: "test=versions", ResourceVersion: x.version, ResourceVersionMatch: x.match})
+		list, err := api.List(
+			ctx,
+			metav1.ListOptions{
+				LabelSelector:        "test=versions",
+				ResourceVersion:      x.version,
+				ResourceVersionMatch: x.match,
+			},
+		)
 		must(t, err)
-		if len(list.Items) != x.want || x.match == metav1.ResourceVersionMatchExact && list.ResourceVersion != x.version {
+		if len(list.Items) != x.want ||
+			x.match == metav1.ResourceVersionMatchExact && list.ResourceVersion != x.version {
 			t.Errorf("at %s %q: %d objects as of %s", x.version, x.match, len(list.Items), list.ResourceVersion)
 		}
 	}
-	err := clients(t, c.admin("team")).CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/configmaps").Param("resourceVersion", "1000000000").
-		Param("resourceVersionMatch", "NotOlderThan").MaxRetries(0).Do(ctx).Error()
+	err := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().RESTClient().Get().AbsPath(
+		"/api/v1/namespaces/default/configmaps",
+	).Param(
+		"resourceVersion",
+		"1000000000",
+	).
+		Param(
+			"resourceVersionMatch",
+			"NotOlderThan",
+		).MaxRetries(
+		0,
+	).Do(
+		ctx,
+	).Error()
 	if !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("of a revision that is not there yet: %v", err)
 	}
-	if _, err := api.List(ctx, metav1.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchExact}); !apierrors.IsInvalid(err) {
+	if _, err := api.List(ctx, metav1.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchExact}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("exactly at no revision: %v", err)
 	}
 	must(t, api.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "test=versions"}))
@@ -90,7 +129,16 @@ func bookmarks(t *testing.T, c *center) {
 	began := time.Now()
 	w, err := api.Watch(ctx, metav1.ListOptions{AllowWatchBookmarks: true, TimeoutSeconds: &seconds})
 	must(t, err)
-	other, err := clients(t, c.admin("team-b")).CoreV1().ConfigMaps("default").Create(ctx, configMap("elsewhere", nil), metav1.CreateOptions{})
+	other, err := clients(
+		t,
+		c.admin("team-b"),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		configMap("elsewhere", nil),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	seen, mark := map[string]bool{}, ""
 	for e := range w.ResultChan() {
@@ -101,8 +149,15 @@ func bookmarks(t *testing.T, c *center) {
 		}
 		seen[cm.Name] = true
 	}
-	if took := time.Since(began); took < 9*time.Second || !seen["first"] || seen["elsewhere"] || mark != other.ResourceVersion {
-		t.Fatalf("a watch of 10 s ended after %s, told of %v and of %q at last, and %s is there", took, seen, mark, other.ResourceVersion)
+	if took := time.Since(began); took < 9*time.Second || !seen["first"] || seen["elsewhere"] ||
+		mark != other.ResourceVersion {
+		t.Fatalf(
+			"a watch of 10 s ended after %s, told of %v and of %q at last, and %s is there",
+			took,
+			seen,
+			mark,
+			other.ResourceVersion,
+		)
 	}
 	_, err = api.Create(ctx, configMap("second", nil), metav1.CreateOptions{})
 	must(t, err)
@@ -121,7 +176,10 @@ func bookmarks(t *testing.T, c *center) {
 func eventTTL(t *testing.T, c *center, space string) {
 	ctx, api := t.Context(), clients(t, c.admin(space))
 	told := func(name string) *corev1.Event {
-		return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name}, InvolvedObject: corev1.ObjectReference{Namespace: "default", Kind: "ConfigMap", Name: "stays"}}
+		return &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: name},
+			InvolvedObject: corev1.ObjectReference{Namespace: "default", Kind: "ConfigMap", Name: "stays"},
+		}
 	}
 	_, err := api.CoreV1().ConfigMaps("default").Create(ctx, configMap("stays", nil), metav1.CreateOptions{})
 	must(t, err)

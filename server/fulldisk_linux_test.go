@@ -37,10 +37,19 @@ func TestACenterWithAFullDisk(t *testing.T) {
 	large := strings.Repeat("x", 256<<10)
 	var refused error
 	for i := 0; i < 40 && refused == nil; i++ { // there may be room in what the log has already
-		_, refused = maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)}, Data: map[string]string{"x": large}}, metav1.CreateOptions{})
+		_, refused = maps.Create(
+			t.Context(),
+			&corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)},
+				Data:       map[string]string{"x": large},
+			},
+			metav1.CreateOptions{},
+		)
 	}
 	var status apierrors.APIStatus
-	if !errors.As(refused, &status) || status.Status().Code != http.StatusInsufficientStorage || !strings.Contains(refused.Error(), "the center's disk is full") || !strings.Contains(refused.Error(), dir) {
+	if !errors.As(refused, &status) || status.Status().Code != http.StatusInsufficientStorage ||
+		!strings.Contains(refused.Error(), "the center's disk is full") ||
+		!strings.Contains(refused.Error(), dir) {
 		t.Errorf("refused with %v", refused)
 	}
 	if err := ready(); err == nil {
@@ -51,7 +60,11 @@ func TestACenterWithAFullDisk(t *testing.T) {
 	}
 	must(t, os.Remove(ballast))
 	within(t, time.Minute, "writes with space again", func() bool {
-		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "again"}}, metav1.CreateOptions{})
+		_, err := maps.Create(
+			t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "again"}},
+			metav1.CreateOptions{},
+		)
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})
 	if err := ready(); err != nil {

@@ -10,11 +10,24 @@ import (
 type healthMetrics struct{ s *Server }
 
 var (
-	descDisk   = prometheus.NewDesc("skerry_disk_free_bytes", "What may still be written to the disk of the data directory.", nil, nil)
-	descErrors = prometheus.NewDesc("skerry_store_errors_total", "Errors of the storage below the center's database: full, damaged, read-only or broken.",
-		[]string{"kind"}, nil)
-	descMoves = prometheus.NewDesc("skerry_moves", "Groups of objects that are not where they should be, by what they do: Waiting, GivenUp, VolumeWouldStay and others.",
-		[]string{"phase"}, nil)
+	descDisk = prometheus.NewDesc(
+		"skerry_disk_free_bytes",
+		"What may still be written to the disk of the data directory.",
+		nil,
+		nil,
+	)
+	descErrors = prometheus.NewDesc(
+		"skerry_store_errors_total",
+		"Errors of the storage below the center's database: full, damaged, read-only or broken.",
+		[]string{"kind"},
+		nil,
+	)
+	descMoves = prometheus.NewDesc(
+		"skerry_moves",
+		"Groups of objects that are not where they should be, by what they do: Waiting, GivenUp, VolumeWouldStay and others.",
+		[]string{"phase"},
+		nil,
+	)
 )
 
 // Describe implements prometheus.Collector.

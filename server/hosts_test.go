@@ -11,7 +11,14 @@ import (
 // byHost: a space at its own host is what it is by path, with the same rights, and no host leads
 // out of it.
 func byHost(t *testing.T, c *center) {
-	admin, alice, nobody := c.connection("admin", "system:masters"), c.connection("alice"), &tls.ConnectionState{HandshakeComplete: true}
+	admin, alice, nobody := c.connection(
+		"admin",
+		"system:masters",
+	), c.connection(
+		"alice",
+	), &tls.ConnectionState{
+		HandshakeComplete: true,
+	}
 	for _, x := range []struct {
 		who        *tls.ConnectionState
 		host, path string
@@ -39,7 +46,8 @@ func byHost(t *testing.T, c *center) {
 		r.TLS = x.who
 		w := httptest.NewRecorder()
 		c.api.Handler().ServeHTTP(w, r)
-		if body := w.Body.String(); w.Code != x.code || !strings.Contains(body, x.has) || x.hasNo != "" && strings.Contains(body, x.hasNo) {
+		if body := w.Body.String(); w.Code != x.code || !strings.Contains(body, x.has) ||
+			x.hasNo != "" && strings.Contains(body, x.hasNo) {
 			t.Errorf("%s%s: %d %.300s", x.host, x.path, w.Code, body)
 		}
 	}

@@ -39,9 +39,23 @@ func newProvider(t *testing.T) *provider {
 	p.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/.well-known/openid-configuration":
-			json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
+			json.NewEncoder(
+				w,
+			).Encode(
+				map[string]any{
+					"issuer":                                p.URL,
+					"jwks_uri":                              p.URL + "/keys",
+					"id_token_signing_alg_values_supported": []string{"ES256"},
+				},
+			)
 		case "/keys":
-			json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k", Algorithm: "ES256", Use: "sig"}}})
+			json.NewEncoder(
+				w,
+			).Encode(
+				jose.JSONWebKeySet{
+					Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k", Algorithm: "ES256", Use: "sig"}},
+				},
+			)
 		}
 	}))
 	t.Cleanup(p.Close)
@@ -52,7 +66,18 @@ func (p *provider) token(t *testing.T, user string, groups ...string) string {
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
 	must(t, err)
 	now := time.Now()
-	out, err := jwt.Signed(s).Claims(map[string]any{"iss": p.URL, "aud": "skerry-people", "sub": user, "groups": groups, "exp": now.Add(time.Hour).Unix(), "iat": now.Unix()}).CompactSerialize()
+	out, err := jwt.Signed(
+		s,
+	).Claims(
+		map[string]any{
+			"iss":    p.URL,
+			"aud":    "skerry-people",
+			"sub":    user,
+			"groups": groups,
+			"exp":    now.Add(time.Hour).Unix(),
+			"iat":    now.Unix(),
+		},
+	).CompactSerialize()
 	must(t, err)
 	return out
 }
@@ -60,10 +85,17 @@ func (p *provider) token(t *testing.T, user string, groups ...string) string {
 func (p *provider) config(t *testing.T) string {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
 	path := filepath.Join(t.TempDir(), "authentication.json")
-	must(t, os.WriteFile(path, fmt.Appendf(nil, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",
+	must(
+		t,
+		os.WriteFile(
+			path,
+			fmt.Appendf(nil, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",
 		"anonymous":{"enabled":true,"conditions":[{"path":"/livez"}]},
 		"jwt":[{"issuer":{"url":%q,"audiences":["skerry-people"],"certificateAuthority":%q},
-			"claimMappings":{"username":{"claim":"sub","prefix":"oidc:"},"groups":{"claim":"groups","prefix":"oidc:"}}}]}`, p.URL, ca), 0o600))
+			"claimMappings":{"username":{"claim":"sub","prefix":"oidc:"},"groups":{"claim":"groups","prefix":"oidc:"}}}]}`, p.URL, ca),
+			0o600,
+		),
+	)
 	return path
 }
 
@@ -71,9 +103,26 @@ func (p *provider) config(t *testing.T) string {
 func TestIdentity(t *testing.T) {
 	p, dir := newProvider(t), t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
-	must(t, os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, users: ['system:skerry:center']}, {level: Metadata}]\n"), 0o600))
+	must(
+		t,
+		os.WriteFile(
+			policy,
+			[]byte(
+				"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: None, users: ['system:skerry:center']}, {level: Metadata}]\n",
+			),
+			0o600,
+		),
+	)
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(config *apiserver.Config) {
-		config.AuthenticationConfig, config.Audit = p.config(t), audit.Config{PolicyFile: policy, LogPath: log, MaxSize: 1, MaxBackups: 1, MaxAge: 1}
+		config.AuthenticationConfig, config.Audit = p.config(
+			t,
+		), audit.Config{
+			PolicyFile: policy,
+			LogPath:    log,
+			MaxSize:    1,
+			MaxBackups: 1,
+			MaxAge:     1,
+		}
 	})
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Delete")
@@ -88,8 +137,19 @@ func TestIdentity(t *testing.T) {
 
 func bind(t *testing.T, c *center, space, role string, subject rbacv1.Subject) {
 	t.Helper()
-	_, err := clients(t, c.admin(space)).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "b-"},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}, Subjects: []rbacv1.Subject{subject}}, metav1.CreateOptions{})
+	_, err := clients(
+		t,
+		c.admin(space),
+	).RbacV1().ClusterRoleBindings().Create(
+		t.Context(),
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "b-"},
+			RoleRef: rbacv1.RoleRef{
+				APIGroup: rbacv1.GroupName,
+				Kind:     "ClusterRole",
+				Name:     role,
+			}, Subjects: []rbacv1.Subject{subject}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 }
 
@@ -106,13 +166,20 @@ func people(t *testing.T, c *center, p *provider) {
 		_, err := as("team", alice).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
-	if _, err := as("team-b", alice).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "oidc:alice") {
+	if _, err := as("team-b", alice).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(
+		err,
+	) ||
+		!strings.Contains(err.Error(), "oidc:alice") {
 		t.Errorf("in another space: %v", err)
 	}
-	if _, err := as("team", p.token(t, "alice")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := as("team", p.token(t, "alice")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("without the group: %v", err)
 	}
-	if _, err := as("team", newProvider(t).token(t, "alice", "devs")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
+	if _, err := as("team", newProvider(t).token(t, "alice", "devs")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(
+		err,
+	) {
 		t.Errorf("of another provider: %v", err)
 	}
 	if _, err := as("team", "").Discovery().ServerVersion(); !apierrors.IsUnauthorized(err) {
@@ -128,7 +195,16 @@ func impersonation(t *testing.T, c *center) {
 	as := func(space, who string, groups ...string) error {
 		config := c.as(space, "boss")
 		config.Impersonate = rest.ImpersonationConfig{UserName: who, Groups: groups}
-		_, err := clients(t, config).CoreV1().ConfigMaps("default").Create(ctx, configMap("x", nil), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := clients(
+			t,
+			config,
+		).CoreV1().ConfigMaps(
+			"default",
+		).Create(
+			ctx,
+			configMap("x", nil),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
+		)
 		return err
 	}
 	bind(t, c, "team", "edit", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "friend"})
@@ -153,13 +229,27 @@ func impersonation(t *testing.T, c *center) {
 func reviews(t *testing.T, c *center) {
 	ctx := t.Context()
 	token := func(audiences ...string) string {
-		out, err := clients(t, c.admin("team")).CoreV1().ServiceAccounts("default").CreateToken(ctx, "robot",
-			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
+		out, err := clients(t, c.admin("team")).CoreV1().ServiceAccounts("default").CreateToken(
+			ctx,
+			"robot",
+			&authenticationv1.TokenRequest{
+				Spec: authenticationv1.TokenRequestSpec{Audiences: audiences},
+			},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		return out.Status.Token
 	}
-	_, err := clients(t, c.admin("team")).CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}},
-		metav1.CreateOptions{})
+	_, err := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().ServiceAccounts(
+		"default",
+	).Create(
+		ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	for _, x := range []struct {
 		space, token string
@@ -167,8 +257,13 @@ func reviews(t *testing.T, c *center) {
 		want         bool
 	}{{"team", token(), nil, true}, {"team-b", token(), nil, false}, {"root", token(), nil, false}, {"team", "x" + token(), nil, false},
 		{"team", token("vault"), nil, false}, {"team", token("vault"), []string{"vault"}, true}, {"team", token("vault"), []string{"other"}, false}} {
-		out, err := clients(t, c.admin(x.space)).AuthenticationV1().TokenReviews().Create(ctx,
-			&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: x.token, Audiences: x.audiences}}, metav1.CreateOptions{})
+		out, err := clients(t, c.admin(x.space)).AuthenticationV1().TokenReviews().Create(
+			ctx,
+			&authenticationv1.TokenReview{
+				Spec: authenticationv1.TokenReviewSpec{Token: x.token, Audiences: x.audiences},
+			},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		user := ""
 		if x.want {
@@ -184,7 +279,14 @@ func reviews(t *testing.T, c *center) {
 // checked, to those alone who may ask.
 func issuers(t *testing.T, c *center) {
 	ctx, admin := t.Context(), clients(t, c.admin("team"))
-	out, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	out, err := admin.CoreV1().ServiceAccounts(
+		"default",
+	).CreateToken(
+		ctx,
+		"robot",
+		&authenticationv1.TokenRequest{},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	robot := rest.AnonymousClientConfig(c.admin("team"))
 	robot.BearerToken = out.Status.Token
@@ -235,7 +337,8 @@ func audited(t *testing.T, path string) {
 		}
 		must(t, json.Unmarshal(sc.Bytes(), &e))
 		space := e.Annotations["skerry.dev/space"]
-		if want, ok := strings.CutPrefix(e.RequestURI, "/clusters/"); ok && !strings.HasPrefix(want, space+"/") || !ok && space != "root" {
+		if want, ok := strings.CutPrefix(e.RequestURI, "/clusters/"); ok && !strings.HasPrefix(want, space+"/") ||
+			!ok && space != "root" {
 			t.Errorf("%s is noted as of %q", e.RequestURI, space)
 		}
 		lines[space]++
@@ -244,7 +347,9 @@ func audited(t *testing.T, path string) {
 			refused++
 		}
 	}
-	if lines["team"] == 0 || lines["team-b"] == 0 || lines["root"] == 0 || stages["RequestReceived"] == 0 || stages["ResponseComplete"] == 0 || refused == 0 {
+	if lines["team"] == 0 || lines["team-b"] == 0 || lines["root"] == 0 || stages["RequestReceived"] == 0 ||
+		stages["ResponseComplete"] == 0 ||
+		refused == 0 {
 		t.Errorf("lines %v, stages %v, %d refused in team-b", lines, stages, refused)
 	}
 }

@@ -49,7 +49,12 @@ func TestFiftySpacesOfEqualNames(t *testing.T) {
 	}
 	for range 2 {
 		half := tenants[0].rounds.Load() + isolatedRounds/3
-		within(t, 2*time.Minute, "writes between restarts", func() bool { return tenants[0].rounds.Load() >= half || tenants[0].rounds.Load() >= isolatedRounds })
+		within(
+			t,
+			2*time.Minute,
+			"writes between restarts",
+			func() bool { return tenants[0].rounds.Load() >= half || tenants[0].rounds.Load() >= isolatedRounds },
+		)
 		c.busy = true
 		c.stop()
 		l, err := net.Listen("tcp", address)
@@ -64,8 +69,13 @@ func TestFiftySpacesOfEqualNames(t *testing.T) {
 	}
 	cancel()
 	readers.Wait()
-	t.Logf("%d spaces, %d objects of equal names each, %d rounds of writes, 2 restarts: %d events, all of their own space",
-		isolatedSpaces, len(sharedNames), isolatedRounds, events)
+	t.Logf(
+		"%d spaces, %d objects of equal names each, %d rounds of writes, 2 restarts: %d events, all of their own space",
+		isolatedSpaces,
+		len(sharedNames),
+		isolatedRounds,
+		events,
+	)
 	if events < int64(isolatedSpaces)*int64(len(sharedNames))*isolatedRounds/2 {
 		t.Error("the watches have seen too little for this to show anything")
 	}

@@ -16,17 +16,26 @@ func jobTTL(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space)).BatchV1().Jobs("default")
 	create := func(name string, ttl *int32, ended bool) {
-		job, err := api.Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ttl,
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}}, metav1.CreateOptions{})
+		job, err := api.Create(
+			ctx,
+			&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ttl,
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		if !ended {
 			return
 		}
 		now := metav1.Now()
-		job.Status = batchv1.JobStatus{StartTime: &now, CompletionTime: &now, Succeeded: 1, Conditions: []batchv1.JobCondition{
-			{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
-			{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now}}}
+		job.Status = batchv1.JobStatus{
+			StartTime:      &now,
+			CompletionTime: &now,
+			Succeeded:      1,
+			Conditions: []batchv1.JobCondition{
+				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
+				{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now}},
+		}
 		_, err = api.UpdateStatus(ctx, job, metav1.UpdateOptions{})
 		must(t, err)
 	}
@@ -44,7 +53,13 @@ func jobTTL(t *testing.T, c *center, space string) {
 			t.Errorf("the Job %q has gone, too", name)
 		}
 	}
-	_, err := api.Patch(ctx, "later", "application/merge-patch+json", []byte(`{"spec":{"ttlSecondsAfterFinished":0}}`), metav1.PatchOptions{})
+	_, err := api.Patch(
+		ctx,
+		"later",
+		"application/merge-patch+json",
+		[]byte(`{"spec":{"ttlSecondsAfterFinished":0}}`),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	within(t, time.Minute, "a shorter time takes effect", func() bool { return gone("later") })
 }

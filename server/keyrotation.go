@@ -29,14 +29,19 @@ type keyRotation struct {
 }
 
 func newKeyRotation(s *Server) *keyRotation {
-	return &keyRotation{keys: s.encrypted, prefix: s.api.StoredBelow, log: s.cfg.Log.With("part", "encryption"), asked: make(chan struct{}, 1),
+	return &keyRotation{
+		keys:   s.encrypted,
+		prefix: s.api.StoredBelow,
+		log:    s.cfg.Log.With("part", "encryption"),
+		asked:  make(chan struct{}, 1),
 		api: func() (corev1client.ConfigMapInterface, error) {
 			c, err := corev1client.NewForConfig(s.asLeader(v1alpha1.RootSpace))
 			if err != nil {
 				return nil, err
 			}
 			return c.ConfigMaps(v1alpha1.EncryptionNamespace), nil
-		}}
+		},
+	}
 }
 
 // Reset implements storage.ChangeHandler.
@@ -108,7 +113,12 @@ func (r *keyRotation) step(ctx context.Context) error {
 }
 
 // recordOutcome notes that a request is done.
-func recordOutcome(ctx context.Context, api corev1client.ConfigMapInterface, request string, o encryption.Outcome) error {
+func recordOutcome(
+	ctx context.Context,
+	api corev1client.ConfigMapInterface,
+	request string,
+	o encryption.Outcome,
+) error {
 	keys, err := json.Marshal(o.Writes)
 	if err != nil {
 		return err

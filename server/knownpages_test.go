@@ -14,7 +14,11 @@ func knownPages(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space)).RbacV1().ClusterRoles()
 	for _, name := range []string{"aaa", "edit-more", "zzz"} {
-		_, err := api.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := api.Create(
+			ctx,
+			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 	}
 	view, err := api.Get(ctx, "view", metav1.GetOptions{})
@@ -38,7 +42,11 @@ func knownPages(t *testing.T, c *center, space string) {
 			got, next = append(got, names(page)...), page.Continue
 			revisions[page.ResourceVersion] = true
 			if n == 0 {
-				_, err := api.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "between"}}, metav1.CreateOptions{})
+				_, err := api.Create(
+					ctx,
+					&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "between"}},
+					metav1.CreateOptions{},
+				)
 				must(t, err)
 			}
 		}

@@ -53,7 +53,11 @@ func (s *Server) writeAdminKubeconfig() error {
 func (s *Server) rotated() {
 	s.defaults.Renew(context.Background())
 	if err := s.writeAdminKubeconfig(); err != nil {
-		s.cfg.Log.Error("the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start", "err", err)
+		s.cfg.Log.Error(
+			"the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start",
+			"err",
+			err,
+		)
 	}
 }
 

@@ -18,7 +18,9 @@ import (
 
 // ErrDeposed is returned by Run of a replica that led and does not any more: it starts again as one
 // that stands by.
-var ErrDeposed = errors.New("another replica of the center leads now, or the datastore cannot be reached in time; start this one again and it stands by")
+var ErrDeposed = errors.New(
+	"another replica of the center leads now, or the datastore cannot be reached in time; start this one again and it stands by",
+)
 
 // The times of an election. A leader that cannot renew stops writing leaseDuration-renewDeadline
 // before anybody else may begin, and a leader that is killed is followed after leaseDuration and a
@@ -53,10 +55,16 @@ func (l *leadership) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lease := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName}, Client: client,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity}}
+	lease := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: leaseName},
+		Client:     client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
+	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &fencedLease{lease, l}, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: leaseName,
+		Lock: &fencedLease{
+			lease,
+			l,
+		}, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: leaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(l.won) },
 			OnStoppedLeading: func() { l.until.Store(0) },

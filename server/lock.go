@@ -12,7 +12,9 @@ import (
 )
 
 // ErrDataDirInUse is returned by New when another center runs on the same data directory.
-var ErrDataDirInUse = errors.New("another center runs on this data directory; stop it first, or give each its own --data-dir")
+var ErrDataDirInUse = errors.New(
+	"another center runs on this data directory; stop it first, or give each its own --data-dir",
+)
 
 // isNew reports whether a data directory holds no center's data yet.
 func isNew(dir string) bool {

@@ -20,20 +20,35 @@ func marks(t *testing.T, c *center) {
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
 		t.Errorf("the mark is not set in the same write: %v", cm.Annotations)
 	}
-	_, err = api.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
+	_, err = api.Patch(
+		ctx,
+		"cm",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`),
+		metav1.PatchOptions{},
+	)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), v1alpha1.LabelTarget) {
 		t.Errorf("a user changes the mark: %v", err)
 	}
 	takenOff(t, c)
-	cm, err = api.Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}, Data: map[string]string{"a": "b"}}, metav1.UpdateOptions{})
+	cm, err = api.Update(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}, Data: map[string]string{"a": "b"}},
+		metav1.UpdateOptions{},
+	)
 	must(t, err)
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
 		t.Error("a replaced object lost its mark")
 	}
 	for _, copied := range []string{`"skerry.dev/targets":"rome","mine":"yes"`, `"mine":"no"`} {
 		force := true
-		cm, err = api.Patch(ctx, "cm", types.ApplyPatchType, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm","annotations":{`+copied+`}}}`),
-			metav1.PatchOptions{FieldManager: "operator", Force: &force})
+		cm, err = api.Patch(
+			ctx,
+			"cm",
+			types.ApplyPatchType,
+			[]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm","annotations":{`+copied+`}}}`),
+			metav1.PatchOptions{FieldManager: "operator", Force: &force},
+		)
 		if err != nil || cm.Annotations[v1alpha1.AnnotationTargets] != "paris" || cm.Annotations["mine"] == "" {
 			t.Errorf("server-side apply with %s: %v %v", copied, cm.Annotations, err)
 		}
@@ -41,35 +56,69 @@ func marks(t *testing.T, c *center) {
 	// What copies annotations, as operators do, does not move anything by that, and is not kept
 	// from its work.
 	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
-	copied, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}}, metav1.CreateOptions{})
+	copied, err := api.Create(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	for _, after := range []string{"create", "update"} {
-		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" || len(notes) != 2 {
+		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" ||
+			len(notes) != 2 {
 			t.Errorf("the marks of a copy after %s: %v", after, notes)
 		}
 		copied.Annotations, copied.Data = stranger, map[string]string{"a": "b"}
 		copied, err = api.Update(ctx, copied, metav1.UpdateOptions{})
 		must(t, err)
 	}
-	_, err = clients(t, c.admin("team")).CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
-		v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.admin("team"),
+	).CoreV1().Pods(
+		"default",
+	).Create(
+		ctx,
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
+			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+		metav1.CreateOptions{},
+	)
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("a user makes what only mirrors: %v", err)
 	}
 	own := clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
-	_, err = own.Patch(ctx, "cm", types.MergePatchType, []byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`), metav1.PatchOptions{})
+	_, err = own.Patch(
+		ctx,
+		"cm",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"skerry.dev/targets":"rome"}}}`),
+		metav1.PatchOptions{},
+	)
 	check(t, err)
 }
 
 // takenOff: a patch that takes off marks of the center is done, without that, whichever mark it is.
 func takenOff(t *testing.T, c *center) {
 	ctx := t.Context()
-	api, own := clients(t, c.admin("team")).CoreV1().ConfigMaps("default"), clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
+	api, own := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().ConfigMaps(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().ConfigMaps(
+		"default",
+	)
 	notes := map[string]string{}
 	for _, mark := range v1alpha1.CenterMarks() {
 		notes[mark] = "{}"
 	}
-	_, err := own.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "marked", Annotations: notes}}, metav1.CreateOptions{})
+	_, err := own.Create(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "marked", Annotations: notes}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	for kind, body := range map[types.PatchType]string{
 		types.MergePatchType:          `{"metadata":{"annotations":null},"data":{"by":"merge"}}`,

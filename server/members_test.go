@@ -26,18 +26,54 @@ func strangers(t *testing.T, c *center) {
 		clients(t, config).Discovery().RESTClient().Get().AbsPath(path).Do(ctx).StatusCode(&status)
 		return status
 	}
-	closed := []string{"/api", "/api/v1", "/apis", "/apis/apps/v1", "/apis/skerry.dev/v1alpha1", "/apis/example.com/v2", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/example.com/v2",
-		"/.well-known/openid-configuration"}
+	closed := []string{
+		"/api",
+		"/api/v1",
+		"/apis",
+		"/apis/apps/v1",
+		"/apis/skerry.dev/v1alpha1",
+		"/apis/example.com/v2",
+		"/openapi/v2",
+		"/openapi/v3",
+		"/openapi/v3/apis/example.com/v2",
+		"/.well-known/openid-configuration",
+	}
 	admin := clients(t, c.admin("team-b"))
-	_, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "everybody-views"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"}}}, metav1.CreateOptions{})
+	_, err := admin.RbacV1().ClusterRoleBindings().Create(
+		ctx,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "everybody-views"},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+			Subjects: []rbacv1.Subject{
+				{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	token, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := admin.CoreV1().ServiceAccounts(
+		"default",
+	).CreateToken(
+		ctx,
+		"default",
+		&authenticationv1.TokenRequest{},
+		metav1.CreateOptions{},
+	)
 	if apierrors.IsNotFound(err) { // no controller makes it here
-		_, err = admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
+		_, err = admin.CoreV1().ServiceAccounts(
+			"default",
+		).Create(
+			ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
-		token, err = admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		token, err = admin.CoreV1().ServiceAccounts(
+			"default",
+		).CreateToken(
+			ctx,
+			"default",
+			&authenticationv1.TokenRequest{},
+			metav1.CreateOptions{},
+		)
 	}
 	must(t, err)
 	bot := c.admin("team-b")
@@ -56,12 +92,20 @@ func strangers(t *testing.T, c *center) {
 		if got := code(alice, "/version"); got != http.StatusOK { // as nobody does
 			t.Errorf("alice gets the version of %s: %d", space, got)
 		}
-		self, err := clients(t, alice).AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		self, err := clients(
+			t,
+			alice,
+		).AuthenticationV1().SelfSubjectReviews().Create(
+			ctx,
+			&authenticationv1.SelfSubjectReview{},
+			metav1.CreateOptions{},
+		)
 		if err != nil || self.Status.UserInfo.Username != "alice" {
 			t.Errorf("alice asks %s who she is: %v", space, err)
 		}
 		_, err = clients(t, alice).CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no role binding of this space names this user") && space == "team-b" {
+		if !apierrors.IsForbidden(err) ||
+			!strings.Contains(err.Error(), "no role binding of this space names this user") && space == "team-b" {
 			t.Errorf("alice lists what everybody in %s may: %v", space, err)
 		}
 	}
@@ -69,19 +113,45 @@ func strangers(t *testing.T, c *center) {
 		t.Errorf("alice in her own space: %d", got)
 	}
 	// A binding in one namespace, of a group, is enough to be somebody.
-	_, err = admin.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "people"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "people"}}}, metav1.CreateOptions{})
+	_, err = admin.RbacV1().RoleBindings(
+		"default",
+	).Create(
+		ctx,
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "people"},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+			Subjects: []rbacv1.Subject{
+				{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "people"},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	within(t, 60*time.Second, "a group that a binding names is known", func() bool { return code(c.as("team-b", "alice", "people"), "/openapi/v3") == http.StatusOK })
-	_, err = clients(t, c.as("team-b", "alice", "people")).CoreV1().ConfigMaps("kube-system").List(ctx, metav1.ListOptions{})
+	within(
+		t,
+		60*time.Second,
+		"a group that a binding names is known",
+		func() bool { return code(c.as("team-b", "alice", "people"), "/openapi/v3") == http.StatusOK },
+	)
+	_, err = clients(
+		t,
+		c.as("team-b", "alice", "people"),
+	).CoreV1().ConfigMaps(
+		"kube-system",
+	).List(
+		ctx,
+		metav1.ListOptions{},
+	)
 	check(t, err)
 	if got := code(c.as("team-b", "bob"), "/api"); got != http.StatusForbidden {
 		t.Errorf("bob, whom nothing names: %d", got)
 	}
 	must(t, admin.RbacV1().ClusterRoleBindings().Delete(ctx, "everybody-views", metav1.DeleteOptions{}))
 	must(t, admin.RbacV1().RoleBindings("default").Delete(ctx, "people", metav1.DeleteOptions{}))
-	within(t, 60*time.Second, "who is named no more is nobody again", func() bool { return code(c.as("team-b", "alice", "people"), "/api") == http.StatusForbidden })
+	within(
+		t,
+		60*time.Second,
+		"who is named no more is nobody again",
+		func() bool { return code(c.as("team-b", "alice", "people"), "/api") == http.StatusForbidden },
+	)
 }
 
 // climbingNames: names that mean a place in a path are refused as wrong, and no answer shows where
@@ -104,17 +174,37 @@ func climbingNames(t *testing.T, c *center) {
 			w := httptest.NewRecorder()
 			c.api.Handler().ServeHTTP(w, r)
 			cancel()
-			if w.Code < 400 || w.Code >= 500 || strings.Contains(w.Body.String(), "/registry") || strings.Contains(w.Body.String(), "/team/") {
+			if w.Code < 400 || w.Code >= 500 || strings.Contains(w.Body.String(), "/registry") ||
+				strings.Contains(w.Body.String(), "/team/") {
 				t.Errorf("%s %s: %d %.300s", method, path, w.Code, w.Body)
 			}
 		}
 	}
-	_, err := clients(t, c.admin("team")).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("preconditions", nil), metav1.CreateOptions{})
+	_, err := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		t.Context(),
+		configMap("preconditions", nil),
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	stale := configMap("preconditions", nil)
 	stale.UID = "another"
-	_, err = clients(t, c.admin("team")).CoreV1().ConfigMaps("default").Update(t.Context(), stale, metav1.UpdateOptions{})
-	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "team") || strings.Contains(err.Error(), "/registry") {
+	_, err = clients(
+		t,
+		c.admin("team"),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Update(
+		t.Context(),
+		stale,
+		metav1.UpdateOptions{},
+	)
+	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "team") ||
+		strings.Contains(err.Error(), "/registry") {
 		t.Errorf("another UID: %v", err)
 	}
 }

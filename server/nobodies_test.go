@@ -13,7 +13,12 @@ import (
 // tell them apart.
 func nobodies(t *testing.T, c *center) {
 	client := func(certs ...tls.Certificate) *http.Client {
-		return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: certs}, DisableKeepAlives: true}}
+		return &http.Client{
+			Transport: &http.Transport{
+				TLSClientConfig:   &tls.Config{RootCAs: c.ca.pool(), Certificates: certs},
+				DisableKeepAlives: true,
+			},
+		}
 	}
 	token := "Bearer " + strings.Repeat("x.", 3)
 	for who, x := range map[string]struct {
@@ -37,7 +42,12 @@ func nobodies(t *testing.T, c *center) {
 		} {
 			var answers []string
 			for _, space := range []string{"team", "nope"} {
-				r, err := http.NewRequestWithContext(t.Context(), q.method, c.url+"/clusters/"+space+q.path, strings.NewReader(q.body))
+				r, err := http.NewRequestWithContext(
+					t.Context(),
+					q.method,
+					c.url+"/clusters/"+space+q.path,
+					strings.NewReader(q.body),
+				)
 				must(t, err)
 				r.Header.Set("Content-Type", "application/json")
 				if x.token != "" {
@@ -59,7 +69,14 @@ func nobodies(t *testing.T, c *center) {
 				answers = append(answers, resp.Status+"\n"+all.String()+string(body))
 			}
 			if answers[0] != answers[1] {
-				t.Errorf("%s, %s %s:\n%s\n--- and of a space that does not exist:\n%s", who, q.method, q.path, answers[0], answers[1])
+				t.Errorf(
+					"%s, %s %s:\n%s\n--- and of a space that does not exist:\n%s",
+					who,
+					q.method,
+					q.path,
+					answers[0],
+					answers[1],
+				)
 			}
 		}
 	}

@@ -31,12 +31,32 @@ func doesNothing(t *testing.T, c *center) {
 	warned("a workload", "", err)
 	_, err = user("root").AppsV1().Deployments("default").Create(ctx, d, metav1.CreateOptions{})
 	warned("a workload in root", "skerry space create", err)
-	_, err = clients(t, c.api.Loopback("root")).AppsV1().Deployments("kube-system").Create(ctx, d, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.api.Loopback("root"),
+	).AppsV1().Deployments(
+		"kube-system",
+	).Create(
+		ctx,
+		d,
+		metav1.CreateOptions{},
+	)
 	check(t, err)
-	b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "op"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "op", Namespace: "default"}}}
+	b := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "op"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "op", Namespace: "default"}},
+	}
 	_, err = user("team").RbacV1().RoleBindings("default").Create(ctx, b, metav1.CreateOptions{})
 	warned("rights of a ServiceAccount", "the site's admin must grant them", err)
-	_, err = user("team").CoreV1().ConfigMaps("kube-system").Create(ctx, configMap("nothing", nil), metav1.CreateOptions{})
+	_, err = user(
+		"team",
+	).CoreV1().ConfigMaps(
+		"kube-system",
+	).Create(
+		ctx,
+		configMap("nothing", nil),
+		metav1.CreateOptions{},
+	)
 	warned("a ConfigMap in kube-system", "", err)
 }

@@ -23,10 +23,20 @@ func WebhookFlags(usage func(format string, args ...any) error) []cli.Flag {
 		}
 	}
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: WebhookAllowFlag, Action: check(WebhookAllowFlag), EnvVars: []string{"SKERRY_WEBHOOK_ALLOW_CIDR"}, Usage: "networks, such as 10.1.0.0/16, " +
-			"in which webhooks of spaces may be, besides public addresses; the longest network that holds an address counts"},
-		&cli.StringSliceFlag{Name: WebhookDenyFlag, Action: check(WebhookDenyFlag), EnvVars: []string{"SKERRY_WEBHOOK_DENY_CIDR"}, Usage: "networks in which " +
-			"webhooks of spaces may not be; 0.0.0.0/0 and ::/0 leave only what --" + WebhookAllowFlag + " names"},
+		&cli.StringSliceFlag{
+			Name:    WebhookAllowFlag,
+			Action:  check(WebhookAllowFlag),
+			EnvVars: []string{"SKERRY_WEBHOOK_ALLOW_CIDR"},
+			Usage: "networks, such as 10.1.0.0/16, " +
+				"in which webhooks of spaces may be, besides public addresses; the longest network that holds an address counts",
+		},
+		&cli.StringSliceFlag{
+			Name:    WebhookDenyFlag,
+			Action:  check(WebhookDenyFlag),
+			EnvVars: []string{"SKERRY_WEBHOOK_DENY_CIDR"},
+			Usage: "networks in which " +
+				"webhooks of spaces may not be; 0.0.0.0/0 and ::/0 leave only what --" + WebhookAllowFlag + " names",
+		},
 	}
 }
 

@@ -41,18 +41,29 @@ func podSecurity(t *testing.T, c *center, space string) {
 	config.WarningHandlerWithContext = told
 	api := clients(t, config)
 	deep := func(name string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}
 	}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	privileged := deep("privileged")
-	privileged.Spec.HostNetwork, privileged.Spec.Containers[0].SecurityContext = false, &corev1.SecurityContext{Privileged: ptr(true)}
+	privileged.Spec.HostNetwork, privileged.Spec.Containers[0].SecurityContext = false, &corev1.SecurityContext{
+		Privileged: ptr(true),
+	}
 	if _, err := api.CoreV1().Pods("default").Create(ctx, privileged, dry); err != nil {
 		t.Errorf("a privileged Pod where no label says anything: %v", err)
 	}
 	_, err := api.CoreV1().Pods("default").Create(ctx, deep("before"), metav1.CreateOptions{})
 	must(t, err)
 	label := func(name, value string, dryRun ...string) error {
-		_, err := api.CoreV1().Namespaces().Patch(ctx, "default", types.MergePatchType, []byte(`{"metadata":{"labels":{"`+name+`":"`+value+`"}}}`), metav1.PatchOptions{DryRun: dryRun})
+		_, err := api.CoreV1().Namespaces().Patch(
+			ctx,
+			"default",
+			types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"`+name+`":"`+value+`"}}}`),
+			metav1.PatchOptions{DryRun: dryRun},
+		)
 		return err
 	}
 	within(t, time.Minute, "the Pods that are there, as a cache knows them, are warned of", func() bool {
@@ -64,18 +75,21 @@ func podSecurity(t *testing.T, c *center, space string) {
 	if text := told.take(); !strings.Contains(text, "before: host namespaces") {
 		t.Errorf("warned of the Pods that are there: %s", text)
 	}
-	if err := label("pod-security.kubernetes.io/enforce", "strong"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be one of privileged, baseline, restricted") {
+	if err := label("pod-security.kubernetes.io/enforce", "strong"); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "must be one of privileged, baseline, restricted") {
 		t.Errorf("a level that is none: %v", err)
 	}
 	within(t, time.Minute, "the label takes effect", func() bool {
 		_, err = api.CoreV1().Pods("default").Create(ctx, deep("refused"), dry)
 		return err != nil
 	})
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`) {
+	if !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`) {
 		t.Errorf("refused with %v", err)
 	}
 	_, err = api.CoreV1().Pods("default").Create(ctx, privileged, dry)
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": privileged`) {
+	if !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), `violates PodSecurity "baseline:latest": privileged`) {
 		t.Errorf("a privileged Pod against the label: %v", err)
 	}
 	plain := deep("plain")

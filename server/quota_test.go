@@ -26,11 +26,21 @@ func quotas(t *testing.T, c *center, space string) {
 	ctx := t.Context()
 	api := clients(t, c.admin(space)).CoreV1()
 	const may = 7
-	hard := corev1.ResourceList{"configmaps": resource.MustParse("7"), "count/widgets.example.com": resource.MustParse("1"),
-		"requests.cpu": resource.MustParse("1"), "pods": resource.MustParse("2")}
+	hard := corev1.ResourceList{
+		"configmaps":                resource.MustParse("7"),
+		"count/widgets.example.com": resource.MustParse("1"),
+		"requests.cpu":              resource.MustParse("1"),
+		"pods":                      resource.MustParse("2"),
+	}
 	_, err := api.ConfigMaps("default").List(ctx, metav1.ListOptions{}) // the space is furnished before it is counted
 	must(t, err)
-	_, err = api.ResourceQuotas("default").Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}, metav1.CreateOptions{})
+	_, err = api.ResourceQuotas(
+		"default",
+	).Create(
+		ctx,
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	used := func(name corev1.ResourceName) string {
 		q, err := api.ResourceQuotas("default").Get(ctx, "q", metav1.GetOptions{})
@@ -62,25 +72,50 @@ func quotas(t *testing.T, c *center, space string) {
 		t.Errorf("%d made, %d refused", made.Load(), refused.Load())
 	}
 	must(t, api.ConfigMaps("default").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	within(t, time.Minute, "what is deleted is given back", func() bool { return used("configmaps") == "1" }) // the one that is made again
+	within(
+		t,
+		time.Minute,
+		"what is deleted is given back",
+		func() bool { return used("configmaps") == "1" },
+	) // the one that is made again
 	_, err = api.ConfigMaps("default").Create(ctx, configMap("again", nil), metav1.CreateOptions{})
 	check(t, err)
 	if n := used("configmaps"); n != "2" {
 		t.Errorf("used %s", n)
 	}
-	if _, err := api.ConfigMaps("default").Create(ctx, configMap("again", nil), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+	if _, err := api.ConfigMaps("default").Create(ctx, configMap("again", nil), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(
+		err,
+	) {
 		t.Error(err)
 	}
-	within(t, time.Minute, "what was charged and not written is given back", func() bool { return used("configmaps") == "2" })
+	within(
+		t,
+		time.Minute,
+		"what was charged and not written is given back",
+		func() bool { return used("configmaps") == "2" },
+	)
 
 	// A LimitRange fills in what the quota asks for.
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-	if _, err := api.Pods("default").Create(ctx, pod, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "must specify requests.cpu") {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	if _, err := api.Pods("default").Create(ctx, pod, metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "must specify requests.cpu") {
 		t.Errorf("a Pod without what the quota counts: %v", err)
 	}
-	_, err = api.LimitRanges("default").Create(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
-		Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("300m")}, Default: corev1.ResourceList{"cpu": resource.MustParse("400m")},
-		Max: corev1.ResourceList{"cpu": resource.MustParse("500m")}}}}}, metav1.CreateOptions{})
+	_, err = api.LimitRanges(
+		"default",
+	).Create(
+		ctx,
+		&corev1.LimitRange{
+			ObjectMeta: metav1.ObjectMeta{Name: "l"},
+			Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+				Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("300m")}, Default: corev1.ResourceList{"cpu": resource.MustParse("400m")},
+				Max: corev1.ResourceList{"cpu": resource.MustParse("500m")}}}},
+		},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	within(t, time.Minute, "a LimitRange takes effect", func() bool {
 		got, err := api.Pods("default").Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -94,7 +129,8 @@ func quotas(t *testing.T, c *center, space string) {
 	big := pod.DeepCopy()
 	big.Name, big.Spec.Containers[0].Resources.Requests = "big", corev1.ResourceList{"cpu": resource.MustParse("800m")}
 	big.Spec.Containers[0].Resources.Limits = big.Spec.Containers[0].Resources.Requests
-	if _, err := api.Pods("default").Create(ctx, big, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "maximum cpu usage per Container is 500m") {
+	if _, err := api.Pods("default").Create(ctx, big, metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "maximum cpu usage per Container is 500m") {
 		t.Errorf("a Pod beyond the LimitRange: %v", err)
 	}
 	must(t, api.Pods("default").Delete(ctx, "p", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
@@ -104,7 +140,18 @@ func limit(t *testing.T, c *center, space string, quota map[string]any) {
 	t.Helper()
 	patch, err := (&unstructured.Unstructured{Object: map[string]any{"kind": "Space", "spec": map[string]any{"quota": quota}}}).MarshalJSON()
 	must(t, err)
-	_, err = dyn(t, c.admin("root")).Resource(spacesGVR).Patch(t.Context(), space, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = dyn(
+		t,
+		c.admin("root"),
+	).Resource(
+		spacesGVR,
+	).Patch(
+		t.Context(),
+		space,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 }
 
@@ -146,10 +193,21 @@ func spaceQuota(t *testing.T, c *center, space string) {
 	if made.Load() != 10 {
 		t.Errorf("%d objects were made, 10 may be", made.Load())
 	}
-	if err := *last.Load(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.quota.objects (16 of 16)") || !strings.Contains(err.Error(), "kubectl edit space") {
+	if err := *last.Load(); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "spec.quota.objects (16 of 16)") ||
+		!strings.Contains(err.Error(), "kubectl edit space") {
 		t.Error(err)
 	}
-	_, err = clients(t, c.api.Loopback(space)).CoreV1().ConfigMaps("default").Create(ctx, configMap("by-the-center", nil), metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.api.Loopback(space),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		configMap("by-the-center", nil),
+		metav1.CreateOptions{},
+	)
 	check(t, err)
 	must(t, api.ConfigMaps("default").Delete(ctx, "by-the-center", metav1.DeleteOptions{}))
 	within(t, time.Minute, "the Space says so", func() bool {
@@ -165,7 +223,12 @@ func spaceQuota(t *testing.T, c *center, space string) {
 	for i, name := range []string{"as", "bs"} {
 		def := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name+".example.com")
 		spec := crd("v1")
-		spec["names"] = map[string]any{"kind": strings.ToUpper(name), "listKind": strings.ToUpper(name) + "List", "plural": name, "singular": name}
+		spec["names"] = map[string]any{
+			"kind":     strings.ToUpper(name),
+			"listKind": strings.ToUpper(name) + "List",
+			"plural":   name,
+			"singular": name,
+		}
 		def.Object["spec"] = spec
 		_, err := dyn(t, c.admin(space)).Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
 		if ok := i == 0; ok != (err == nil) || !ok && !strings.Contains(err.Error(), "spec.quota.crds (1 of 1)") {
@@ -173,7 +236,13 @@ func spaceQuota(t *testing.T, c *center, space string) {
 		}
 	}
 	grow := func(n int) error {
-		_, err := api.ConfigMaps("default").Update(ctx, configMap("again", map[string]string{"x": strings.Repeat("y", n)}), metav1.UpdateOptions{})
+		_, err := api.ConfigMaps(
+			"default",
+		).Update(
+			ctx,
+			configMap("again", map[string]string{"x": strings.Repeat("y", n)}),
+			metav1.UpdateOptions{},
+		)
 		return err
 	}
 	check(t, grow(500))
@@ -187,7 +256,14 @@ func spaceQuota(t *testing.T, c *center, space string) {
 	check(t, api.ConfigMaps("default").Delete(ctx, "again", metav1.DeleteOptions{}))
 
 	limit(t, c, space, map[string]any{"bytes": nil, "requestsPerSecond": int64(5)})
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{c.ca.issue(t, "admin", "system:masters")}}}}
+	client := &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{
+				RootCAs:      c.ca.pool(),
+				Certificates: []tls.Certificate{c.ca.issue(t, "admin", "system:masters")},
+			},
+		},
+	}
 	defer client.CloseIdleConnections()
 	within(t, time.Minute, "too many requests are refused", func() bool {
 		resp, err := client.Get(c.url + "/clusters/" + space + "/api/v1/namespaces")
@@ -214,18 +290,45 @@ func fairness(t *testing.T, c *center, space string) {
 	}))
 	defer hook.Close()
 	reg := clients(t, c.admin(space)).AdmissionregistrationV1()
-	_, err := reg.ValidatingWebhookConfigurations().Create(ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "v"},
-		Webhooks: []registrationv1.ValidatingWebhook{{Name: "v.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr(registrationv1.SideEffectClassNone),
-			TimeoutSeconds: ptr(int32(30)), Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
-			ClientConfig: registrationv1.WebhookClientConfig{URL: &hook.URL, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})}}}}, metav1.CreateOptions{})
+	_, err := reg.ValidatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "v"},
+			Webhooks: []registrationv1.ValidatingWebhook{
+				{
+					Name:                    "v.example.com",
+					AdmissionReviewVersions: []string{"v1"},
+					SideEffects:             ptr(registrationv1.SideEffectClassNone),
+					TimeoutSeconds: ptr(
+						int32(30),
+					),
+					Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
+					ClientConfig: registrationv1.WebhookClientConfig{
+						URL:      &hook.URL,
+						CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}),
+					},
+				},
+			}},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{c.ca.issue(t, "admin", "system:masters")}}}}
+	client := &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{
+				RootCAs:      c.ca.pool(),
+				Certificates: []tls.Certificate{c.ca.issue(t, "admin", "system:masters")},
+			},
+		},
+	}
 	defer client.CloseIdleConnections()
 	var tooMany atomic.Int64
 	var all sync.WaitGroup
 	create := func(i int) {
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d"}}`, i)
-		resp, err := client.Post(c.url+"/clusters/"+space+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(body))
+		resp, err := client.Post(
+			c.url+"/clusters/"+space+"/api/v1/namespaces/default/configmaps",
+			"application/json",
+			strings.NewReader(body),
+		)
 		if err != nil {
 			t.Error(err)
 			return
@@ -239,7 +342,12 @@ func fairness(t *testing.T, c *center, space string) {
 	for i := range 40 {
 		all.Go(func() { create(i) })
 	}
-	within(t, time.Minute, "the flood has its seats, and its line is full", func() bool { return hanging.Load() == 4 && tooMany.Load() == 40-4-16 })
+	within(
+		t,
+		time.Minute,
+		"the flood has its seats, and its line is full",
+		func() bool { return hanging.Load() == 4 && tooMany.Load() == 40-4-16 },
+	)
 	for range 50 {
 		_, err := clients(t, c.admin("furnished")).CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 		must(t, err)

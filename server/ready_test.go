@@ -37,7 +37,16 @@ func TestReadyMeansReady(t *testing.T) {
 		return resp.StatusCode == http.StatusOK
 	})
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
-	_, err = clients(t, s.Loopback("root")).CoreV1().Secrets("kube-system").Create(t.Context(), secret, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		s.Loopback("root"),
+	).CoreV1().Secrets(
+		"kube-system",
+	).Create(
+		t.Context(),
+		secret,
+		metav1.CreateOptions{},
+	)
 	check(t, err)
 	if !closed(s.Ready()) {
 		t.Error("/readyz is ok before the center is ready")

@@ -17,7 +17,12 @@ import (
 // openData opens the datastore and the keys: both in the data directory, or both in what the
 // replicas share, of which the directory then has a copy of the keys.
 func (s *Server) openData() (err error) {
-	keys := pki.Options{Dir: filepath.Join(s.cfg.DataDir, "pki"), New: isNew(s.cfg.DataDir), AgentLife: s.cfg.CertificateLife, Log: s.cfg.Log}
+	keys := pki.Options{
+		Dir:       filepath.Join(s.cfg.DataDir, "pki"),
+		New:       isNew(s.cfg.DataDir),
+		AgentLife: s.cfg.CertificateLife,
+		Log:       s.cfg.Log,
+	}
 	if s.cfg.Datastore == "" {
 		if s.keys, err = pki.Load(keys); err != nil {
 			return err
@@ -56,7 +61,11 @@ func (s *Server) onlyLeader(h http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.lead.holds() {
-			http.Error(w, "this replica of the center stands by; ask the one that leads (Lease kube-system/"+leaseName+" of root)", http.StatusServiceUnavailable)
+			http.Error(
+				w,
+				"this replica of the center stands by; ask the one that leads (Lease kube-system/"+leaseName+" of root)",
+				http.StatusServiceUnavailable,
+			)
 			return
 		}
 		h.ServeHTTP(w, r)

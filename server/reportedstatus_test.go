@@ -16,7 +16,10 @@ import (
 func statusAnew(t *testing.T, c *center) {
 	ctx := t.Context()
 	user, own := clients(t, c.admin("team")), clients(t, c.api.Loopback("team"))
-	pod := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
+	pod := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "c", Image: "i"}},
+	}
 	job, err := user.BatchV1().Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "anew"},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: pod}}}, metav1.CreateOptions{})
 	must(t, err)
@@ -29,7 +32,9 @@ func statusAnew(t *testing.T, c *center) {
 	job, err = user.BatchV1().Jobs("default").Get(ctx, "anew", metav1.GetOptions{})
 	must(t, err)
 	job.Status = anew
-	if _, err = user.BatchV1().Jobs("default").UpdateStatus(ctx, job, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+	if _, err = user.BatchV1().Jobs("default").UpdateStatus(ctx, job, metav1.UpdateOptions{}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("a user begins a Job anew: %v", err)
 	}
 	got, err := own.BatchV1().Jobs("default").UpdateStatus(ctx, job, metav1.UpdateOptions{})
@@ -37,7 +42,9 @@ func statusAnew(t *testing.T, c *center) {
 		t.Errorf("the center begins it anew: %+v", got.Status)
 	}
 	got.Status.Active = -1
-	if _, err = own.BatchV1().Jobs("default").UpdateStatus(ctx, got, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+	if _, err = own.BatchV1().Jobs("default").UpdateStatus(ctx, got, metav1.UpdateOptions{}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("a status that is not valid: %v", err)
 	}
 	must(t, user.BatchV1().Jobs("default").Delete(ctx, "anew", metav1.DeleteOptions{}))
@@ -47,8 +54,22 @@ func statusAnew(t *testing.T, c *center) {
 
 func anewPod(t *testing.T, c *center, spec corev1.PodSpec) {
 	ctx := t.Context()
-	user, own := clients(t, c.admin("team")).CoreV1().Pods("default"), clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
-	p, err := user.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "anew"}, Spec: spec}, metav1.CreateOptions{})
+	user, own := clients(
+		t,
+		c.admin("team"),
+	).CoreV1().Pods(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).CoreV1().Pods(
+		"default",
+	)
+	p, err := user.Create(
+		ctx,
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "anew"}, Spec: spec},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	for _, state := range []corev1.ContainerState{
 		{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}, {Running: &corev1.ContainerStateRunning{}},
@@ -63,7 +84,17 @@ func anewPod(t *testing.T, c *center, spec corev1.PodSpec) {
 
 func anewDeployment(t *testing.T, c *center) {
 	ctx := t.Context()
-	user, own := clients(t, c.admin("team")).AppsV1().Deployments("default"), clients(t, c.api.Loopback("team")).AppsV1().Deployments("default")
+	user, own := clients(
+		t,
+		c.admin("team"),
+	).AppsV1().Deployments(
+		"default",
+	), clients(
+		t,
+		c.api.Loopback("team"),
+	).AppsV1().Deployments(
+		"default",
+	)
 	d := deployment("i")
 	d.Name = "anew"
 	d, err := user.Create(ctx, d, metav1.CreateOptions{})

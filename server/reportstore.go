@@ -34,8 +34,20 @@ type reportStore struct {
 	used chan struct{} // closed when file is there
 }
 
-func newReportStore(path string, reported func(string, []store.Key), placed func(string) int, log *slog.Logger) *reportStore {
-	return &reportStore{path: path, reported: reported, placed: placed, log: log, open: map[string]*targetReports{}, used: make(chan struct{})}
+func newReportStore(
+	path string,
+	reported func(string, []store.Key),
+	placed func(string) int,
+	log *slog.Logger,
+) *reportStore {
+	return &reportStore{
+		path:     path,
+		reported: reported,
+		placed:   placed,
+		log:      log,
+		open:     map[string]*targetReports{},
+		used:     make(chan struct{}),
+	}
 }
 
 // useLocked opens the file. A corrupt one is built anew, and one that another version wrote begins
@@ -46,7 +58,13 @@ func (i *reportStore) useLocked() error {
 	}
 	file, _, err := bolt.OpenOrRebuild(i.path, bolt.Options{Log: i.log})
 	if errors.Is(err, bolt.ErrNewerFormat) {
-		i.log.Warn("the reports of all targets are of another version; they are put aside, and the sites send theirs again", "path", i.path, "why", err)
+		i.log.Warn(
+			"the reports of all targets are of another version; they are put aside, and the sites send theirs again",
+			"path",
+			i.path,
+			"why",
+			err,
+		)
 		if _, err = bolt.SetAside(i.path); err == nil {
 			file, err = bolt.Open(i.path, bolt.Options{Log: i.log})
 		}
@@ -85,9 +103,18 @@ func (i *reportStore) get(target string) (*targetReports, error) {
 	if err := i.useLocked(); err != nil {
 		return nil, err
 	}
-	box := &targetReports{target: target, placed: i.placed, crowded: i.onCrowded, left: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
-	sink, err := i.file.Sink(bolt.ReportedBy(target), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true, Room: box.room.Load,
-		OnCommit: func(keys []store.Key) { i.reported(target, keys) }})
+	box := &targetReports{
+		target:  target,
+		placed:  i.placed,
+		crowded: i.onCrowded,
+		left:    map[uint64]struct{}{},
+		seed:    maphash.MakeSeed(),
+	}
+	sink, err := i.file.Sink(
+		bolt.ReportedBy(target),
+		bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true, Room: box.room.Load,
+			OnCommit: func(keys []store.Key) { i.reported(target, keys) }},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
@@ -199,7 +226,9 @@ func (i *reportStore) Replay(member func(target string) bool) {
 }
 
 // errDamaged ends a center: what is started in its place builds the file anew.
-var errDamaged = errors.New("the file of the targets' reports is damaged: the center ends, so that it is put aside and built anew at the next start; sites send again what is lost")
+var errDamaged = errors.New(
+	"the file of the targets' reports is damaged: the center ends, so that it is put aside and built anew at the next start; sites send again what is lost",
+)
 
 // run waits until ctx ends or the file shows damage.
 func (i *reportStore) run(ctx context.Context) error {

@@ -20,7 +20,12 @@ import (
 // those goes on; others do not notice. What it takes back leaves nothing behind, and makes room.
 func TestInboxesAreBounded(t *testing.T) {
 	placed, crowded := map[string]int{"busy": 1}, 0
-	boxes := newReportStore(filepath.Join(t.TempDir(), "reports.db"), func(string, []store.Key) {}, func(target string) int { return placed[target] }, slog.New(slog.DiscardHandler))
+	boxes := newReportStore(
+		filepath.Join(t.TempDir(), "reports.db"),
+		func(string, []store.Key) {},
+		func(target string) int { return placed[target] },
+		slog.New(slog.DiscardHandler),
+	)
 	boxes.onCrowded = func(string) { crowded++ }
 	defer boxes.Close()
 	at := store.Position{Incarnation: store.NewIncarnation()}
@@ -49,15 +54,47 @@ func TestInboxesAreBounded(t *testing.T) {
 		want("what it may", "rogue", commit("rogue", values(n, n+5000)...), n+5000, 0)
 	}
 	want("two more", "rogue", commit("rogue", values(mostReports, mostReports+2)...), mostReports, 2)
-	want("one of them again, and another", "rogue", commit("rogue", values(mostReports+1, mostReports+3)...), mostReports, 3)
-	want("one that was not taken goes", "rogue", commit("rogue", storetest.Tombstone(mostReports+1, at.Revision+1)), mostReports, 2)
-	want("one that comes and goes", "rogue", commit("rogue", append(values(mostReports+7, mostReports+8), storetest.Tombstone(mostReports+7, at.Revision+1))...), mostReports, 2)
-	want("one for one", "rogue", commit("rogue", append(values(mostReports, mostReports+1), storetest.Tombstone(7, at.Revision+1))...), mostReports, 1)
+	want(
+		"one of them again, and another",
+		"rogue",
+		commit("rogue", values(mostReports+1, mostReports+3)...),
+		mostReports,
+		3,
+	)
+	want(
+		"one that was not taken goes",
+		"rogue",
+		commit("rogue", storetest.Tombstone(mostReports+1, at.Revision+1)),
+		mostReports,
+		2,
+	)
+	want(
+		"one that comes and goes",
+		"rogue",
+		commit(
+			"rogue",
+			append(values(mostReports+7, mostReports+8), storetest.Tombstone(mostReports+7, at.Revision+1))...),
+		mostReports,
+		2,
+	)
+	want(
+		"one for one",
+		"rogue",
+		commit("rogue", append(values(mostReports, mostReports+1), storetest.Tombstone(7, at.Revision+1))...),
+		mostReports,
+		1,
+	)
 	if e, ok, err := boxes.open["rogue"].Get(storetest.Key(7)); ok || err != nil {
 		t.Errorf("what is taken back is %+v, %v", e, err)
 	}
 	changed := storetest.Value(8, at.Revision+1, `{"changed":1}`)
-	want("what is there, another one, and news of it", "rogue", commit("rogue", append(values(mostReports+2, mostReports+3), changed)...), mostReports, 1)
+	want(
+		"what is there, another one, and news of it",
+		"rogue",
+		commit("rogue", append(values(mostReports+2, mostReports+3), changed)...),
+		mostReports,
+		1,
+	)
 	if e, ok, err := boxes.open["rogue"].Get(storetest.Key(8)); !ok || err != nil || e.Hash != changed.Hash {
 		t.Errorf("what is there does not go on: %+v, %v", e, err)
 	}
@@ -65,7 +102,13 @@ func TestInboxesAreBounded(t *testing.T) {
 	for n := 0; n < mostReports; n += 5000 {
 		want("what a busy one may", "busy", commit("busy", values(n, n+5000)...), n+5000, 0)
 	}
-	want("what a busy one may, and one more", "busy", commit("busy", values(mostReports, mostReports+mostReportsPerObject+1)...), mostReports+mostReportsPerObject, 1)
+	want(
+		"what a busy one may, and one more",
+		"busy",
+		commit("busy", values(mostReports, mostReports+mostReportsPerObject+1)...),
+		mostReports+mostReportsPerObject,
+		1,
+	)
 	gone := func(from, to int) (out []store.Entry) {
 		for i := from; i < to; i++ {
 			out = append(out, storetest.Tombstone(i, at.Revision+1))
@@ -77,7 +120,9 @@ func TestInboxesAreBounded(t *testing.T) {
 	if crowded != 2 {
 		t.Errorf("that there is no room was told %d times, of two", crowded)
 	}
-	if err := commit("rogue", gone(100, 100+mostReports/4)...); !errors.Is(err, errRoomAgain) || boxes.Unkept("rogue") != 0 || crowded != 3 {
+	if err := commit("rogue", gone(100, 100+mostReports/4)...); !errors.Is(err, errRoomAgain) ||
+		boxes.Unkept("rogue") != 0 ||
+		crowded != 3 {
 		t.Errorf("a quarter is free, and the session goes on: %v", err)
 	}
 }
@@ -94,7 +139,12 @@ type reporter struct {
 
 func newReporter(t *testing.T) *reporter {
 	r := &reporter{t: t, bodies: map[store.Key][]byte{},
-		boxes: newReportStore(filepath.Join(t.TempDir(), "reports.db"), func(string, []store.Key) {}, func(string) int { return 0 }, slog.New(slog.DiscardHandler))}
+		boxes: newReportStore(
+			filepath.Join(t.TempDir(), "reports.db"),
+			func(string, []store.Key) {},
+			func(string) int { return 0 },
+			slog.New(slog.DiscardHandler),
+		)}
 	r.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -240,7 +290,14 @@ func TestBytesOfReportsAreBounded(t *testing.T) {
 	unkept := func(what string, want int) {
 		t.Helper()
 		if got := r.boxes.Unkept("rogue"); got != want || r.boxes.open["rogue"].Size() > mostReportBytes {
-			t.Errorf("%s: %d of %d reports are not kept, want %d; %d bytes", what, got, r.boxes.Len("rogue"), want, r.boxes.open["rogue"].Size())
+			t.Errorf(
+				"%s: %d of %d reports are not kept, want %d; %d bytes",
+				what,
+				got,
+				r.boxes.Len("rogue"),
+				want,
+				r.boxes.open["rogue"].Size(),
+			)
 		}
 	}
 	if _, err := r.session(r.all, false, nil); err != nil {

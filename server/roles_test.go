@@ -28,14 +28,20 @@ func roles(t *testing.T, c *center, space string) {
 	if !slices.Contains(names, "edit") || !slices.Contains(names, "system:discovery") || !slices.IsSorted(names) {
 		t.Errorf("the listed ClusterRoles are %v", names)
 	}
-	some, err := admin.ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: "rbac.authorization.k8s.io/aggregate-to-edit=true"})
+	some, err := admin.ClusterRoles().List(
+		ctx,
+		metav1.ListOptions{LabelSelector: "rbac.authorization.k8s.io/aggregate-to-edit=true"},
+	)
 	must(t, err)
 	if n := len(some.Items); n == 0 || n >= len(list.Items) {
 		t.Errorf("%d of %d ClusterRoles have a label", n, len(list.Items))
 	}
 	bindings, err := admin.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	must(t, err)
-	if !slices.ContainsFunc(bindings.Items, func(b rbacv1.ClusterRoleBinding) bool { return b.Name == "cluster-admin" }) {
+	if !slices.ContainsFunc(
+		bindings.Items,
+		func(b rbacv1.ClusterRoleBinding) bool { return b.Name == "cluster-admin" },
+	) {
 		t.Error("the binding cluster-admin is not listed")
 	}
 	keys, err := c.api.Keys(ctx, space)
@@ -60,19 +66,38 @@ func roles(t *testing.T, c *center, space string) {
 	// What an operator brings for its custom resources takes effect in edit, and shows in a watch.
 	cert := clients(t, c.as(space, "ed")).RbacV1()
 	_, err = admin.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "ed"},
-		RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "admin"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "ed"}}}, metav1.CreateOptions{})
+		RoleRef: rbacv1.RoleRef{
+			Kind: "ClusterRole",
+			Name: "admin",
+		}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "ed"}}}, metav1.CreateOptions{})
 	must(t, err)
 	custom := dyn(t, c.as(space, "ed"))
 	may := func() bool {
-		_, err := custom.Resource(crdsGVR.GroupVersion().WithResource("things")).Namespace("default").List(ctx, metav1.ListOptions{})
+		_, err := custom.Resource(
+			crdsGVR.GroupVersion().WithResource("things"),
+		).Namespace(
+			"default",
+		).List(
+			ctx,
+			metav1.ListOptions{},
+		)
 		return !apierrors.IsForbidden(err)
 	}
 	if may() {
 		t.Error("a right that nobody gave")
 	}
 	_, err = admin.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "operator-view", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"things"}, Verbs: []string{"get", "list", "watch"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "operator-view",
+			Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"},
+		},
+		Rules: []rbacv1.PolicyRule{
+			{
+				APIGroups: []string{"apiextensions.k8s.io"},
+				Resources: []string{"things"},
+				Verbs:     []string{"get", "list", "watch"},
+			},
+		},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	within(t, time.Minute, "an added right takes effect", may)
@@ -84,30 +109,52 @@ func roles(t *testing.T, c *center, space string) {
 
 	// Nobody gives away more than he has, and everybody what he has.
 	bind := func(role string) error {
-		_, err := cert.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "to-" + role},
-			RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "friend"}}}, metav1.CreateOptions{})
+		_, err := cert.RoleBindings(
+			"default",
+		).Create(
+			ctx,
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "to-" + role},
+				RoleRef: rbacv1.RoleRef{
+					Kind: "ClusterRole",
+					Name: role,
+				}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "friend"}}},
+			metav1.CreateOptions{},
+		)
 		return err
 	}
 	// All sums, not only the one that was looked at, have to be without that right again.
 	within(t, time.Minute, "a role that he has is given away", func() bool { return bind("view") == nil })
-	if err := bind("cluster-admin"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held") {
+	if err := bind("cluster-admin"); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "attempting to grant RBAC permissions not currently held") {
 		t.Errorf("more than he has: %v", err)
 	}
 	within(t, 60*time.Second, "what is given away counts", func() bool {
 		_, err := clients(t, c.as(space, "friend")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
-	if _, err := cert.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := cert.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("a ClusterRole by the admin of a namespace: %v", err)
 	}
 
 	// A well-known object that is changed is the space's own from then on, and comes back when that
 	// is deleted.
-	_, err = admin.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "system:discovery"}}, metav1.CreateOptions{})
+	_, err = admin.ClusterRoles().Create(
+		ctx,
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "system:discovery"}},
+		metav1.CreateOptions{},
+	)
 	if !apierrors.IsAlreadyExists(err) {
 		t.Errorf("a second system:discovery: %v", err)
 	}
-	_, err = admin.ClusterRoles().Patch(ctx, "system:discovery", types.MergePatchType, []byte(`{"metadata":{"labels":{"mine":"yes"}}}`), metav1.PatchOptions{})
+	_, err = admin.ClusterRoles().Patch(
+		ctx,
+		"system:discovery",
+		types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"mine":"yes"}}}`),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	got, err := admin.ClusterRoles().Get(ctx, "system:discovery", metav1.GetOptions{})
 	must(t, err)
@@ -120,9 +167,20 @@ func roles(t *testing.T, c *center, space string) {
 	if got.Labels["mine"] != "" || len(got.Rules) == 0 {
 		t.Errorf("after its deletion it is %+v", got)
 	}
-	if err := admin.ClusterRoles().Delete(ctx, "system:discovery", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+	if err := admin.ClusterRoles().Delete(ctx, "system:discovery", metav1.DeleteOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("deleted again: %v", err)
 	}
-	_, err = clients(t, c.admin(space)).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	_, err = clients(
+		t,
+		c.admin(space),
+	).CoreV1().ConfigMaps(
+		"default",
+	).Create(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+		metav1.CreateOptions{},
+	)
 	check(t, err)
 }

@@ -88,8 +88,24 @@ func pruned(t *testing.T, c *center) {
 		}
 	}
 	made := object("v1", "Endpoints", "default", "database")
-	made.Object["subsets"] = []any{map[string]any{"addresses": []any{map[string]any{"ip": "192.0.2.7"}}, "ports": []any{map[string]any{"port": int64(5432)}}}}
-	_, err := dyn(t, c.admin("team")).Resource(schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}).Namespace("default").
-		Create(t.Context(), made, metav1.CreateOptions{})
+	made.Object["subsets"] = []any{
+		map[string]any{
+			"addresses": []any{map[string]any{"ip": "192.0.2.7"}},
+			"ports":     []any{map[string]any{"port": int64(5432)}},
+		},
+	}
+	_, err := dyn(
+		t,
+		c.admin("team"),
+	).Resource(
+		schema.GroupVersionResource{Version: "v1", Resource: "endpoints"},
+	).Namespace(
+		"default",
+	).
+		Create(
+			t.Context(),
+			made,
+			metav1.CreateOptions{},
+		)
 	must(t, err)
 }

@@ -66,7 +66,11 @@ func newSharedKeys(store keeper, dir, secretFile string, log *slog.Logger) (*sha
 		return nil, fmt.Errorf("read the secret of the replicas: %w", err)
 	}
 	if secret = bytes.TrimSpace(secret); len(secret) < shortestSecret {
-		return nil, fmt.Errorf("--datastore-secret-file %s: at least %d bytes; make one with: openssl rand -hex 32", secretFile, shortestSecret)
+		return nil, fmt.Errorf(
+			"--datastore-secret-file %s: at least %d bytes; make one with: openssl rand -hex 32",
+			secretFile,
+			shortestSecret,
+		)
 	}
 	key, err := hkdf.Key(sha256.New, secret, nil, "skerry shared keys", 32)
 	if err != nil {

@@ -72,7 +72,12 @@ func (w *spaceClient) Get(ctx context.Context, key store.Key, apiVersion string)
 }
 
 // Create implements spaceapi.Creator.
-func (w *spaceClient) Create(ctx context.Context, key store.Key, apiVersion string, obj map[string]any) (map[string]any, error) {
+func (w *spaceClient) Create(
+	ctx context.Context,
+	key store.Key,
+	apiVersion string,
+	obj map[string]any,
+) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,12 @@ func (w *spaceClient) Create(ctx context.Context, key store.Key, apiVersion stri
 }
 
 // Patch implements spaceapi.Patcher.
-func (w *spaceClient) Patch(ctx context.Context, key store.Key, apiVersion, subresource string, patch []byte) (map[string]any, error) {
+func (w *spaceClient) Patch(
+	ctx context.Context,
+	key store.Key,
+	apiVersion, subresource string,
+	patch []byte,
+) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)
 	if err != nil {
 		return nil, err
@@ -128,11 +138,23 @@ func (w *spaceClient) Remove(ctx context.Context, key store.Key, apiVersion, uid
 		return err
 	}
 	id, p := types.UID(uid), metav1.DeletionPropagation(policy)
-	return r.Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version}, PropagationPolicy: &p})
+	return r.Delete(
+		ctx,
+		key.Name,
+		metav1.DeleteOptions{
+			Preconditions:     &metav1.Preconditions{UID: &id, ResourceVersion: &version},
+			PropagationPolicy: &p,
+		},
+	)
 }
 
 // Resolve implements spaceapi.Resolver.
-func (w *spaceClient) Resolve(_ context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error) {
+func (w *spaceClient) Resolve(
+	_ context.Context,
+	space string,
+	gv schema.GroupVersion,
+	kind string,
+) (resource string, namespaced bool, err error) {
 	d, err := discovery.NewDiscoveryClientForConfig(w.config(space))
 	if err != nil {
 		return "", false, err

@@ -17,7 +17,8 @@ func TestStaleObjectsWarn(t *testing.T) {
 	const words = "site paris has not been heard of"
 	c := start(t, t.TempDir(), newAuthority(t), nil, func(c *apiserver.Config) {
 		c.Stale = func(k store.Key) string {
-			if k == (store.Key{Space: "root", Resource: "configmaps", Namespace: "default", Name: "web"}) || k.Resource == "namespaces" && k.Namespace == "" {
+			if k == (store.Key{Space: "root", Resource: "configmaps", Namespace: "default", Name: "web"}) ||
+				k.Resource == "namespaces" && k.Namespace == "" {
 				return words
 			}
 			return ""
@@ -28,7 +29,11 @@ func TestStaleObjectsWarn(t *testing.T) {
 	config.WarningHandlerWithContext = told
 	maps := clients(t, config).CoreV1().ConfigMaps("default")
 	for _, name := range []string{"web", "other"} {
-		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := maps.Create(
+			t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 	}
 	_, err := maps.List(t.Context(), metav1.ListOptions{})

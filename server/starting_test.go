@@ -28,7 +28,8 @@ func TestASlowStartSaysWhatItWaitsFor(t *testing.T) {
 		time.Sleep(2 * startPause)
 		s.end()
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 3 || !strings.Contains(lines[0], `"waits for"="the data" after=2s`) || !strings.Contains(lines[2], `"waits for"="the spaces" after=12s`) {
+		if len(lines) != 3 || !strings.Contains(lines[0], `"waits for"="the data" after=2s`) ||
+			!strings.Contains(lines[2], `"waits for"="the spaces" after=12s`) {
 			t.Errorf("a slow start says %s", &out)
 		}
 	})

@@ -28,8 +28,25 @@ type targetStatuses struct {
 }
 
 func (s targetStatuses) put(name, uid, version, status string) (*unstructured.Unstructured, error) {
-	body := fmt.Sprintf(`{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":%q,"uid":%q,"resourceVersion":%q},"status":%s}`, name, uid, version, status)
-	b, err := s.client.Put().AbsPath("/apis/skerry.dev/v1alpha1/synctargets", name, "status").SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(s.t.Context()).Raw()
+	body := fmt.Sprintf(
+		`{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":%q,"uid":%q,"resourceVersion":%q},"status":%s}`,
+		name,
+		uid,
+		version,
+		status,
+	)
+	b, err := s.client.Put().AbsPath(
+		"/apis/skerry.dev/v1alpha1/synctargets",
+		name,
+		"status",
+	).SetHeader(
+		"Content-Type",
+		"application/json",
+	).Body(
+		[]byte(body),
+	).Do(
+		s.t.Context(),
+	).Raw()
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +63,15 @@ func statusesOf(t *testing.T, c *rest.Config) targetStatuses {
 // aStatus is about what the center says of a connected site.
 func aStatus(i int) string {
 	condition := `{"type":%q,"status":"True","reason":%q,"message":"the agent has a session over quic, and has durably stored all that is placed on it","lastTransitionTime":"2026-01-02T03:04:00Z"}`
-	return fmt.Sprintf(`{"lastSeen":"2026-01-02T03:%02d:00Z","agentVersion":"v0.1","kubernetesVersion":"v1.36.3","transport":"quic","appliedRevision":%d,"objects":12,`+
-		`"bytesToday":{"date":"2026-01-02","down":1,"up":2,"budgeted":4,"byPurpose":{"control":1,"positions":2,"desired":3,"errors":4,"status":5,"associated":6,"events":7,"streams":9,"transport":8}},`+
-		`"identity":{"certificateUntil":"2026-01-02T03:04:00Z","authority":"abcdefgh","bundle":"abcdefgh"},"conditions":[%s,%s]}`, i%60, i,
-		fmt.Sprintf(condition, "Connected", "SessionOpen"), fmt.Sprintf(condition, "Synced", "UpToDate"))
+	return fmt.Sprintf(
+		`{"lastSeen":"2026-01-02T03:%02d:00Z","agentVersion":"v0.1","kubernetesVersion":"v1.36.3","transport":"quic","appliedRevision":%d,"objects":12,`+
+			`"bytesToday":{"date":"2026-01-02","down":1,"up":2,"budgeted":4,"byPurpose":{"control":1,"positions":2,"desired":3,"errors":4,"status":5,"associated":6,"events":7,"streams":9,"transport":8}},`+
+			`"identity":{"certificateUntil":"2026-01-02T03:04:00Z","authority":"abcdefgh","bundle":"abcdefgh"},"conditions":[%s,%s]}`,
+		i%60,
+		i,
+		fmt.Sprintf(condition, "Connected", "SessionOpen"),
+		fmt.Sprintf(condition, "Synced", "UpToDate"),
+	)
 }
 
 // A status that the center writes is a write as any other: refused when it is not of what is there
@@ -57,8 +79,21 @@ func aStatus(i int) string {
 func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
-	must(t, os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n"), 0o600))
-	c := start(t, t.TempDir(), newAuthority(t), nil, func(c *apiserver.Config) { c.Audit.PolicyFile, c.Audit.LogPath = policy, log })
+	must(
+		t,
+		os.WriteFile(
+			policy,
+			[]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n"),
+			0o600,
+		),
+	)
+	c := start(
+		t,
+		t.TempDir(),
+		newAuthority(t),
+		nil,
+		func(c *apiserver.Config) { c.Audit.PolicyFile, c.Audit.LogPath = policy, log },
+	)
 	ctx, api := t.Context(), dyn(t, c.admin("root")).Resource(syncTargetsGVR)
 	is := object("skerry.dev/v1alpha1", "SyncTarget", "", "paris")
 	is.SetLabels(map[string]string{"a": "b"})
@@ -68,7 +103,14 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 	watching, err := api.Watch(ctx, metav1.ListOptions{ResourceVersion: is.GetResourceVersion()})
 	must(t, err)
 	defer watching.Stop()
-	before, err := api.Patch(ctx, "paris", types.MergePatchType, []byte(`{"status":{"transport":"tcp","agentVersion":"old"}}`), metav1.PatchOptions{}, "status")
+	before, err := api.Patch(
+		ctx,
+		"paris",
+		types.MergePatchType,
+		[]byte(`{"status":{"transport":"tcp","agentVersion":"old"}}`),
+		metav1.PatchOptions{},
+		"status",
+	)
 	must(t, err)
 	<-watching.ResultChan()
 	inner, version := statusesOf(t, c.api.Loopback("root")), before.GetResourceVersion()
@@ -95,15 +137,26 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 		t.Errorf("somebody without rights writes a status: %v", err)
 	}
 
-	answer, err := inner.put("paris", string(is.GetUID()), version, strings.Replace(aStatus(7), `{`, `{"unknown":1,`, 1))
+	answer, err := inner.put(
+		"paris",
+		string(is.GetUID()),
+		version,
+		strings.Replace(aStatus(7), `{`, `{"unknown":1,`, 1),
+	)
 	must(t, err)
 	now, err := api.Get(ctx, "paris", metav1.GetOptions{})
 	must(t, err)
 	status := now.Object["status"].(map[string]any)
-	if now.GetResourceVersion() != answer.GetResourceVersion() || status["agentVersion"] != "v0.1" || status["appliedRevision"] != int64(7) || status["unknown"] != nil || len(status["conditions"].([]any)) != 2 {
+	if now.GetResourceVersion() != answer.GetResourceVersion() || status["agentVersion"] != "v0.1" ||
+		status["appliedRevision"] != int64(7) ||
+		status["unknown"] != nil ||
+		len(status["conditions"].([]any)) != 2 {
 		t.Errorf("it answers %v, and there is %v", answer, now)
 	}
-	if link, _, _ := unstructured.NestedString(now.Object, "spec", "link", "bytesPerDay"); link != "2048Ki" || now.GetLabels()["a"] != "b" || now.GetGeneration() != is.GetGeneration() || now.GetUID() != is.GetUID() {
+	if link, _, _ := unstructured.NestedString(now.Object, "spec", "link", "bytesPerDay"); link != "2048Ki" ||
+		now.GetLabels()["a"] != "b" ||
+		now.GetGeneration() != is.GetGeneration() ||
+		now.GetUID() != is.GetUID() {
 		t.Errorf("a status changes more than that: %v", now)
 	}
 	for _, m := range now.GetManagedFields() {
@@ -111,14 +164,16 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 			t.Errorf("fields of a status that is written as a whole are managed by %+v", m)
 		}
 	}
-	if e := <-watching.ResultChan(); e.Type != watch.Modified || e.Object.(*unstructured.Unstructured).GetResourceVersion() != now.GetResourceVersion() {
+	if e := <-watching.ResultChan(); e.Type != watch.Modified ||
+		e.Object.(*unstructured.Unstructured).GetResourceVersion() != now.GetResourceVersion() {
 		t.Errorf("a watch is told %v", e)
 	}
 	within(t, time.Minute, "the lines of the audit log", func() bool {
 		b, err := os.ReadFile(log)
 		must(t, err)
 		for line := range strings.Lines(string(b)) {
-			if strings.Contains(line, `"subresource":"status"`) && strings.Contains(line, `"verb":"update"`) && strings.Contains(line, `"code":200`) &&
+			if strings.Contains(line, `"subresource":"status"`) && strings.Contains(line, `"verb":"update"`) &&
+				strings.Contains(line, `"code":200`) &&
 				strings.Count(line, `"appliedRevision":7`) == 2 { // what was asked for, and what is there now
 				return true
 			}
@@ -133,11 +188,27 @@ func TestStatusesOfTargetsAreCheap(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	api := dyn(t, c.api.Loopback("root")).Resource(syncTargetsGVR)
 	inner := statusesOf(t, c.api.Loopback("root"))
-	is, err := api.Create(t.Context(), object("skerry.dev/v1alpha1", "SyncTarget", "", "paris"), metav1.CreateOptions{FieldManager: "skerry"})
+	is, err := api.Create(
+		t.Context(),
+		object("skerry.dev/v1alpha1", "SyncTarget", "", "paris"),
+		metav1.CreateOptions{FieldManager: "skerry"},
+	)
 	must(t, err)
 	patch := bytesOf(func(i int) {
-		body := fmt.Sprintf(`{"metadata":{"uid":%q,"resourceVersion":%q},"status":%s}`, is.GetUID(), is.GetResourceVersion(), aStatus(i))
-		is, err = api.Patch(t.Context(), "paris", types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "skerry"}, "status")
+		body := fmt.Sprintf(
+			`{"metadata":{"uid":%q,"resourceVersion":%q},"status":%s}`,
+			is.GetUID(),
+			is.GetResourceVersion(),
+			aStatus(i),
+		)
+		is, err = api.Patch(
+			t.Context(),
+			"paris",
+			types.MergePatchType,
+			[]byte(body),
+			metav1.PatchOptions{FieldManager: "skerry"},
+			"status",
+		)
 		must(t, err)
 	})
 	put := bytesOf(func(i int) {

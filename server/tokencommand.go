@@ -62,7 +62,12 @@ func TokenCommand() *cli.Command {
 			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
 				&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels that the site will have here"},
 				&cli.DurationFlag{Name: "ttl", Value: 24 * time.Hour, Usage: "how long it may be used"})},
-		{Name: "list", Usage: "list the tokens; secrets are not kept and cannot be shown", Action: list, Flags: admin.ClientFlags(admin.OutputFlag("json"))},
+		{
+			Name:   "list",
+			Usage:  "list the tokens; secrets are not kept and cannot be shown",
+			Action: list,
+			Flags:  admin.ClientFlags(admin.OutputFlag("json")),
+		},
 		{Name: "revoke", Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
 	}}
 }

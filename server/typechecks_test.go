@@ -16,8 +16,11 @@ func typeChecks(t *testing.T, c *center, space string) {
 	reg := clients(t, c.admin(space)).AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	rule := constraints(registrationv1.Create)
 	p, err := reg.Create(ctx, &registrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "typed"},
-		Spec: registrationv1.ValidatingAdmissionPolicySpec{MatchConstraints: rule, Validations: []registrationv1.Validation{
-			{Expression: "object.data.size() < 9"}, {Expression: "object.replicas > 1"}}}}, metav1.CreateOptions{})
+		Spec: registrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: rule,
+			Validations: []registrationv1.Validation{
+				{Expression: "object.data.size() < 9"}, {Expression: "object.replicas > 1"}},
+		}}, metav1.CreateOptions{})
 	must(t, err)
 	checked := func() (found []registrationv1.ExpressionWarning) {
 		within(t, time.Minute, "the policy is checked", func() bool {
@@ -31,7 +34,8 @@ func typeChecks(t *testing.T, c *center, space string) {
 		return found
 	}
 	found := checked()
-	if len(found) != 1 || found[0].FieldRef != "spec.validations[1].expression" || !strings.Contains(found[0].Warning, "undefined field 'replicas'") {
+	if len(found) != 1 || found[0].FieldRef != "spec.validations[1].expression" ||
+		!strings.Contains(found[0].Warning, "undefined field 'replicas'") {
 		t.Errorf("warnings: %+v", found)
 	}
 	p.Spec.Validations = p.Spec.Validations[:1]

@@ -50,8 +50,14 @@ func (h *handedOut) adminFile() string {
 func (h *handedOut) kubeconfig(by, user, role string) string {
 	h.t.Helper()
 	path := filepath.Join(h.dir, user+".kubeconfig")
-	must(h.t, admin.SpaceKubeconfig(h.t.Context(), admin.KubeconfigOptions{Kubeconfig: by, Space: "team", User: user, Role: role,
-		TTL: time.Hour, File: path, Out: &bytes.Buffer{}}))
+	must(
+		h.t,
+		admin.SpaceKubeconfig(
+			h.t.Context(),
+			admin.KubeconfigOptions{Kubeconfig: by, Space: "team", User: user, Role: role,
+				TTL: time.Hour, File: path, Out: &bytes.Buffer{}},
+		),
+	)
 	return path
 }
 
@@ -106,16 +112,34 @@ func handedFile(t *testing.T, path string) {
 
 func handedRights(t *testing.T, h *handedOut, alice, boss string) {
 	ctx := t.Context()
-	who, err := h.client(alice, "team").AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	who, err := h.client(
+		alice,
+		"team",
+	).AuthenticationV1().SelfSubjectReviews().Create(
+		ctx,
+		&authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{},
+	)
 	must(t, err)
 	if u := who.Status.UserInfo; u.Username != "alice" || len(u.Groups) != 1 || u.Groups[0] != "system:authenticated" {
 		t.Errorf("alice is %+v", u)
 	}
 	within(t, time.Minute, "alice may write", func() bool {
-		_, err := h.client(alice, "team").CoreV1().ConfigMaps("default").Create(ctx, configMap("hers", nil), metav1.CreateOptions{})
+		_, err := h.client(
+			alice,
+			"team",
+		).CoreV1().ConfigMaps(
+			"default",
+		).Create(
+			ctx,
+			configMap("hers", nil),
+			metav1.CreateOptions{},
+		)
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})
-	if _, err := h.client(alice, "team").CoreV1().Namespaces().Create(ctx, namespace("more"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := h.client(alice, "team").CoreV1().Namespaces().Create(ctx, namespace("more"), metav1.CreateOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("more than the role edit: %v", err)
 	}
 	_, err = h.client(boss, "team").CoreV1().Namespaces().Create(ctx, namespace("more"), metav1.CreateOptions{})
@@ -140,17 +164,40 @@ func handedEscalation(t *testing.T, h *handedOut, alice string) {
 	ctx, ns := t.Context(), v1alpha1.UsersNamespace
 	accounts := h.client(alice, "team").CoreV1().ServiceAccounts(ns)
 	try := map[string]error{}
-	_, try["a token of boss"] = accounts.CreateToken(ctx, "boss", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	_, try["another user"] = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "mallory"}}, metav1.CreateOptions{})
+	_, try["a token of boss"] = accounts.CreateToken(
+		ctx,
+		"boss",
+		&authenticationv1.TokenRequest{},
+		metav1.CreateOptions{},
+	)
+	_, try["another user"] = accounts.Create(
+		ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "mallory"}},
+		metav1.CreateOptions{},
+	)
 	try["an end of boss"] = accounts.Delete(ctx, "boss", metav1.DeleteOptions{})
 	try["an end of all"] = accounts.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	_, try["a binding"] = h.client(alice, "team").RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "alice"}}}, metav1.CreateOptions{})
+	_, try["a binding"] = h.client(
+		alice,
+		"team",
+	).RbacV1().ClusterRoleBindings().Create(
+		ctx,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "alice"}}},
+		metav1.CreateOptions{},
+	)
 	for _, as := range []rest.ImpersonationConfig{{UserName: "boss"}, {UserName: "system:serviceaccount:" + ns + ":boss"}, {UserName: "alice", Groups: []string{"system:masters"}}} {
 		config := h.in(alice, "team")
 		config.Impersonate = as
-		_, try["as "+as.UserName] = clients(t, config).CoreV1().Namespaces().Create(ctx, namespace("taken"), metav1.CreateOptions{})
+		_, try["as "+as.UserName] = clients(
+			t,
+			config,
+		).CoreV1().Namespaces().Create(
+			ctx,
+			namespace("taken"),
+			metav1.CreateOptions{},
+		)
 	}
 	for what, err := range try {
 		if !apierrors.IsForbidden(err) {
@@ -160,8 +207,18 @@ func handedEscalation(t *testing.T, h *handedOut, alice string) {
 	// Of other accounts she may have tokens, as everywhere in Kubernetes, and not for longer than a
 	// day.
 	year := int64(300 * 24 * 3600)
-	token, err := h.client(alice, "team").CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &year}}, metav1.CreateOptions{})
+	token, err := h.client(
+		alice,
+		"team",
+	).CoreV1().ServiceAccounts(
+		"default",
+	).CreateToken(
+		ctx,
+		"default",
+		&authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &year}},
+		metav1.CreateOptions{},
+	)
 	if apierrors.IsNotFound(err) {
 		return // what makes the account does not run here
 	}
@@ -179,7 +236,16 @@ func handedByTenant(t *testing.T, h *handedOut, boss string) {
 		return err == nil
 	})
 	for _, space := range []string{"team-b", "root"} {
-		err := admin.SpaceKubeconfig(t.Context(), admin.KubeconfigOptions{Kubeconfig: boss, Space: space, User: "colleague", TTL: time.Hour, Out: &bytes.Buffer{}})
+		err := admin.SpaceKubeconfig(
+			t.Context(),
+			admin.KubeconfigOptions{
+				Kubeconfig: boss,
+				Space:      space,
+				User:       "colleague",
+				TTL:        time.Hour,
+				Out:        &bytes.Buffer{},
+			},
+		)
 		if err == nil {
 			t.Errorf("the admin of team made a user of %s", space)
 		}
@@ -192,7 +258,10 @@ func handedExpired(t *testing.T, h *handedOut, alice string) {
 	must(t, err)
 	claims := map[string]any{}
 	must(t, parsed.UnsafeClaimsWithoutVerification(&claims))
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: h.ca.sa, KeyID: parsed.Headers[0].KeyID}}, nil)
+	signer, err := jose.NewSigner(
+		jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: h.ca.sa, KeyID: parsed.Headers[0].KeyID}},
+		nil,
+	)
 	must(t, err)
 	for expires, allowed := range map[time.Duration]bool{time.Hour: true, -2 * time.Minute: false} {
 		claims["exp"] = time.Now().Add(expires).Unix()
@@ -215,7 +284,21 @@ func grants(t *testing.T, h *handedOut, root string) {
 	bindings := clients(t, h.admin("team")).RbacV1()
 	grant := func(role, ns string, dry bool) {
 		t.Helper()
-		must(t, admin.GrantSpace(ctx, admin.GrantOptions{Kubeconfig: root, Space: "team", User: "oidc:https://id/#carol", Role: role, Namespace: ns, DryRun: dry, Out: &bytes.Buffer{}}))
+		must(
+			t,
+			admin.GrantSpace(
+				ctx,
+				admin.GrantOptions{
+					Kubeconfig: root,
+					Space:      "team",
+					User:       "oidc:https://id/#carol",
+					Role:       role,
+					Namespace:  ns,
+					DryRun:     dry,
+					Out:        &bytes.Buffer{},
+				},
+			),
+		)
 	}
 	roles := func() (out []string) {
 		all, err := bindings.ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelUser})
@@ -260,7 +343,10 @@ func grants(t *testing.T, h *handedOut, root string) {
 func handedRevoked(t *testing.T, h *handedOut, root, alice string) {
 	old := h.in(alice, "team")
 	bind(t, h.center, "team", "view", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "User", Name: "alice"})
-	err := admin.RevokeSpace(t.Context(), admin.GrantOptions{Kubeconfig: root, Space: "team", User: "alice", Out: &bytes.Buffer{}})
+	err := admin.RevokeSpace(
+		t.Context(),
+		admin.GrantOptions{Kubeconfig: root, Space: "team", User: "alice", Out: &bytes.Buffer{}},
+	)
 	if err == nil || !strings.Contains(err.Error(), "clusterrolebinding/b-") {
 		t.Errorf("rights by another binding: %v", err)
 	}

@@ -36,8 +36,12 @@ func (s *shownSites) Do(ctx context.Context, target string, r *exchange.Request)
 	if r.Watches() {
 		body = `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"one"}}}` + "\n"
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}, exchange.HeaderSite: {at}},
-		ContentLength: -1, Body: io.NopCloser(strings.NewReader(body))}, nil
+	return &http.Response{
+		StatusCode:    200,
+		Header:        http.Header{"Content-Type": {"application/json"}, exchange.HeaderSite: {at}},
+		ContentLength: -1,
+		Body:          io.NopCloser(strings.NewReader(body)),
+	}, nil
 }
 
 func (s *shownSites) last() (last string) {
@@ -79,23 +83,46 @@ func TestViewsOfSites(t *testing.T) {
 	}
 	w.Stop()
 	asked.last()
-	if _, err := admin.Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) || asked.last() != "" {
+	if _, err := admin.Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) ||
+		asked.last() != "" {
 		t.Errorf("Secrets: %v", err)
 	}
-	if err := admin.Pods("default").Delete(t.Context(), "one", metav1.DeleteOptions{}); !apierrors.IsMethodNotSupported(err) || asked.last() != "" {
+	if err := admin.Pods("default").Delete(t.Context(), "one", metav1.DeleteOptions{}); !apierrors.IsMethodNotSupported(
+		err,
+	) ||
+		asked.last() != "" {
 		t.Errorf("a deletion: %v", err)
 	}
 
 	grant := func(name string, rules ...rbacv1.PolicyRule) *rest.Config {
 		team := clients(t, c.admin("team")).RbacV1()
-		_, err := team.Roles("default").Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
+		_, err := team.Roles(
+			"default",
+		).Create(
+			t.Context(),
+			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
-		_, err = team.RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef: rbacv1.RoleRef{Kind: "Role", Name: name, APIGroup: rbacv1.GroupName}, Subjects: []rbacv1.Subject{{Kind: "User", Name: name}}}, metav1.CreateOptions{})
+		_, err = team.RoleBindings(
+			"default",
+		).Create(
+			t.Context(),
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+				RoleRef: rbacv1.RoleRef{
+					Kind:     "Role",
+					Name:     name,
+					APIGroup: rbacv1.GroupName,
+				}, Subjects: []rbacv1.Subject{{Kind: "User", Name: name}}},
+			metav1.CreateOptions{},
+		)
 		must(t, err)
 		return at(c.as("team", name), "paris")
 	}
-	vera := clients(t, grant("vera", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})).CoreV1()
+	vera := clients(
+		t,
+		grant("vera", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}),
+	).CoreV1()
 	if _, err := vera.Pods("default").List(t.Context(), metav1.ListOptions{}); err != nil || asked.last() == "" {
 		t.Errorf("who may list: %v", err)
 	}
@@ -110,7 +137,13 @@ func TestViewsOfSites(t *testing.T) {
 		}
 	}
 	// The path is no non-resource URL by which RBAC could be passed.
-	paths := clients(t, grant("paths", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}})).CoreV1()
+	paths := clients(
+		t,
+		grant(
+			"paths",
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
+		),
+	).CoreV1()
 	if _, err := paths.Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("who may get configmaps lists pods: %v", err)
 	}

@@ -31,7 +31,10 @@ func unread(t *testing.T, c *center, cert tls.Certificate, path string) (net.Con
 	must(t, err)
 	t.Cleanup(func() { raw.Close() })
 	must(t, raw.(*net.TCPConn).SetReadBuffer(4096))
-	conn := tls.Client(raw, &tls.Config{RootCAs: c.ca.pool(), ServerName: "127.0.0.1", Certificates: []tls.Certificate{cert}})
+	conn := tls.Client(
+		raw,
+		&tls.Config{RootCAs: c.ca.pool(), ServerName: "127.0.0.1", Certificates: []tls.Certificate{cert}},
+	)
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: center\r\n\r\n", path)
 	must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 	resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
@@ -55,7 +58,15 @@ func TestUnreadWatches(t *testing.T) {
 	c.createSpace("flood", "Retain")
 	d, cert := dyn(t, c.admin("flood")), c.ca.issue(t, "admin", "system:masters")
 	api := d.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
-	unreadWatches(t, c, cert, api, object("v1", "ConfigMap", "default", "big"), "/api/v1/namespaces/default/configmaps", 60<<20)
+	unreadWatches(
+		t,
+		c,
+		cert,
+		api,
+		object("v1", "ConfigMap", "default", "big"),
+		"/api/v1/namespaces/default/configmaps",
+		60<<20,
+	)
 }
 
 // TestUnreadCustomWatches is TestUnreadWatches of a custom resource, whose watches share one of the
@@ -72,11 +83,26 @@ func TestUnreadCustomWatches(t *testing.T) {
 		"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
 	_, err := d.Resource(crdsGVR).Create(t.Context(), def, metav1.CreateOptions{})
 	must(t, err)
-	unreadWatches(t, c, cert, d.Resource(gvr).Namespace("default"), object(gvr.GroupVersion().String(), "Gadget", "default", "big"),
-		"/apis/flood.example.com/v1/namespaces/default/gadgets", 60<<20)
+	unreadWatches(
+		t,
+		c,
+		cert,
+		d.Resource(gvr).Namespace("default"),
+		object(gvr.GroupVersion().String(), "Gadget", "default", "big"),
+		"/apis/flood.example.com/v1/namespaces/default/gadgets",
+		60<<20,
+	)
 }
 
-func unreadWatches(t *testing.T, c *center, cert tls.Certificate, api dynamic.ResourceInterface, obj *unstructured.Unstructured, path string, may uint64) {
+func unreadWatches(
+	t *testing.T,
+	c *center,
+	cert tls.Certificate,
+	api dynamic.ResourceInterface,
+	obj *unstructured.Unstructured,
+	path string,
+	may uint64,
+) {
 	const watches, changes, size = 40, 4, 1_000_000
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -103,7 +129,13 @@ func unreadWatches(t *testing.T, c *center, cert tls.Certificate, api dynamic.Re
 	var most uint64
 	last := ""
 	for range changes {
-		o, err := api.Patch(ctx, "big", types.MergePatchType, []byte(`{"data":{"x":"`+text()+`"}}`), metav1.PatchOptions{})
+		o, err := api.Patch(
+			ctx,
+			"big",
+			types.MergePatchType,
+			[]byte(`{"data":{"x":"`+text()+`"}}`),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 		last = o.GetResourceVersion()
 		most = max(most, heap())
@@ -130,7 +162,18 @@ func TestOpenWatches(t *testing.T) {
 	before, _ := c.api.Watches()
 	c.createSpace("few", "Retain")
 	cert := c.ca.issue(t, "admin", "system:masters")
-	_, err := dyn(t, c.admin("root")).Resource(spacesGVR).Patch(t.Context(), "few", types.MergePatchType, []byte(`{"spec":{"quota":{"watches":3}}}`), metav1.PatchOptions{})
+	_, err := dyn(
+		t,
+		c.admin("root"),
+	).Resource(
+		spacesGVR,
+	).Patch(
+		t.Context(),
+		"few",
+		types.MergePatchType,
+		[]byte(`{"spec":{"quota":{"watches":3}}}`),
+		metav1.PatchOptions{},
+	)
 	must(t, err)
 	path := strings.TrimPrefix(apirequest.URL(c.url, "few"), c.url) + "/api/v1/configmaps?watch=true"
 	var open []net.Conn
@@ -144,7 +187,19 @@ func TestOpenWatches(t *testing.T) {
 	if len(open) < 3 {
 		t.Errorf("%d watches are open", len(open))
 	}
-	_, err = clients(t, c.admin("few")).CoreV1().RESTClient().Get().AbsPath("/api/v1/configmaps").Param("watch", "true").MaxRetries(0).Stream(t.Context())
+	_, err = clients(
+		t,
+		c.admin("few"),
+	).CoreV1().RESTClient().Get().AbsPath(
+		"/api/v1/configmaps",
+	).Param(
+		"watch",
+		"true",
+	).MaxRetries(
+		0,
+	).Stream(
+		t.Context(),
+	)
 	if err == nil || !strings.Contains(err.Error(), "spec.quota.watches") {
 		t.Errorf("one too many: %v", err)
 	}

@@ -68,8 +68,16 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	if cfg.Conditions == nil {
 		cfg.Conditions = &Conditions{}
 	}
-	c := &child{ChildConfig: cfg, conn: conn, answers: make(chan certificate, 1), bundles: make(chan Bundle, 1), welcomed: make(chan Welcome, 1),
-		terms: delta.NewRegulator(delta.LAN.Up()), linked: make(chan struct{}), turn: make(chan struct{})}
+	c := &child{
+		ChildConfig: cfg,
+		conn:        conn,
+		answers:     make(chan certificate, 1),
+		bundles:     make(chan Bundle, 1),
+		welcomed:    make(chan Welcome, 1),
+		terms:       delta.NewRegulator(delta.LAN.Up()),
+		linked:      make(chan struct{}),
+		turn:        make(chan struct{}),
+	}
 	if cfg.TakeOver == nil {
 		close(c.turn)
 	}
@@ -150,7 +158,10 @@ func (c *child) open(ctx context.Context) error {
 			return fmt.Errorf("open a stream: %w", err)
 		}
 	}
-	c.control, c.desired, c.reported = newControl(streams[kindControl], c.Meter), streams[kindDesired], streams[kindReported]
+	c.control, c.desired, c.reported = newControl(
+		streams[kindControl],
+		c.Meter,
+	), streams[kindDesired], streams[kindReported]
 	c.Hello.Dictionary = compress.DictionaryName()
 	if c.Renewal != nil && c.Renewal.Status != nil {
 		holds := c.Renewal.Status()
@@ -305,8 +316,13 @@ func (c *child) receive(ctx context.Context) error {
 		c.Log.Error("the parent is held: nothing that it says is done until an admin accepts it there", "err", why)
 		c.Conditions.Obey(why)
 	}
-	err := delta.Receive(ctx, c.desired, c.Desired, delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log,
-		RecentBytes: recentBytes})
+	err := delta.Receive(
+		ctx,
+		c.desired,
+		c.Desired,
+		delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log,
+			RecentBytes: recentBytes},
+	)
 	switch {
 	case errors.Is(err, delta.ErrReleased):
 		return ErrAgain

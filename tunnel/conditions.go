@@ -168,7 +168,11 @@ func (c *Conditions) All() (ChildStatus, <-chan struct{}) {
 }
 
 func (c *Conditions) findLocked(kind string) (int, bool) {
-	return slices.BinarySearchFunc(c.list, kind, func(have Condition, kind string) int { return cmp.Compare(have.Type, kind) })
+	return slices.BinarySearchFunc(
+		c.list,
+		kind,
+		func(have Condition, kind string) int { return cmp.Compare(have.Type, kind) },
+	)
 }
 
 func (c *Conditions) changeLocked(next []Condition) {

@@ -9,7 +9,12 @@ import (
 // A parent takes a bounded list of known conditions, each in a form that Kubernetes stores.
 func TestConditionsAreBounded(t *testing.T) {
 	good := Condition{Type: ClockInSync, Status: False, Reason: "Behind", Message: "an hour"}
-	long := Condition{Type: TargetReachable, Status: Unknown, Reason: "Asking", Message: strings.Repeat("ü", maxConditionMessage)}
+	long := Condition{
+		Type:    TargetReachable,
+		Status:  Unknown,
+		Reason:  "Asking",
+		Message: strings.Repeat("ü", maxConditionMessage),
+	}
 	list := []Condition{
 		good,
 		{Type: "Connected", Status: False, Reason: "Forged"},
@@ -24,7 +29,8 @@ func TestConditionsAreBounded(t *testing.T) {
 	if len(kept) != 2 || kept[0] != good || dropped != 6 {
 		t.Fatalf("kept %+v, dropped %d", kept, dropped)
 	}
-	if m := kept[1].Message; len(m) > maxConditionMessage || strings.Trim(m, "ü") != "" || len(m) < maxConditionMessage-4 {
+	if m := kept[1].Message; len(m) > maxConditionMessage || strings.Trim(m, "ü") != "" ||
+		len(m) < maxConditionMessage-4 {
 		t.Errorf("a message of %d bytes was kept of one of %d", len(m), len(long.Message))
 	}
 	many := make([]Condition, 1000)
@@ -64,7 +70,8 @@ func TestConditionsLastValueWins(t *testing.T) {
 	is(false, "set to what it was")
 	c.Clear(TargetReachable)
 	is(true, "cleared")
-	if after, _ := c.All(); !reflect.DeepEqual(after, ChildStatus{Conditions: []Condition{trusted}}) || len(before.Conditions) != 2 {
+	if after, _ := c.All(); !reflect.DeepEqual(after, ChildStatus{Conditions: []Condition{trusted}}) ||
+		len(before.Conditions) != 2 {
 		t.Errorf("list %+v, before %+v", after, before)
 	}
 	if got, ok := c.Get(CenterTrusted); !ok || got != trusted {

@@ -36,7 +36,19 @@ var (
 )
 
 // The codes of the reasons on the wire. 0 is a close without a reason.
-var reasons = []error{nil, ErrDraining, ErrReplaced, ErrRefused, ErrRenewed, ErrProtocol, ErrAgain, ErrRemoved, ErrStalled, ErrUnused, ErrUnasked}
+var reasons = []error{
+	nil,
+	ErrDraining,
+	ErrReplaced,
+	ErrRefused,
+	ErrRenewed,
+	ErrProtocol,
+	ErrAgain,
+	ErrRemoved,
+	ErrStalled,
+	ErrUnused,
+	ErrUnasked,
+}
 
 // CodeOf returns the code that a transport sends for a reason.
 func CodeOf(reason error) uint64 {

@@ -21,8 +21,11 @@ func TestChildKeepsToTheLink(t *testing.T) {
 		body := func(context.Context, store.Key) ([]byte, int64, error) { return []byte("{}"), 1, nil }
 		reported := store.NewFeed(store.NewIncarnation(), 0, body)
 		tell := func(revision int64, p store.Priority) {
-			reported.Apply(revision, store.Change{Key: store.Key{Space: "s", Resource: "pods", Name: fmt.Sprint("p", revision)},
-				Hash: store.HashBody(1, []byte("{}")), Generation: 1, Priority: p})
+			reported.Apply(
+				revision,
+				store.Change{Key: store.Key{Space: "s", Resource: "pods", Name: fmt.Sprint("p", revision)},
+					Hash: store.HashBody(1, []byte("{}")), Generation: 1, Priority: p},
+			)
 		}
 		tell(1, store.PriorityAssociated)
 		tell(2, store.PriorityError)
@@ -48,10 +51,14 @@ func TestChildKeepsToTheLink(t *testing.T) {
 				t.Errorf("%d bytes wait, of nothing", n)
 			}
 		}()
-		both(pipe.Options{}, tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: reported}, tunnel.ParentConfig{Use: use,
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-				return tunnel.Admission{Feed: feedOf(1), Inbox: inbox}, nil
-			}})
+		both(
+			pipe.Options{},
+			tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: reported},
+			tunnel.ParentConfig{Use: use,
+				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+					return tunnel.Admission{Feed: feedOf(1), Inbox: inbox}, nil
+				}},
+		)
 		synctest.Wait()
 		if !done.Load() {
 			t.Error("the session ended too early")

@@ -170,15 +170,24 @@ func (p *parent) begin() error {
 	if !welcome.RenewOnly {
 		p.parts.Add(2)
 		p.send()
-		delta.StartReceive(p.ctx, p.reported, p.admission.Inbox, delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
-			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) })
+		delta.StartReceive(
+			p.ctx,
+			p.reported,
+			p.admission.Inbox,
+			delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
+			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) },
+		)
 	}
 	return nil
 }
 
 // open accepts the child's streams, reads its Hello and answers it.
 func (p *parent) open(ctx context.Context) (Welcome, error) {
-	opening, cancel := context.WithTimeoutCause(ctx, openTime, fmt.Errorf("%w: the streams were not opened in time", ErrProtocol))
+	opening, cancel := context.WithTimeoutCause(
+		ctx,
+		openTime,
+		fmt.Errorf("%w: the streams were not opened in time", ErrProtocol),
+	)
 	defer cancel()
 	stop := context.AfterFunc(opening, func() {
 		if opening.Err() == context.DeadlineExceeded {
@@ -222,7 +231,12 @@ func (p *parent) accept(ctx context.Context) error {
 	}
 	if first[0] != wire.Version {
 		p.control = newControl(s, p.Meter)
-		return p.refuse(&Refused{Reason: "Version", Message: fmt.Sprintf("the child speaks protocol version %d, this center %d", first[0], wire.Version)})
+		return p.refuse(
+			&Refused{
+				Reason:  "Version",
+				Message: fmt.Sprintf("the child speaks protocol version %d, this center %d", first[0], wire.Version),
+			},
+		)
 	}
 	switch kind := first[1]; {
 	case kind == kindControl && p.control == nil:
@@ -239,8 +253,11 @@ func (p *parent) accept(ctx context.Context) error {
 
 func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	if hello.Dictionary != compress.DictionaryName() {
-		return Welcome{}, &Refused{Reason: "Dictionary", Message: fmt.Sprintf("the child compresses with dictionary %q, this center with %q: "+
-			"update the older of the two", hello.Dictionary, compress.DictionaryName())}
+		return Welcome{}, &Refused{
+			Reason: "Dictionary",
+			Message: fmt.Sprintf("the child compresses with dictionary %q, this center with %q: "+
+				"update the older of the two", hello.Dictionary, compress.DictionaryName()),
+		}
 	}
 	who := p.conn.Peer()
 	if p.Member != nil {
@@ -249,7 +266,13 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 		}
 	}
 	if !who.NotAfter.IsZero() && time.Now().After(who.NotAfter) {
-		p.Log.Info("the child's certificate has expired, it may renew it", "target", who.Target, "expired", who.NotAfter)
+		p.Log.Info(
+			"the child's certificate has expired, it may renew it",
+			"target",
+			who.Target,
+			"expired",
+			who.NotAfter,
+		)
 		return Welcome{RenewOnly: true}, nil
 	}
 	var err error

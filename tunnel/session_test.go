@@ -25,9 +25,20 @@ func TestMain(m *testing.M) {
 }
 
 func feedOf(revision int64, names ...string) *store.Feed {
-	f := store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return []byte("{}"), 1, nil })
+	f := store.NewFeed(
+		store.NewIncarnation(),
+		0,
+		func(context.Context, store.Key) ([]byte, int64, error) { return []byte("{}"), 1, nil },
+	)
 	for _, n := range names {
-		f.Apply(revision, store.Change{Key: store.Key{Space: "s", Resource: "pods", Name: n}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		f.Apply(
+			revision,
+			store.Change{
+				Key:        store.Key{Space: "s", Resource: "pods", Name: n},
+				Hash:       store.HashBody(1, []byte("{}")),
+				Generation: 1,
+			},
+		)
 	}
 	return f
 }
@@ -64,7 +75,8 @@ func TestRegressedParentIsHeld(t *testing.T) {
 		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
 			t.Errorf("the session ended with %v before its time", child)
 		}
-		if len(said) != 1 || said[0].Type != tunnel.CenterTrusted || said[0].Status != tunnel.False || said[0].Reason != tunnel.CenterRegressed {
+		if len(said) != 1 || said[0].Type != tunnel.CenterTrusted || said[0].Status != tunnel.False ||
+			said[0].Reason != tunnel.CenterRegressed {
 			t.Errorf("the parent was told %+v", said)
 		}
 		if !maps.Equal(desired.Live(), before) {
@@ -166,7 +178,9 @@ func TestBundleIsTakenOver(t *testing.T) {
 			},
 			Status: func() tunnel.CredentialStatus { return holds },
 		}}
-		parent := tunnel.ParentConfig{Commands: orders, OnCredentials: func(h tunnel.CredentialStatus) { said = append(said, h) },
+		parent := tunnel.ParentConfig{
+			Commands:      orders,
+			OnCredentials: func(h tunnel.CredentialStatus) { said = append(said, h) },
 			Admit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 				if hello.Credentials == nil || hello.Credentials.Bundle != "old" {
 					t.Errorf("hello holds %+v", hello.Credentials)
@@ -197,7 +211,8 @@ func TestBundleIsTakenOver(t *testing.T) {
 func TestNoMemberIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, until := range []time.Duration{-time.Hour, time.Hour} {
-			parent := tunnel.ParentConfig{Member: func(tunnel.Identity) error { return &tunnel.Refused{Reason: "Revoked"} },
+			parent := tunnel.ParentConfig{
+				Member: func(tunnel.Identity) error { return &tunnel.Refused{Reason: "Revoked"} },
 				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 					t.Error("admitted")
 					return tunnel.Admission{}, errors.New("no")
@@ -205,7 +220,8 @@ func TestNoMemberIsRefused(t *testing.T) {
 				Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
 					t.Error("signed")
 					return nil, nil, errors.New("no")
-				}}
+				},
+			}
 			who := pipe.Options{Child: tunnel.Identity{Target: "a", NotAfter: time.Now().Add(until)}}
 			child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
 				Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return []byte("csr"), nil }}}

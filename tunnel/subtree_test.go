@@ -42,7 +42,8 @@ func TestBelowIsBounded(t *testing.T) {
 		many.Reach.Away = append(many.Reach.Away, SiteAway{fmt.Sprint("site-", i), int64(i)})
 		many.First = append(many.First, Trouble{fmt.Sprint("site-", i), ClockInSync, "Behind"})
 	}
-	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles || len(got.Reach.Away) != MaxTroubles {
+	if got := many.bounded(); got.Troubled != 1000 || len(got.First) != MaxTroubles ||
+		len(got.Reach.Away) != MaxTroubles {
 		t.Errorf("of a thousand %d were taken, %d named", got.Troubled, len(got.First))
 	}
 }

@@ -61,7 +61,8 @@ func (w *Withheld) equal(o *Withheld) bool {
 	if w == nil || o == nil {
 		return w == o
 	}
-	return w.Deletions == o.Deletions && w.Objects == o.Objects && w.UpTo == o.UpTo && slices.Equal(w.First, o.First) && slices.Equal(w.In, o.In)
+	return w.Deletions == o.Deletions && w.Objects == o.Objects && w.UpTo == o.UpTo && slices.Equal(w.First, o.First) &&
+		slices.Equal(w.In, o.In)
 }
 
 // Reasons of CenterTrusted=False.
@@ -108,10 +109,19 @@ func (c *Conditions) trustLocked() {
 		trusted.Message = c.regressed.Error() + "; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"
 	case c.withheld != nil:
 		trusted.Reason = DeletionsHeld
-		trusted.Message = fmt.Sprintf("%d of %d objects are to be deleted, more than this site does unasked; they stay until an admin confirms it. "+
-			"On the center: skerry target accept NAME", c.withheld.Deletions, c.withheld.Objects)
+		trusted.Message = fmt.Sprintf(
+			"%d of %d objects are to be deleted, more than this site does unasked; they stay until an admin confirms it. "+
+				"On the center: skerry target accept NAME",
+			c.withheld.Deletions,
+			c.withheld.Objects,
+		)
 	case c.met:
-		trusted = Condition{Type: CenterTrusted, Status: True, Reason: "Followed", Message: "what the center wants is done"}
+		trusted = Condition{
+			Type:    CenterTrusted,
+			Status:  True,
+			Reason:  "Followed",
+			Message: "what the center wants is done",
+		}
 	default:
 		return // no parent was met yet
 	}

@@ -70,7 +70,11 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	live, _, err := t.put(ctx, body, target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion})
+	live, _, err := t.put(
+		ctx,
+		body,
+		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},
+	)
 	if err != nil {
 		return err
 	}

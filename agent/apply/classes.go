@@ -22,13 +22,22 @@ func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) err
 		if e, ok, err := a.Desired.Get(k); err != nil || !ok || e.Tombstone {
 			continue // the cluster's, or nobody's: then the cluster says so
 		}
-		found, err := a.find(ctx, t.client, target.Resource{Group: class.Group, Version: class.Version, Plural: class.Resource}, k, true)
+		found, err := a.find(
+			ctx,
+			t.client,
+			target.Resource{Group: class.Group, Version: class.Version, Plural: class.Resource},
+			k,
+			true,
+		)
 		if err != nil && !isNotServed(err) {
 			return err
 		}
 		if found == nil {
-			return &policy.Refusal{Reason: policy.ReasonKind, Message: fmt.Sprintf("it names %s %q, which the space brings and the site refuses: %s",
-				class.Resource, class.Name, refused)}
+			return &policy.Refusal{
+				Reason: policy.ReasonKind,
+				Message: fmt.Sprintf("it names %s %q, which the space brings and the site refuses: %s",
+					class.Resource, class.Name, refused),
+			}
 		}
 	}
 	return nil

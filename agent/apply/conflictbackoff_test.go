@@ -25,7 +25,8 @@ func TestContestsDoNotAddUp(t *testing.T) {
 			}
 			time.Sleep(wait)
 		}
-		if seen := c.last.Get(k); seen.times != 31 || time.Until(seen.next) < contestLimit/2 || time.Until(seen.next) > contestLimit {
+		if seen := c.last.Get(k); seen.times != 31 || time.Until(seen.next) < contestLimit/2 ||
+			time.Until(seen.next) > contestLimit {
 			t.Errorf("after 31 writes, of which all but the first were recorded a hundred times: %+v", seen)
 		}
 		c.wrote(k)

@@ -63,14 +63,20 @@ func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Ob
 			return fmt.Errorf("compare with the definition that is there: %w", err)
 		}
 		if !reflect.DeepEqual(would["spec"], whole["spec"]) {
-			return &policy.Refusal{Reason: policy.ReasonDefinition, Message: fmt.Sprintf("space %q and space %q have different definitions named %s, and the site "+
-				"can have one; make them equal, or place one of the spaces elsewhere", t.Key.Space, space, t.Key.Name)}
+			return &policy.Refusal{
+				Reason: policy.ReasonDefinition,
+				Message: fmt.Sprintf("space %q and space %q have different definitions named %s, and the site "+
+					"can have one; make them equal, or place one of the spaces elsewhere", t.Key.Space, space, t.Key.Name),
+			}
 		}
 		return a.written(ctx, t, found, false)
 	}
 	plural, group, _ := strings.Cut(t.Key.Name, ".")
 	if err := a.Policy().Kind(group, plural, false); err != nil {
-		return &policy.Refusal{Reason: policy.ReasonDefinition, Message: "the site has a definition of this name of its own; " + err.Error()}
+		return &policy.Refusal{
+			Reason:  policy.ReasonDefinition,
+			Message: "the site has a definition of this name of its own; " + err.Error(),
+		}
 	}
 	return a.written(ctx, t, found, false)
 }
@@ -78,10 +84,12 @@ func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Ob
 // heir returns the key of another space that shares a definition with this one.
 func (a *Applier) heir(k store.Key, uid string) (store.Key, bool) {
 	var heir store.Key
-	found := k.Class() == store.ClassCRD && uid != "" && a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
-		heir = other
-		return other.Name == k.Name && other.Space != k.Space && other.Class() == store.ClassCRD && r.UID == uid && !r.Created
-	})
+	found := k.Class() == store.ClassCRD && uid != "" &&
+		a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
+			heir = other
+			return other.Name == k.Name && other.Space != k.Space && other.Class() == store.ClassCRD && r.UID == uid &&
+				!r.Created
+		})
 	return heir, found
 }
 

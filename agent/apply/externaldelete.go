@@ -23,8 +23,14 @@ func (a *Applier) stayAway(t *task) error {
 
 // ended records an object that ran to its end before this site knew of it.
 func (a *Applier) ended(t *task) error {
-	t.record = inventory.Record{APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
-		Finished: true, Gone: true}
+	t.record = inventory.Record{
+		APIVersion: t.head.APIVersion,
+		Kind:       t.head.Kind,
+		OriginUID:  t.head.OriginUID(),
+		Prefix:     string(t.mapping),
+		Finished:   true,
+		Gone:       true,
+	}
 	return a.stayAway(t)
 }
 

@@ -40,16 +40,20 @@ func (a *Applier) holders(ctx context.Context, c *target.Client, namespace strin
 		return nil, fmt.Errorf("look for what holds namespace %s: %w", namespace, err)
 	}
 	for _, r := range resources {
-		_, err := c.List(ctx, target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true}, func(o *target.Object) error {
-			if o.Metadata.DeletionTimestamp == "" || len(o.Metadata.Finalizers) == 0 {
+		_, err := c.List(
+			ctx,
+			target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true},
+			func(o *target.Object) error {
+				if o.Metadata.DeletionTimestamp == "" || len(o.Metadata.Finalizers) == 0 {
+					return nil
+				}
+				names = append(names, r.Plural+"/"+o.Metadata.Name+": "+strings.Join(o.Metadata.Finalizers, ", "))
+				if len(names) >= enoughLeft {
+					return errEnough
+				}
 				return nil
-			}
-			names = append(names, r.Plural+"/"+o.Metadata.Name+": "+strings.Join(o.Metadata.Finalizers, ", "))
-			if len(names) >= enoughLeft {
-				return errEnough
-			}
-			return nil
-		})
+			},
+		)
 		switch {
 		case errors.Is(err, errEnough):
 			return names, nil

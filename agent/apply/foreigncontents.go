@@ -40,7 +40,8 @@ func (a *Applier) foreignContents(ctx context.Context, c *target.Client, at stor
 	switch at.Class() {
 	case store.ClassNamespace:
 		if a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
-			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name && a.sameView(at, other)
+			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name &&
+				a.sameView(at, other)
 		}) {
 			return errOwnLeft
 		}
@@ -90,15 +91,19 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, name
 			continue
 		}
 		lists.Go(func() error {
-			_, err := c.List(listing, target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true}, func(o *target.Object) error {
-				if made(r, o) {
-					return nil
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
-				return left.enough()
-			})
+			_, err := c.List(
+				listing,
+				target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true},
+				func(o *target.Object) error {
+					if made(r, o) {
+						return nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
+					return left.enough()
+				},
+			)
 			if err != nil && !errors.Is(err, target.ErrNotServed) {
 				return fmt.Errorf("look for leftover %s in namespace %s: %w", r, namespace, err)
 			}
@@ -122,7 +127,10 @@ func (a *Applier) foreignOfKind(ctx context.Context, c *target.Client, group, pl
 		return fmt.Errorf("look for leftover %s: %w", plural, err)
 	}
 	left := &foreignContentsError{}
-	listing := target.Listing{Resource: target.Resource{Group: group, Version: versions[0], Plural: plural}, MetadataOnly: true}
+	listing := target.Listing{
+		Resource:     target.Resource{Group: group, Version: versions[0], Plural: plural},
+		MetadataOnly: true,
+	}
 	_, err = c.List(ctx, listing, func(o *target.Object) error {
 		left.names = append(left.names, o.Metadata.Namespace+"/"+o.Metadata.Name)
 		return left.enough()
@@ -151,7 +159,10 @@ func (l *foreignContentsError) orNil() error {
 
 // ownedByTarget reports whether objects of a resource come and go with others.
 func ownedByTarget(r target.Resource) bool {
-	return slices.Contains([]string{"events", "endpoints", "endpointslices", "leases", "controllerrevisions"}, r.Plural) ||
+	return slices.Contains(
+		[]string{"events", "endpoints", "endpointslices", "leases", "controllerrevisions"},
+		r.Plural,
+	) ||
 		r.Group == "metrics.k8s.io"
 }
 

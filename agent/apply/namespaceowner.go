@@ -78,10 +78,18 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		}
 		return errNoNamespace
 	}
-	err := p.Object(t.Key.Space, t.at.Namespace, policy.KindName(t.Key.Group, t.Key.Resource), t.Body, func(name string) bool {
-		r, known := a.Inventory.Get(store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name})
-		return known && r.UID != ""
-	})
+	err := p.Object(
+		t.Key.Space,
+		t.at.Namespace,
+		policy.KindName(t.Key.Group, t.Key.Resource),
+		t.Body,
+		func(name string) bool {
+			r, known := a.Inventory.Get(
+				store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name},
+			)
+			return known && r.UID != ""
+		},
+	)
 	if err == nil {
 		err = a.lacksClass(ctx, t, p)
 	}
@@ -137,7 +145,11 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 	if err := a.namespaceBody(t, a.Policy()); err != nil {
 		return err
 	}
-	live, _, err := t.put(ctx, t.Body, target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion})
+	live, _, err := t.put(
+		ctx,
+		t.Body,
+		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},
+	)
 	if err != nil {
 		return err
 	}
@@ -165,7 +177,13 @@ func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) err
 
 // releaseNamespace gives back a namespace that was there before: all that we had set on it is taken
 // off.
-func (a *Applier) releaseNamespace(ctx context.Context, c *target.Client, e store.Entry, at store.Key, uid string) error {
+func (a *Applier) releaseNamespace(
+	ctx context.Context,
+	c *target.Client,
+	e store.Entry,
+	at store.Key,
+	uid string,
+) error {
 	if err := a.foreignContents(ctx, c, at); errors.Is(err, errOwnLeft) {
 		return err
 	}
@@ -173,7 +191,14 @@ func (a *Applier) releaseNamespace(ctx context.Context, c *target.Client, e stor
 		return err
 	}
 	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, at.Name)
-	_, _, err := c.Apply(ctx, target.Resource{Version: "v1", Plural: "namespaces"}, "", at.Name, body, target.Applying{UID: uid, Unmarked: true})
+	_, _, err := c.Apply(
+		ctx,
+		target.Resource{Version: "v1", Plural: "namespaces"},
+		"",
+		at.Name,
+		body,
+		target.Applying{UID: uid, Unmarked: true},
+	)
 	if err != nil && !isNotThere(err) {
 		return fmt.Errorf("give the namespace back: %w", err)
 	}

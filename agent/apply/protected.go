@@ -21,7 +21,8 @@ func protected(k store.Key) bool {
 	case "/configmaps":
 		return k.Name == "kube-root-ca.crt"
 	case "rbac.authorization.k8s.io/clusterroles", "rbac.authorization.k8s.io/clusterrolebindings":
-		return strings.HasPrefix(k.Name, "system:") || slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, k.Name)
+		return strings.HasPrefix(k.Name, "system:") ||
+			slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, k.Name)
 	case "scheduling.k8s.io/priorityclasses":
 		return strings.HasPrefix(k.Name, "system-")
 	case "flowcontrol.apiserver.k8s.io/flowschemas", "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations":

@@ -44,14 +44,30 @@ func TestQueueHandsAKeyToOneWorkerAtATime(t *testing.T) {
 
 func TestQueueOrder(t *testing.T) {
 	q := newQueue()
-	crd := store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "widgets.example.com"}
+	crd := store.Key{
+		Space:    "s",
+		Group:    "apiextensions.k8s.io",
+		Resource: "customresourcedefinitions",
+		Name:     "widgets.example.com",
+	}
 	ns := key("namespaces", "", "n")
 	all := []struct {
 		key       store.Key
 		tombstone bool
 	}{
-		{store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "old.example.com"}, true},
-		{key("namespaces", "", "old"), true}, {key("configmaps", "old", "gone"), true}, {key("configmaps", "", "a"), false}, {ns, false}, {crd, false},
+		{
+			store.Key{
+				Space:    "s",
+				Group:    "apiextensions.k8s.io",
+				Resource: "customresourcedefinitions",
+				Name:     "old.example.com",
+			},
+			true,
+		},
+		{
+			key("namespaces", "", "old"),
+			true,
+		}, {key("configmaps", "old", "gone"), true}, {key("configmaps", "", "a"), false}, {ns, false}, {crd, false},
 	}
 	for _, e := range all {
 		q.add(e.key, e.tombstone)
@@ -66,7 +82,12 @@ func TestQueueOrder(t *testing.T) {
 func TestQueueHoldsBackWhatNeedsARunningKey(t *testing.T) {
 	q := newQueue()
 	ns := key("namespaces", "", "n")
-	crd := store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "widgets.example.com"}
+	crd := store.Key{
+		Space:    "s",
+		Group:    "apiextensions.k8s.io",
+		Resource: "customresourcedefinitions",
+		Name:     "widgets.example.com",
+	}
 	widget := store.Key{Space: "s", Group: "example.com", Resource: "widgets", Namespace: "n", Name: "w"}
 	free := key("configmaps", "other", "c")
 	for _, k := range []store.Key{widget, free, ns, crd} {

@@ -86,7 +86,10 @@ func classify(err error) failure {
 		return refusal.says("QuotaExceeded", err)
 	case apierrors.IsForbidden(err):
 		return refusal.says("Forbidden", err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+	case apierrors.IsInvalid(err),
+		apierrors.IsBadRequest(err),
+		apierrors.IsRequestEntityTooLargeError(err),
+		apierrors.IsMethodNotSupported(err):
 		return refusal.says("Invalid", err)
 	case apierrors.IsUnauthorized(err):
 		return refusal.says("Unauthorized", err)
@@ -104,7 +107,9 @@ func classify(err error) failure {
 
 func transient(err error) bool {
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || errors.Is(err, context.DeadlineExceeded)
+		apierrors.IsServiceUnavailable(
+			err,
+		) || apierrors.IsInternalError(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func refusedWith400s(err error) bool {

@@ -17,7 +17,9 @@ import (
 func TestClassify(t *testing.T) {
 	configMaps := schema.GroupResource{Resource: "configmaps"}
 	status := func(code int32, reason metav1.StatusReason, message string) error {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+		return &apierrors.StatusError{
+			ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},
+		}
 	}
 	cases := []struct {
 		err    error

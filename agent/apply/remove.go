@@ -26,7 +26,10 @@ func (d *deletingError) Error() string {
 	if len(d.finalizers) == 0 {
 		return "the target is still deleting the object"
 	}
-	return "the target is deleting the object and waits for the finalizers " + strings.Join(d.finalizers, ", ") + d.detail +
+	return "the target is deleting the object and waits for the finalizers " + strings.Join(
+		d.finalizers,
+		", ",
+	) + d.detail +
 		"; they are never taken off from here: see to the controller that has set them"
 }
 
@@ -90,7 +93,14 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 }
 
 // carryOut deletes or releases the object of a record, which is at a key of the target.
-func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry, at store.Key, r inventory.Record, how store.Removal) error {
+func (a *Applier) carryOut(
+	ctx context.Context,
+	c *target.Client,
+	e store.Entry,
+	at store.Key,
+	r inventory.Record,
+	how store.Removal,
+) error {
 	if heir, ok := a.heir(e.Key, r.UID); ok {
 		a.bequeath(heir)
 		return a.finish(ctx, e, "goes on as the definition of space "+heir.Space)
@@ -123,7 +133,14 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 	if err := a.foreignContents(ctx, c, at); err != nil {
 		return err
 	}
-	gone, err := a.delete(ctx, c, resource, e, at, target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents})
+	gone, err := a.delete(
+		ctx,
+		c,
+		resource,
+		e,
+		at,
+		target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents},
+	)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -150,10 +167,23 @@ func (a *Applier) carryOut(ctx context.Context, c *target.Client, e store.Entry,
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
-	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" || r.ResourceVersion == "" || r.TargetGeneration != 0 {
+	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" ||
+		r.ResourceVersion == "" ||
+		r.TargetGeneration != 0 {
 		return false, nil
 	}
-	gone, err := a.delete(ctx, c, res, e, at, target.Deletion{UID: r.UID, ResourceVersion: r.ResourceVersion, KeepDependents: how == store.RemoveKeepDependents})
+	gone, err := a.delete(
+		ctx,
+		c,
+		res,
+		e,
+		at,
+		target.Deletion{
+			UID:             r.UID,
+			ResourceVersion: r.ResourceVersion,
+			KeepDependents:  how == store.RemoveKeepDependents,
+		},
+	)
 	switch {
 	case gone:
 		return true, a.finish(ctx, e, "deleted")
@@ -170,7 +200,14 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 // delete asks the target for the deletion of the object of a tombstone, unless it is desired again
 // meanwhile. It is said first: a parent that wants the object back would take the old report for
 // the object that is to come.
-func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key, d target.Deletion) (gone bool, err error) {
+func (a *Applier) delete(
+	ctx context.Context,
+	c *target.Client,
+	res target.Resource,
+	e store.Entry,
+	at store.Key,
+	d target.Deletion,
+) (gone bool, err error) {
 	a.Reports.Removing(e.Key)
 	if now, ok, err := a.Desired.Get(e.Key); err != nil || !ok || !now.Tombstone {
 		return false, errors.Join(err, &changedError{errors.New("the object is desired again")})
@@ -188,7 +225,13 @@ func (a *Applier) delete(ctx context.Context, c *target.Client, res target.Resou
 // ours reads the object of a record, or tells why nothing is left to do. An object with another UID
 // than the record's is ours when it carries the mark of the same source: a crash lost the record of
 // its making.
-func (a *Applier) ours(ctx context.Context, c *target.Client, res target.Resource, at store.Key, r inventory.Record) (*target.Object, string, error) {
+func (a *Applier) ours(
+	ctx context.Context,
+	c *target.Client,
+	res target.Resource,
+	at store.Key,
+	r inventory.Record,
+) (*target.Object, string, error) {
 	live, err := a.find(ctx, c, res, at, false)
 	switch {
 	case errors.Is(err, target.ErrNotServed):
@@ -215,7 +258,8 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.denials.clear(e.Key)
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name
 		a.queue.kick(func(k store.Key) bool {
-			return k.Class() == e.Key.Class() && (k.Name == e.Key.Name || k.Class() == store.ClassNamespace) // under a name of its own there
+			return k.Class() == e.Key.Class() &&
+				(k.Name == e.Key.Name || k.Class() == store.ClassNamespace) // under a name of its own there
 		})
 	}
 	select {

@@ -56,7 +56,14 @@ func (wanted) Get(k store.Key) (store.Entry, bool, error) {
 func TestWhatIsDesiredAgainIsNotDeleted(t *testing.T) {
 	a := New(Config{Desired: wanted{}, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
 	k := key("configmaps", "n", "a")
-	gone, err := a.delete(t.Context(), nil, target.Resource{}, store.Entry{Key: k, Tombstone: true}, k, target.Deletion{UID: "1"})
+	gone, err := a.delete(
+		t.Context(),
+		nil,
+		target.Resource{},
+		store.Entry{Key: k, Tombstone: true},
+		k,
+		target.Deletion{UID: "1"},
+	)
 	var changed *changedError
 	if gone || !errors.As(err, &changed) || a.pendingDeletes.has(k, "1") {
 		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.pendingDeletes.has(k, "1"))

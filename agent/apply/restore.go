@@ -13,7 +13,13 @@ import (
 )
 
 // restore applies the desired fields again.
-func (a *Applier) restore(ctx context.Context, t *task, live *target.Object, whole map[string]any, lost []target.Loss) error {
+func (a *Applier) restore(
+	ctx context.Context,
+	t *task,
+	live *target.Object,
+	whole map[string]any,
+	lost []target.Loss,
+) error {
 	body, err := a.leaving(ctx, t, live, whole)
 	if err != nil {
 		return err
@@ -34,13 +40,22 @@ func (a *Applier) restore(ctx context.Context, t *task, live *target.Object, who
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
 		"%s, again and again; it was set back %d times and will be every %s: stop the other one, or list the field in the Placement's spec.sync.retainFields",
-		describe(lost), times, wait.Round(time.Second))})
+		describe(lost),
+		times,
+		wait.Round(time.Second),
+	)})
 	return &laterError{wait}
 }
 
 // reportDrift reports a drift. Fields that others have set back to the desired values are shared
 // with them, which changes no field.
-func (a *Applier) reportDrift(ctx context.Context, t *task, live *target.Object, whole map[string]any, lost []target.Loss) error {
+func (a *Applier) reportDrift(
+	ctx context.Context,
+	t *task,
+	live *target.Object,
+	whole map[string]any,
+	lost []target.Loss,
+) error {
 	if !slices.ContainsFunc(lost, func(l target.Loss) bool { return l.By == "" }) {
 		body, err := a.leaving(ctx, t, live, whole)
 		if err != nil {

@@ -24,7 +24,8 @@ func (a *Applier) retainedFields(ctx context.Context, t *task, scaled bool) ([]s
 		return t.policy.RetainFields, nil
 	}
 	if !scaled && !t.record.Autoscaled && !a.Inventory.Any(func(k store.Key, _ inventory.Record) bool {
-		return k.Resource == autoscalers.Plural && k.Group == autoscalers.Group && k.Namespace == t.Key.Namespace && k.Space == t.Key.Space
+		return k.Resource == autoscalers.Plural && k.Group == autoscalers.Group && k.Namespace == t.Key.Namespace &&
+			k.Space == t.Key.Space
 	}) {
 		return t.policy.RetainFields, nil
 	}
@@ -49,15 +50,20 @@ var autoscalers = target.Resource{Group: "autoscaling", Version: "v2", Plural: "
 
 // autoscaled reports whether an autoscaler on the target scales the object.
 func autoscaled(ctx context.Context, t *task) (found bool, err error) {
-	_, err = t.client.List(ctx, target.Listing{Resource: autoscalers, Namespace: t.at.Namespace}, func(o *target.Object) error {
-		var spec struct {
-			ScaleTargetRef struct{ Kind, Name string } `json:"scaleTargetRef"`
-		}
-		if json.Unmarshal(o.Spec, &spec) == nil && spec.ScaleTargetRef.Kind == t.head.Kind && spec.ScaleTargetRef.Name == t.Key.Name {
-			found = true
-		}
-		return nil
-	})
+	_, err = t.client.List(
+		ctx,
+		target.Listing{Resource: autoscalers, Namespace: t.at.Namespace},
+		func(o *target.Object) error {
+			var spec struct {
+				ScaleTargetRef struct{ Kind, Name string } `json:"scaleTargetRef"`
+			}
+			if json.Unmarshal(o.Spec, &spec) == nil && spec.ScaleTargetRef.Kind == t.head.Kind &&
+				spec.ScaleTargetRef.Name == t.Key.Name {
+				found = true
+			}
+			return nil
+		},
+	)
 	if err != nil && !hopeless(err) {
 		return false, fmt.Errorf("look for an autoscaler of the object: %w", err)
 	}

@@ -63,7 +63,13 @@ func (t *task) whole() (map[string]any, error) {
 }
 
 // find returns the object of a key in the names of the target, nil when there is none.
-func (a *Applier) find(ctx context.Context, c *target.Client, r target.Resource, at store.Key, cached bool) (*target.Object, error) {
+func (a *Applier) find(
+	ctx context.Context,
+	c *target.Client,
+	r target.Resource,
+	at store.Key,
+	cached bool,
+) (*target.Object, error) {
 	found, err := c.Get(ctx, r, at.Namespace, at.Name, cached)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -171,7 +171,8 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
 		"the object is deleted on the target again and again; it was made anew and will be every %s: stop who deletes it, or place it elsewhere",
-		wait.Round(time.Second))})
+		wait.Round(time.Second),
+	)})
 	return &laterError{wait}
 }
 

@@ -82,8 +82,19 @@ type line struct {
 // Note adds a line. It never waits for the disk.
 func (l *Log) Note(w target.Written) {
 	resource, ns, name := split(w.Path)
-	entry := line{Time: w.At.UTC().Truncate(time.Millisecond), Verb: w.Verb, Resource: resource, Namespace: ns, Name: name, Space: w.Space, Code: w.Code, Reason: w.Reason,
-		User: w.User, Container: w.Container, Command: w.Command}
+	entry := line{
+		Time:      w.At.UTC().Truncate(time.Millisecond),
+		Verb:      w.Verb,
+		Resource:  resource,
+		Namespace: ns,
+		Name:      name,
+		Space:     w.Space,
+		Code:      w.Code,
+		Reason:    w.Reason,
+		User:      w.User,
+		Container: w.Container,
+		Command:   w.Command,
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	entry.Lost = l.lost

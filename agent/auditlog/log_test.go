@@ -33,7 +33,13 @@ func TestSplit(t *testing.T) {
 }
 
 func entry(i int) target.Written {
-	return target.Written{At: time.Unix(0, 0), Verb: "apply", Path: fmt.Sprintf("/api/v1/namespaces/shop/configmaps/c-%d", i), Space: "shop", Code: 200}
+	return target.Written{
+		At:    time.Unix(0, 0),
+		Verb:  "apply",
+		Path:  fmt.Sprintf("/api/v1/namespaces/shop/configmaps/c-%d", i),
+		Space: "shop",
+		Code:  200,
+	}
 }
 
 // TestBuffered: lines are written together, after a pause or at the end, and each as a whole.

@@ -35,7 +35,12 @@ type site struct {
 }
 
 func newSite(t *testing.T, objects, share int) *site {
-	s := &site{t: t, path: filepath.Join(t.TempDir(), "agent.db"), share: share, at: store.Position{Incarnation: store.NewIncarnation()}}
+	s := &site{
+		t:     t,
+		path:  filepath.Join(t.TempDir(), "agent.db"),
+		share: share,
+		at:    store.Position{Incarnation: store.NewIncarnation()},
+	}
 	s.open()
 	var all []store.Entry
 	for i := range objects {

@@ -67,7 +67,11 @@ func (b *Guard) report() {
 		w.In = append(w.In, where)
 	}
 	slices.SortFunc(w.In, func(x, y tunnel.WithheldIn) int {
-		return cmp.Or(cmp.Compare(y.Deletions, x.Deletions), strings.Compare(x.Space, y.Space), strings.Compare(x.Namespace, y.Namespace))
+		return cmp.Or(
+			cmp.Compare(y.Deletions, x.Deletions),
+			strings.Compare(x.Space, y.Space),
+			strings.Compare(x.Namespace, y.Namespace),
+		)
 	})
 	w.In = slices.Clip(w.In[:min(len(w.In), named)])
 	b.cfg.Report(w)

@@ -58,7 +58,13 @@ func (e *entry) place() *store.Key { return &e.key }
 
 // Open reads all records.
 func Open(disk Store, log *slog.Logger) (*Inventory, error) {
-	i := &Inventory{disk: disk, log: log, records: compactmap.NewIndex((*entry).place), dirty: map[store.Key]int64{}, wake: make(chan struct{}, 1)}
+	i := &Inventory{
+		disk:    disk,
+		log:     log,
+		records: compactmap.NewIndex((*entry).place),
+		dirty:   map[store.Key]int64{},
+		wake:    make(chan struct{}, 1),
+	}
 	err := disk.Each(func(k store.Key, r Record) error {
 		i.setLocked(k, r)
 		return nil

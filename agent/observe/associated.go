@@ -30,8 +30,15 @@ func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 		return // removed at this moment, and what belongs to it with it
 	}
 	mapping := target.Mapping(source.Prefix)
-	k, ok := mapping.KeyHere(store.Key{Space: owner.Space, Group: w.resource.group, Resource: w.resource.plural, Namespace: live.Metadata.Namespace,
-		Name: live.Metadata.Name})
+	k, ok := mapping.KeyHere(
+		store.Key{
+			Space:     owner.Space,
+			Group:     w.resource.group,
+			Resource:  w.resource.plural,
+			Namespace: live.Metadata.Namespace,
+			Name:      live.Metadata.Name,
+		},
+	)
 	if !ok {
 		return // what a cluster-scoped object has in a namespace that is not its space's
 	}
@@ -54,7 +61,9 @@ func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 		o.associated.Delete(rec.uid) // a successor with the same name
 	}
 	o.associated.Put(uid, rec)
-	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.sharedLocked(owner), source.OriginUID
+	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.sharedLocked(
+		owner,
+	), source.OriginUID
 	rec.object, rec.status = o.codec.Encode(nil, object), nil
 	o.shortenLocked(k, rec, object)
 	if len(live.Status) > 0 {
@@ -82,7 +91,13 @@ type reported struct {
 // key has the space's name of the namespace.
 func reportedObject(k store.Key, live *target.Object, name string, placed inventory.Record) ([]byte, error) {
 	m := live.Metadata
-	owner := target.Owner{APIVersion: placed.APIVersion, Kind: placed.Kind, Name: name, UID: placed.OriginUID, Controller: true}
+	owner := target.Owner{
+		APIVersion: placed.APIVersion,
+		Kind:       placed.Kind,
+		Name:       name,
+		UID:        placed.OriginUID,
+		Controller: true,
+	}
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
 			Name: m.Name, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),

@@ -71,7 +71,10 @@ func (o *Observer) release(ctx context.Context) {
 			return
 		}
 		o.mu.Lock()
-		waited := slices.DeleteFunc(slices.Collect(maps.Keys(o.debounce.keys)), func(k store.Key) bool { return o.records.Get(k) == nil })
+		waited := slices.DeleteFunc(
+			slices.Collect(maps.Keys(o.debounce.keys)),
+			func(k store.Key) bool { return o.records.Get(k) == nil },
+		)
 		o.debounce.keys = map[store.Key]struct{}{}
 		o.publishLocked(waited...)
 		o.mu.Unlock()

@@ -85,7 +85,10 @@ func (o *Observer) publishSome(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := &o.events.pace
-	due := slices.SortedFunc(p.waiting.Keys(), func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) })
+	due := slices.SortedFunc(
+		p.waiting.Keys(),
+		func(a, b store.Key) int { return cmp.Compare(o.records.Get(b).at, o.records.Get(a).at) },
+	)
 	due = due[:p.allow(now, len(due))]
 	for _, k := range due {
 		p.waiting.Delete(k)

@@ -45,7 +45,8 @@ const maxEarly = 200
 // observeEventLocked records an Event.
 func (o *Observer) observeEventLocked(live *target.Object) {
 	e, ok := live.Event()
-	if !ok || e.Type != "Warning" || e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
+	if !ok || e.Type != "Warning" ||
+		e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
 		return
 	}
 	owner, ok := o.ownerOfLocked(e.About.UID)
@@ -66,14 +67,25 @@ func (o *Observer) observeEventLocked(live *target.Object) {
 		return
 	}
 	said := store.ReportEvent{
-		Owner: store.EventObject{APIVersion: source.APIVersion, Kind: source.Kind, Name: owner.Name}, Type: e.Type, Reason: e.Reason,
-		Message: cut(target.Mapping(source.Prefix).Words(owner.Namespace, e.Message)), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
+		Owner: store.EventObject{
+			APIVersion: source.APIVersion,
+			Kind:       source.Kind,
+			Name:       owner.Name,
+		}, Type: e.Type, Reason: e.Reason,
+		Message: cut(
+			target.Mapping(source.Prefix).Words(owner.Namespace, e.Message),
+		), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
 		During: e.Last.Unix() / int64(eventSlot/time.Second),
 	}
 	if e.About.UID != source.UID {
 		said.About = &store.EventObject{APIVersion: e.About.APIVersion, Kind: e.About.Kind, Name: e.About.Name}
 	}
-	k := store.Key{Space: owner.Space, Resource: eventResource.plural, Namespace: owner.Namespace, Name: live.Metadata.Name}
+	k := store.Key{
+		Space:     owner.Space,
+		Resource:  eventResource.plural,
+		Namespace: owner.Namespace,
+		Name:      live.Metadata.Name,
+	}
 	rec := o.recordLocked(k)
 	if rec.uid == live.Metadata.UID && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return

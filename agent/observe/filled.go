@@ -13,7 +13,8 @@ import (
 func filledIn(k store.Key, live *target.Object) *store.Filled {
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments":
-		if n, err := strconv.ParseInt(live.Metadata.Annotations[store.DeploymentRevision], 10, 64); err == nil && n > 0 {
+		if n, err := strconv.ParseInt(live.Metadata.Annotations[store.DeploymentRevision], 10, 64); err == nil &&
+			n > 0 {
 			return &store.Filled{Revision: n}
 		}
 	case "/services":
@@ -57,7 +58,11 @@ func allocated(spec json.RawMessage) *store.Filled {
 	if json.Unmarshal(spec, &s) != nil {
 		return nil
 	}
-	f := &store.Filled{HealthCheckNodePort: s.HealthCheckNodePort, IPFamilies: s.IPFamilies, IPFamilyPolicy: s.IPFamilyPolicy}
+	f := &store.Filled{
+		HealthCheckNodePort: s.HealthCheckNodePort,
+		IPFamilies:          s.IPFamilies,
+		IPFamilyPolicy:      s.IPFamilyPolicy,
+	}
 	if s.ClusterIP != "None" { // a wish
 		f.ClusterIP = s.ClusterIP
 	}
@@ -66,7 +71,8 @@ func allocated(spec json.RawMessage) *store.Filled {
 			f.NodePorts = append(f.NodePorts, store.NodePort{Port: p.Port, Protocol: p.Protocol, NodePort: p.NodePort})
 		}
 	}
-	if f.ClusterIP == "" && f.NodePorts == nil && f.HealthCheckNodePort == 0 && f.IPFamilies == nil && f.IPFamilyPolicy == "" {
+	if f.ClusterIP == "" && f.NodePorts == nil && f.HealthCheckNodePort == 0 && f.IPFamilies == nil &&
+		f.IPFamilyPolicy == "" {
 		return nil
 	}
 	return f

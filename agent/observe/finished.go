@@ -9,7 +9,13 @@ import (
 
 // sight returns what was seen last.
 func (rec *record) sight() inventory.Sight {
-	return inventory.Sight{UID: rec.uid, Revision: rec.revision, Owned: rec.owned, Content: rec.content, Finished: rec.finished}
+	return inventory.Sight{
+		UID:      rec.uid,
+		Revision: rec.revision,
+		Owned:    rec.owned,
+		Content:  rec.content,
+		Finished: rec.finished,
+	}
 }
 
 // finished reports whether a placed Job or Pod has finished. A Pod that is being deleted has not:

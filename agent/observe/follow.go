@@ -42,8 +42,18 @@ func ownsPods(k store.Key) bool {
 	switch k.Group {
 	case "apps", "batch":
 		return true
-	case "", "rbac.authorization.k8s.io", "networking.k8s.io", "storage.k8s.io", "policy", "autoscaling", "scheduling.k8s.io",
-		"apiextensions.k8s.io", "discovery.k8s.io", "admissionregistration.k8s.io", "coordination.k8s.io", "node.k8s.io":
+	case "",
+		"rbac.authorization.k8s.io",
+		"networking.k8s.io",
+		"storage.k8s.io",
+		"policy",
+		"autoscaling",
+		"scheduling.k8s.io",
+		"apiextensions.k8s.io",
+		"discovery.k8s.io",
+		"admissionregistration.k8s.io",
+		"coordination.k8s.io",
+		"node.k8s.io":
 		return k == store.Key{Space: k.Space, Resource: "replicationcontrollers", Namespace: k.Namespace, Name: k.Name}
 	default:
 		return true
@@ -55,7 +65,8 @@ func ownsPods(k store.Key) bool {
 func withoutStatus(r resource) bool {
 	switch r.group {
 	case "":
-		return r.plural == "configmaps" || r.plural == "secrets" || r.plural == "serviceaccounts" || r.plural == "namespaces"
+		return r.plural == "configmaps" || r.plural == "secrets" || r.plural == "serviceaccounts" ||
+			r.plural == "namespaces"
 	case "rbac.authorization.k8s.io", "storage.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io":
 		return true
 	case "networking.k8s.io":
@@ -118,7 +129,11 @@ func (o *Observer) countLocked(key watchKey, k store.Key, version string, metada
 	w = &watcher{
 		o: o, key: key, client: client, nudged: make(chan struct{}, 1),
 		listing: target.Listing{
-			Resource: target.Resource{Group: key.resource.group, Version: version, Plural: key.resource.plural}, MetadataOnly: metadataOnly,
+			Resource: target.Resource{
+				Group:   key.resource.group,
+				Version: version,
+				Plural:  key.resource.plural,
+			}, MetadataOnly: metadataOnly,
 		},
 	}
 	o.watchers[key] = w

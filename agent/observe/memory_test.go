@@ -28,9 +28,21 @@ const (
 
 // place puts an object into the inventory and the feed, as after its apply.
 func (o *Observer) place(i int) store.Key {
-	k := store.Key{Space: "team-a", Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprint("web-", i)}
-	r := inventory.Record{UID: fmt.Sprintf(ownUID, i), OriginUID: fmt.Sprintf(ownUID, 1e9+i), APIVersion: "apps/v1", Kind: "Deployment", Generation: 1,
-		ResourceVersion: fmt.Sprint(i + 1)}
+	k := store.Key{
+		Space:     "team-a",
+		Group:     "apps",
+		Resource:  "deployments",
+		Namespace: "shop",
+		Name:      fmt.Sprint("web-", i),
+	}
+	r := inventory.Record{
+		UID:             fmt.Sprintf(ownUID, i),
+		OriginUID:       fmt.Sprintf(ownUID, 1e9+i),
+		APIVersion:      "apps/v1",
+		Kind:            "Deployment",
+		Generation:      1,
+		ResourceVersion: fmt.Sprint(i + 1),
+	}
 	o.Inventory.Put(k, r)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,8 +55,20 @@ func (o *Observer) place(i int) store.Key {
 // pod has the target make a Pod of a placed object.
 func (o *Observer) pod(i, of int) {
 	o.seen(watchKey{resource: podResource}, &target.Object{APIVersion: "v1", Kind: "Pod", Metadata: target.Metadata{
-		Name: fmt.Sprintf("web-%d-5d89bdfbf9-%d", of, i), Namespace: strings.Clone("shop"), UID: fmt.Sprintf(podUID, i), ResourceVersion: fmt.Sprint(10_000 + i),
-		OwnerReferences: []target.Owner{{APIVersion: "apps/v1", Kind: "Deployment", Name: fmt.Sprint("web-", of), UID: fmt.Sprintf(ownUID, of), Controller: true}},
+		Name: fmt.Sprintf(
+			"web-%d-5d89bdfbf9-%d",
+			of,
+			i,
+		), Namespace: strings.Clone("shop"), UID: fmt.Sprintf(podUID, i), ResourceVersion: fmt.Sprint(10_000 + i),
+		OwnerReferences: []target.Owner{
+			{
+				APIVersion: "apps/v1",
+				Kind:       "Deployment",
+				Name:       fmt.Sprint("web-", of),
+				UID:        fmt.Sprintf(ownUID, of),
+				Controller: true,
+			},
+		},
 	}, Spec: []byte(`{"nodeName":"n1"}`), Status: []byte(`{"phase":"Running"}`)})
 }
 
@@ -91,7 +115,9 @@ func TestMemoryAfterABurst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := New(Config{Inventory: records, Desired: func(store.Key) []byte { return nil }, Log: slog.New(slog.DiscardHandler)})
+	o := New(
+		Config{Inventory: records, Desired: func(store.Key) []byte { return nil }, Log: slog.New(slog.DiscardHandler)},
+	)
 	o.Bind(indifferent{})
 	for i := range objects {
 		o.place(i)
@@ -118,8 +144,16 @@ func TestMemoryAfterABurst(t *testing.T) {
 		o.burst((10+i)*pods, (11+i)*pods, objects)
 	}
 	late := live() - began
-	t.Logf("%.0f KB with %d objects, %.0f more with %d Pods, %.0f more with ten times as many, %+.1f %% without them, %+.1f %% after 10 generations", placed/1e3, objects,
-		(before-placed)/1e3, pods, (most-before)/1e3, 100*(after-before)/before, 100*(late-before)/before)
+	t.Logf(
+		"%.0f KB with %d objects, %.0f more with %d Pods, %.0f more with ten times as many, %+.1f %% without them, %+.1f %% after 10 generations",
+		placed/1e3,
+		objects,
+		(before-placed)/1e3,
+		pods,
+		(most-before)/1e3,
+		100*(after-before)/before,
+		100*(late-before)/before,
+	)
 	if o.feed.Len() != objects+pods {
 		t.Fatalf("%d reports, want %d", o.feed.Len(), objects+pods)
 	}

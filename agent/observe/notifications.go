@@ -45,7 +45,10 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 	}
 	switch {
 	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
-		o.strays.Put(uid, stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()})
+		o.strays.Put(
+			uid,
+			stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()},
+		)
 	case w.resource == podResource:
 		o.associateLocked(w, live)
 	case w.resource == replicaSetResource, w.resource == jobResource:

@@ -77,7 +77,10 @@ func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object)
 		return false
 	}
 	rec.uid, rec.revision, rec.at = live.Metadata.UID, live.Revision(), time.Now().UnixMilli()
-	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(resource{k.Group, k.Resource}, live)
+	rec.owned, rec.content, rec.finished = live.OwnedSum(), live.ContentSum(), finished(
+		resource{k.Group, k.Resource},
+		live,
+	)
 	rec.going = live.Metadata.DeletionTimestamp != "" && !rec.finished // what has run to its end stays done
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
 	rec.filled = filledIn(k, live)
@@ -158,7 +161,13 @@ func (o *Observer) renderLocked(k store.Key) ([]byte, int64, error) {
 	if rec == nil {
 		return nil, 0, store.ErrGone
 	}
-	report := store.Report{OriginUID: rec.originUID, Generation: rec.generation, Filled: rec.filled, Error: rec.error(), At: rec.at}
+	report := store.Report{
+		OriginUID:  rec.originUID,
+		Generation: rec.generation,
+		Filled:     rec.filled,
+		Error:      rec.error(),
+		At:         rec.at,
+	}
 	if rec.hash != (store.Hash{}) && !rec.going && !rec.removing {
 		report.Applied = rec.hash.String()
 	}

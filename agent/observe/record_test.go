@@ -14,10 +14,18 @@ func TestTranslate(t *testing.T) {
 		{"observed", `{"observedGeneration":3}`, `{"observedGeneration":10}`},
 		{"observed, and changed by another since", `{"observedGeneration":5}`, `{"observedGeneration":10}`},
 		{"not observed yet", `{"observedGeneration":2}`, `{"observedGeneration":9}`},
-		{"conditions", `{"conditions":[{"observedGeneration":3,"type":"A"},{"type":"B"}]}`, `{"conditions":[{"observedGeneration":10,"type":"A"},{"type":"B"}]}`},
+		{
+			"conditions",
+			`{"conditions":[{"observedGeneration":3,"type":"A"},{"type":"B"}]}`,
+			`{"conditions":[{"observedGeneration":10,"type":"A"},{"type":"B"}]}`,
+		},
 		{"none", `{"phase":"Bound"}`, `{"phase":"Bound"}`},
 		{"of another type", `{"observedGeneration":"3"}`, `{"observedGeneration":"3"}`},
-		{"conditions of another type", `{"conditions":{"observedGeneration":3}}`, `{"conditions":{"observedGeneration":3}}`},
+		{
+			"conditions of another type",
+			`{"conditions":{"observedGeneration":3}}`,
+			`{"conditions":{"observedGeneration":3}}`,
+		},
 	}
 	for _, c := range cases {
 		got, err := translate([]byte(c.in), applied)
@@ -25,7 +33,8 @@ func TestTranslate(t *testing.T) {
 			t.Errorf("%s: %s %v", c.name, got, err)
 		}
 	}
-	if got, err := translate([]byte(`{"observedGeneration":2}`), &record{}); err != nil || string(got) != `{"observedGeneration":2}` {
+	if got, err := translate([]byte(`{"observedGeneration":2}`), &record{}); err != nil ||
+		string(got) != `{"observedGeneration":2}` {
 		t.Errorf("a pod: %s %v", got, err)
 	}
 }

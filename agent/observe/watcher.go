@@ -52,7 +52,8 @@ func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var err error
 		lasted := time.Duration(0) // of a watch
-		if early && from != "" {   // what came back may be a target that was restored: it would say nothing until it is as far again
+		if early &&
+			from != "" { // what came back may be a target that was restored: it would say nothing until it is as far again
 			var back bool
 			if back, err = w.rewound(ctx, revisionOf(from)); back {
 				from = ""

@@ -32,7 +32,13 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 	case matches(name, p.site.DenyKinds):
 		return refuse(ReasonKind, "", "", "the site denies %s (allow.denyKinds in the agent's configuration)", name)
 	case matches(name, p.parent.DenyKinds), p.parent.Kinds != nil && !matches(name, p.parent.Kinds):
-		return refuse(ReasonKind, "", "", "spec.allow of the SyncTarget does not allow %s; the center's admin can change that", name)
+		return refuse(
+			ReasonKind,
+			"",
+			"",
+			"spec.allow of the SyncTarget does not allow %s; the center's admin can change that",
+			name,
+		)
 	case workloads[name], defined, matches(name, p.site.Kinds):
 		return nil
 	}
@@ -75,10 +81,22 @@ func (p *Policy) Definition(group string, annotations map[string]string, served 
 		return nil
 	}
 	if !approved {
-		return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the definition has no annotation %s with the address of its review",
-			group, approval)
+		return refuse(
+			ReasonDefinition,
+			"",
+			"",
+			"the API group %q is one of Kubernetes, and the definition has no annotation %s with the address of its review",
+			group,
+			approval,
+		)
 	}
-	return refuse(ReasonDefinition, "", "", "the API group %q is one of Kubernetes, and the cluster serves it itself", group)
+	return refuse(
+		ReasonDefinition,
+		"",
+		"",
+		"the API group %q is one of Kubernetes, and the cluster serves it itself",
+		group,
+	)
 }
 
 // Conversion refuses a definition whose objects a webhook converts: the cluster's API server would
@@ -97,7 +115,8 @@ func (p *Policy) Conversion(body []byte) error {
 // ofKubernetes reports whether the name of an API group is reserved for Kubernetes.
 func ofKubernetes(group string) bool {
 	return !strings.Contains(group, ".") || group == "k8s.io" || group == "kubernetes.io" ||
-		strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, ".x-k8s.io") || strings.HasSuffix(group, ".kubernetes.io")
+		strings.HasSuffix(group, ".k8s.io") &&
+			!strings.HasSuffix(group, ".x-k8s.io") || strings.HasSuffix(group, ".kubernetes.io")
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -35,16 +35,44 @@ func (p *Policy) Name(prefix, namespace string) error {
 	name := prefix + namespace
 	switch {
 	case prefix != "" && !prefixForm.MatchString(prefix):
-		return refuse(ReasonNamespace, "", "", "the prefix %q of the space's spec.namespaceMapping is none: it has lower-case letters, digits and '-', "+
-			"at most 32, and ends with '-'", prefix)
+		return refuse(
+			ReasonNamespace,
+			"",
+			"",
+			"the prefix %q of the space's spec.namespaceMapping is none: it has lower-case letters, digits and '-', "+
+				"at most 32, and ends with '-'",
+			prefix,
+		)
 	case reserved(name) && prefix == "":
-		return refuse(ReasonNamespace, "", "", "namespaces named kube-* and skerry-* are the cluster's own, and the agent's")
+		return refuse(
+			ReasonNamespace,
+			"",
+			"",
+			"namespaces named kube-* and skerry-* are the cluster's own, and the agent's",
+		)
 	case reserved(name):
-		return refuse(ReasonNamespace, "", "", "namespace %q would be %q at the site by the space's spec.namespaceMapping, "+
-			"and namespaces named kube-* and skerry-* are the cluster's own, and the agent's", namespace, name)
+		return refuse(
+			ReasonNamespace,
+			"",
+			"",
+			"namespace %q would be %q at the site by the space's spec.namespaceMapping, "+
+				"and namespaces named kube-* and skerry-* are the cluster's own, and the agent's",
+			namespace,
+			name,
+		)
 	case len(name) > maxName:
-		return refuse(ReasonNamespace, "", "", "namespace %q would be %q at the site by the space's spec.namespaceMapping, which is %d characters, "+
-			"and the name of a namespace has at most %d; choose a name of at most %d", namespace, name, len(name), maxName, maxName-len(prefix))
+		return refuse(
+			ReasonNamespace,
+			"",
+			"",
+			"namespace %q would be %q at the site by the space's spec.namespaceMapping, which is %d characters, "+
+				"and the name of a namespace has at most %d; choose a name of at most %d",
+			namespace,
+			name,
+			len(name),
+			maxName,
+			maxName-len(prefix),
+		)
 	}
 	return nil
 }
@@ -57,7 +85,12 @@ func reserved(name string) bool {
 func (p *Policy) Namespace(s Space, n Existing) error {
 	switch {
 	case reserved(n.Name):
-		return refuse(ReasonNamespace, "", "", "namespaces named kube-* and skerry-* are the cluster's own, and the agent's")
+		return refuse(
+			ReasonNamespace,
+			"",
+			"",
+			"namespaces named kube-* and skerry-* are the cluster's own, and the agent's",
+		)
 	case n.Owner == s:
 		return nil
 	case n.Owner.Name == s.Name && p.opened(s.Name, n.Name):
@@ -66,14 +99,35 @@ func (p *Policy) Namespace(s Space, n Existing) error {
 		return refuse(ReasonTaken, "namespaces", "["+s.Name+"/"+n.Name+"]",
 			"namespace %q at the site belongs to an earlier space named %q, which was another one", n.Name, s.Name)
 	case n.Owner.Name != "":
-		return refuse(ReasonTaken, "", "", "namespace %q at the site belongs to space %q, and a namespace belongs to one space; "+
-			"choose another name, place space %q elsewhere, or give it names of its own at sites when it is created (spec.namespaceMapping)", n.Name, n.Owner.Name, s.Name)
+		return refuse(
+			ReasonTaken,
+			"",
+			"",
+			"namespace %q at the site belongs to space %q, and a namespace belongs to one space; "+
+				"choose another name, place space %q elsewhere, or give it names of its own at sites when it is created (spec.namespaceMapping)",
+			n.Name,
+			n.Owner.Name,
+			s.Name,
+		)
 	case p.opened(s.Name, n.Name):
 		return nil
 	case n.Bound != "":
-		return refuse(ReasonNamespace, "namespaces", "["+n.Name+"]", "namespace %q exists at the site, and %s gives rights to its ServiceAccounts", n.Name, n.Bound)
+		return refuse(
+			ReasonNamespace,
+			"namespaces",
+			"["+n.Name+"]",
+			"namespace %q exists at the site, and %s gives rights to its ServiceAccounts",
+			n.Name,
+			n.Bound,
+		)
 	case len(n.Foreign) > 0:
-		return refuse(ReasonNamespace, "namespaces", "["+n.Name+"]", "namespace %q exists at the site and is in use there", n.Name)
+		return refuse(
+			ReasonNamespace,
+			"namespaces",
+			"["+n.Name+"]",
+			"namespace %q exists at the site and is in use there",
+			n.Name,
+		)
 	}
 	return nil
 }

@@ -43,10 +43,22 @@ func (p *Policy) service(body []byte) error {
 		return nil
 	}
 	if len(o.Spec.ExternalIPs) > 0 && !both(p.site.ExternalIPs, p.parent.ExternalIPs) {
-		return refuse(ReasonField, "externalIPs", "true", "spec.externalIPs of a Service would take traffic to addresses of the site")
+		return refuse(
+			ReasonField,
+			"externalIPs",
+			"true",
+			"spec.externalIPs of a Service would take traffic to addresses of the site",
+		)
 	}
-	if class := o.Spec.LoadBalancerClass; class != "" && !named(class, p.site.LoadBalancerClasses, p.parent.LoadBalancerClasses) {
-		return refuse(ReasonField, "loadBalancerClasses", "["+class+"]", "spec.loadBalancerClass %q is the site's to give", class)
+	if class := o.Spec.LoadBalancerClass; class != "" &&
+		!named(class, p.site.LoadBalancerClasses, p.parent.LoadBalancerClasses) {
+		return refuse(
+			ReasonField,
+			"loadBalancerClasses",
+			"["+class+"]",
+			"spec.loadBalancerClass %q is the site's to give",
+			class,
+		)
 	}
 	return nil
 }
@@ -57,7 +69,13 @@ func (p *Policy) claim(body []byte) error {
 		Spec struct{ VolumeName string }
 	}
 	if json.Unmarshal(body, &o) == nil && o.Spec.VolumeName != "" && !both(p.site.VolumeNames, p.parent.VolumeNames) {
-		return refuse(ReasonField, "volumeNames", "true", "spec.volumeName %q names a volume of the site", o.Spec.VolumeName)
+		return refuse(
+			ReasonField,
+			"volumeNames",
+			"true",
+			"spec.volumeName %q names a volume of the site",
+			o.Spec.VolumeName,
+		)
 	}
 	return nil
 }
@@ -84,7 +102,13 @@ const tokenSecret = "kubernetes.io/service-account-token"
 func (p *Policy) secret(body []byte) error {
 	var o struct{ Type string }
 	if json.Unmarshal(body, &o) == nil && o.Type == tokenSecret && !p.tokens() {
-		return refuse(ReasonField, "tokens", "true", "a Secret of type %s would hold a token for the site's own API", tokenSecret)
+		return refuse(
+			ReasonField,
+			"tokens",
+			"true",
+			"a Secret of type %s would hold a token for the site's own API",
+			tokenSecret,
+		)
 	}
 	return nil
 }
@@ -104,7 +128,13 @@ func (p *Policy) checkTokens(spec *podSpec) error {
 		for _, source := range v.Projected.Sources {
 			t := source.ServiceAccountToken
 			if t != nil && (t.Audience == "" || strings.Contains(t.Audience, "kubernetes")) {
-				return refuse(ReasonField, "tokens", "true", "volume %q projects a token for the site's own API; give the token another audience", v.Name)
+				return refuse(
+					ReasonField,
+					"tokens",
+					"true",
+					"volume %q projects a token for the site's own API; give the token another audience",
+					v.Name,
+				)
 			}
 		}
 	}
@@ -115,7 +145,8 @@ func (p *Policy) checkTokens(spec *podSpec) error {
 // it rights.
 func (p *Policy) checkAccount(spec *podSpec, namespace string, names func(string) bool) error {
 	for _, name := range slices.Compact([]string{spec.ServiceAccountName, spec.DeprecatedServiceAccount}) {
-		if name == "" || name == "default" || names(name) || named(namespace+"/"+name, p.site.ServiceAccounts, p.parent.ServiceAccounts) {
+		if name == "" || name == "default" || names(name) ||
+			named(namespace+"/"+name, p.site.ServiceAccounts, p.parent.ServiceAccounts) {
 			continue
 		}
 		full := fmt.Sprintf("%s/%s", namespace, name)

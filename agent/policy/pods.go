@@ -17,12 +17,16 @@ type podSpec = corev1.PodSpec
 var templates = map[string][]string{
 	"pods": {""}, "podtemplates": {"template"}, "replicationcontrollers": {"spec/template"},
 	"deployments.apps": {"spec/template"}, "statefulsets.apps": {"spec/template"}, "daemonsets.apps": {"spec/template"},
-	"replicasets.apps": {"spec/template"}, "jobs.batch": {"spec/template"}, "cronjobs.batch": {"spec/jobTemplate/spec/template"},
+	"replicasets.apps": {
+		"spec/template",
+	}, "jobs.batch": {"spec/template"}, "cronjobs.batch": {"spec/jobTemplate/spec/template"},
 }
 
 // evaluator has upstream's checks of the Pod Security Standards. It is made when the first Pod is
 // looked at.
-var evaluator = sync.OnceValues(func() (checks.Evaluator, error) { return checks.NewEvaluator(checks.DefaultChecks(), nil) })
+var evaluator = sync.OnceValues(
+	func() (checks.Evaluator, error) { return checks.NewEvaluator(checks.DefaultChecks(), nil) },
+)
 
 // template checks the Pods that an object makes.
 func (p *Policy) template(space, namespace, at string, body []byte, names func(string) bool) error {
@@ -52,10 +56,18 @@ func (p *Policy) checkSecurity(space string, meta *metav1.ObjectMeta, spec *podS
 	if err != nil {
 		return err
 	}
-	result := checks.AggregateCheckResults(e.EvaluatePod(psa.LevelVersion{Level: level, Version: psa.LatestVersion()}, meta, spec))
+	result := checks.AggregateCheckResults(
+		e.EvaluatePod(psa.LevelVersion{Level: level, Version: psa.LatestVersion()}, meta, spec),
+	)
 	if result.Allowed {
 		return nil
 	}
-	return refuse(ReasonPodSecurity, "podSecurity", "["+space+"=privileged]", "the Pods do not keep to the site's Pod Security level %q: %s",
-		level, result.ForbiddenDetail())
+	return refuse(
+		ReasonPodSecurity,
+		"podSecurity",
+		"["+space+"=privileged]",
+		"the Pods do not keep to the site's Pod Security level %q: %s",
+		level,
+		result.ForbiddenDetail(),
+	)
 }

@@ -40,7 +40,11 @@ const (
 func refuse(reason, key, value, format string, args ...any) *Refusal {
 	message := fmt.Sprintf(format, args...)
 	if key != "" {
-		message += fmt.Sprintf("; the site's admin can allow it by %s: %s in the agent's configuration (allow)", key, value)
+		message += fmt.Sprintf(
+			"; the site's admin can allow it by %s: %s in the agent's configuration (allow)",
+			key,
+			value,
+		)
 	}
 	return &Refusal{reason, message}
 }
@@ -97,7 +101,10 @@ func (p *Policy) Result() tunnel.Allow {
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
 		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
-		TakeOver:            both(p.site.TakeOver, p.parent.TakeOver), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
+		TakeOver: both(
+			p.site.TakeOver,
+			p.parent.TakeOver,
+		), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
 		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
 		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
@@ -128,12 +135,21 @@ func (p *Policy) Result() tunnel.Allow {
 func (p *Policy) TakeOver(group, resource string) error {
 	switch {
 	case group == "" && resource == "secrets":
-		return refuse(ReasonTakeOver, "", "", "the target already has a Secret of this name that was not delivered from here; "+
-			"a Secret is never taken over: remove it there, or choose another name")
+		return refuse(
+			ReasonTakeOver,
+			"",
+			"",
+			"the target already has a Secret of this name that was not delivered from here; "+
+				"a Secret is never taken over: remove it there, or choose another name",
+		)
 	case !both(p.site.TakeOver, p.parent.TakeOver):
-		return refuse(ReasonTakeOver, "takeOver", "true",
+		return refuse(
+			ReasonTakeOver,
+			"takeOver",
+			"true",
 			"the target already has an object of this name that was not delivered from here, and the site lets nothing be taken over; "+
-				"remove it there, or choose another name")
+				"remove it there, or choose another name",
+		)
 	}
 	return nil
 }

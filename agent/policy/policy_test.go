@@ -124,7 +124,12 @@ func TestObjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mine := func(name string) bool { return name == "mine" }
-			refused(t, compile(t, c.site, c.narrow).Object("shop", "app", c.kind, []byte(c.body), mine), c.reason, c.words)
+			refused(
+				t,
+				compile(t, c.site, c.narrow).Object("shop", "app", c.kind, []byte(c.body), mine),
+				c.reason,
+				c.words,
+			)
 		})
 	}
 }
@@ -133,14 +138,28 @@ func TestDefinitions(t *testing.T) {
 	approved := map[string]string{approval: "https://github.com/kubernetes/enhancements/pull/1"}
 	p := compile(t, tunnel.Allow{Kinds: []string{"*"}}, nil)
 	refused(t, p.Definition("example.com", nil, false), "", "")
-	refused(t, p.Conversion([]byte(`{"spec":{"conversion":{"strategy":"Webhook","webhook":{"clientConfig":{"url":"https://10.0.0.1"}}}}}`)), ReasonDefinition, "webhook")
+	refused(
+		t,
+		p.Conversion(
+			[]byte(
+				`{"spec":{"conversion":{"strategy":"Webhook","webhook":{"clientConfig":{"url":"https://10.0.0.1"}}}}}`,
+			),
+		),
+		ReasonDefinition,
+		"webhook",
+	)
 	refused(t, p.Conversion([]byte(`{"spec":{"conversion":{"strategy":"None"}}}`)), "", "")
 	refused(t, p.Definition("gateway.networking.x-k8s.io", nil, false), "", "")
 	refused(t, p.Definition("metrics.k8s.io", nil, false), ReasonDefinition, approval)
 	refused(t, p.Definition("apps", nil, false), ReasonDefinition, "")
 	refused(t, p.Definition("gateway.networking.k8s.io", approved, false), "", "")
 	refused(t, p.Definition("gateway.networking.k8s.io", approved, true), ReasonDefinition, "itself")
-	refused(t, p.Definition("gateway.networking.k8s.io", map[string]string{approval: "unapproved"}, false), ReasonDefinition, "")
+	refused(
+		t,
+		p.Definition("gateway.networking.k8s.io", map[string]string{approval: "unapproved"}, false),
+		ReasonDefinition,
+		"",
+	)
 }
 
 func TestTakeOver(t *testing.T) {
@@ -148,12 +167,24 @@ func TestTakeOver(t *testing.T) {
 	open, no := compile(t, tunnel.Allow{TakeOver: true}, nil), false
 	refused(t, open.TakeOver("", "configmaps"), "", "")
 	refused(t, open.TakeOver("", "secrets"), ReasonTakeOver, "never")
-	refused(t, compile(t, tunnel.Allow{TakeOver: true}, &tunnel.Narrow{TakeOver: &no}).TakeOver("", "configmaps"), ReasonTakeOver, "")
+	refused(
+		t,
+		compile(t, tunnel.Allow{TakeOver: true}, &tunnel.Narrow{TakeOver: &no}).TakeOver("", "configmaps"),
+		ReasonTakeOver,
+		"",
+	)
 }
 
 func TestLabels(t *testing.T) {
 	p := compile(t, tunnel.Allow{}, nil)
-	got := p.Labels("shop", map[string]string{"team": "a", "pod-security.kubernetes.io/enforce": "privileged", "pod-security.kubernetes.io/warn": "restricted"})
+	got := p.Labels(
+		"shop",
+		map[string]string{
+			"team":                               "a",
+			"pod-security.kubernetes.io/enforce": "privileged",
+			"pod-security.kubernetes.io/warn":    "restricted",
+		},
+	)
 	if len(got) != 2 || got["team"] != "a" || got["pod-security.kubernetes.io/enforce"] != "baseline" {
 		t.Errorf("labels %v", got)
 	}
@@ -179,8 +210,17 @@ func FuzzParentNeverWidens(f *testing.F) {
 	f.Add("*", "priorityclasses.scheduling.k8s.io", "default", "privileged")
 	f.Fuzz(func(t *testing.T, pattern, kind, namespace, level string) {
 		yes := true
-		narrow := &tunnel.Narrow{Namespaces: []string{pattern}, Kinds: []string{pattern}, ServiceAccounts: []string{pattern}, LoadBalancerClasses: []string{pattern},
-			PodSecurity: level, TakeOver: &yes, ExternalIPs: &yes, VolumeNames: &yes, Tokens: &yes}
+		narrow := &tunnel.Narrow{
+			Namespaces:          []string{pattern},
+			Kinds:               []string{pattern},
+			ServiceAccounts:     []string{pattern},
+			LoadBalancerClasses: []string{pattern},
+			PodSecurity:         level,
+			TakeOver:            &yes,
+			ExternalIPs:         &yes,
+			VolumeNames:         &yes,
+			Tokens:              &yes,
+		}
 		p, err := Compile(tunnel.Allow{}, narrow)
 		if err != nil {
 			return
@@ -191,8 +231,10 @@ func FuzzParentNeverWidens(f *testing.F) {
 			group, resource = g, r
 		}
 		is := Existing{Name: namespace, Foreign: []string{"x"}}
-		if p.Kind(group, resource, false) == nil && site.Kind(group, resource, false) != nil || p.Namespace(Space{"s", "u"}, is) == nil && site.Namespace(Space{"s", "u"}, is) != nil ||
-			p.TakeOver("", kind) == nil || stricter(p.Level("s"), site.Level("s")) != p.Level("s") {
+		if p.Kind(group, resource, false) == nil && site.Kind(group, resource, false) != nil ||
+			p.Namespace(Space{"s", "u"}, is) == nil && site.Namespace(Space{"s", "u"}, is) != nil ||
+			p.TakeOver("", kind) == nil ||
+			stricter(p.Level("s"), site.Level("s")) != p.Level("s") {
 			t.Errorf("%q %q %q %q opened what the site does not", pattern, kind, namespace, level)
 		}
 	})

@@ -127,7 +127,8 @@ func (s *recovery) resource(ctx context.Context, c *target.Client, space string,
 // Its namespace has the space's name again.
 func keyOf(r target.Resource, space string, mapping target.Mapping, o *target.Object) (store.Key, bool) {
 	from := o.OriginSpace()
-	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" || space != "" && space != from {
+	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" ||
+		space != "" && space != from {
 		return store.Key{}, false
 	}
 	k, ok := mapping.KeyHere(r.KeyIn(from, o))
@@ -140,6 +141,14 @@ func record(r target.Served, mapping target.Mapping, o *target.Object) inventory
 	if r.Group != "" {
 		api = r.Group + "/" + r.Version
 	}
-	return inventory.Record{UID: o.Metadata.UID, TargetGeneration: o.Metadata.Generation, ResourceVersion: o.Metadata.ResourceVersion,
-		Created: o.Metadata.Annotations[target.AnnotationExisted] == "", APIVersion: api, Kind: r.Kind, OriginUID: o.OriginUID(), Prefix: string(mapping)}
+	return inventory.Record{
+		UID:              o.Metadata.UID,
+		TargetGeneration: o.Metadata.Generation,
+		ResourceVersion:  o.Metadata.ResourceVersion,
+		Created:          o.Metadata.Annotations[target.AnnotationExisted] == "",
+		APIVersion:       api,
+		Kind:             r.Kind,
+		OriginUID:        o.OriginUID(),
+		Prefix:           string(mapping),
+	}
 }

@@ -150,7 +150,11 @@ func path(r *exchange.Request) string {
 	if q.Has(exchange.OptionDocument) {
 		return "/" + q.Get(exchange.OptionDocument)
 	}
-	of := target.Resource{Group: q.Get(exchange.OptionGroup), Version: q.Get(exchange.OptionVersion), Plural: q.Get(exchange.OptionResource)}
+	of := target.Resource{
+		Group:   q.Get(exchange.OptionGroup),
+		Version: q.Get(exchange.OptionVersion),
+		Plural:  q.Get(exchange.OptionResource),
+	}
 	return of.Path(r.Namespace, q.Get(exchange.OptionName))
 }
 

@@ -91,7 +91,14 @@ func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *H
 	t.Cleanup(clients.CloseIdle)
 	there := func(_, namespace string) string { return s.prefix + namespace }
 	as := func(c *target.Client, space, _ string) *target.Client { return c.As(space) }
-	return New(Config{Pods: s, Backend: &Site{Client: clients.For, As: as, There: there}, Allow: allow, Log: slog.New(slog.DiscardHandler)})
+	return New(
+		Config{
+			Pods:    s,
+			Backend: &Site{Client: clients.For, As: as, There: there},
+			Allow:   allow,
+			Log:     slog.New(slog.DiscardHandler),
+		},
+	)
 }
 
 // ask sends a request to a handler over a stream.

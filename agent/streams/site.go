@@ -57,7 +57,14 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 // talk is the request to the API server, which has the Pod in a namespace of its own name for it.
 // The Pod's UID goes along where the API takes it.
 func talk(r *exchange.Request, namespace string) (target.Talk, error) {
-	t := target.Talk{Method: http.MethodGet, Namespace: namespace, Pod: r.Pod, Subresource: string(r.Verb), Query: r.Query, Upgrade: r.Upgrade}
+	t := target.Talk{
+		Method:      http.MethodGet,
+		Namespace:   namespace,
+		Pod:         r.Pod,
+		Subresource: string(r.Verb),
+		Query:       r.Query,
+		Upgrade:     r.Upgrade,
+	}
 	switch r.Verb {
 	case exchange.Exec, exchange.Attach, exchange.PortForward:
 		if !exchange.IsWebSocket(r.Upgrade) {

@@ -75,8 +75,13 @@ func (c *Client) As(space string) *Client {
 func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule, o SpacesOwner) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {
-		err = c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-			"metadata": map[string]any{"name": SpaceRole}, "rules": SpaceRules(workloads)})
+		err = c.make(
+			ctx,
+			rbac("clusterroles"),
+			"",
+			map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+				"metadata": map[string]any{"name": SpaceRole}, "rules": SpaceRules(workloads)},
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("make the ClusterRole of spaces: %w", err)
@@ -84,8 +89,13 @@ func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule, o SpacesOwne
 	if err := c.make(ctx, namespaces, "", o.namespace(c.spaces)); err != nil {
 		return fmt.Errorf("make the namespace of the spaces' accounts: %w", err)
 	}
-	return c.make(ctx, rbac("clusterroles"), "", map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-		"metadata": map[string]any{"name": DefinitionsRole}, "rules": withVerbs(nil)})
+	return c.make(
+		ctx,
+		rbac("clusterroles"),
+		"",
+		map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+			"metadata": map[string]any{"name": DefinitionsRole}, "rules": withVerbs(nil)},
+	)
 }
 
 // EnsureAccount makes the account of a space.
@@ -200,5 +210,6 @@ func encode(o map[string]any) ([]byte, error) {
 // IsSpaceAccess reports whether an object is one that EnsureRoles, EnsureAccount or Bind makes in
 // the namespaces of spaces.
 func IsSpaceAccess(r Resource, o *Object) bool {
-	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" && (o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
+	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" &&
+		(o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
 }

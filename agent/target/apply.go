@@ -30,7 +30,13 @@ type Applying struct {
 const neverGiven = "1"
 
 // Apply writes one object by server-side apply. It reports whether the object was created.
-func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, body []byte, on Applying) (*Object, bool, error) {
+func (c *Client) Apply(
+	ctx context.Context,
+	r Resource,
+	namespace, name string,
+	body []byte,
+	on Applying,
+) (*Object, bool, error) {
 	condition := map[string]string{}
 	switch {
 	case on.UID == "":
@@ -56,7 +62,13 @@ func (c *Client) Apply(ctx context.Context, r Resource, namespace, name string, 
 }
 
 // Would returns what the object with this UID would be after an apply, in full. Nothing changes.
-func (c *Client) Would(ctx context.Context, r Resource, namespace, name string, body []byte, uid string) (map[string]any, error) {
+func (c *Client) Would(
+	ctx context.Context,
+	r Resource,
+	namespace, name string,
+	body []byte,
+	uid string,
+) (map[string]any, error) {
 	body, err := withMetadata(body, map[string]string{"uid": uid}, "")
 	if err != nil {
 		return nil, err

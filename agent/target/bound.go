@@ -17,7 +17,8 @@ type binding struct {
 // gives reports whether a binding gives rights to the ServiceAccounts of a namespace.
 func (b *binding) gives(namespace string) bool {
 	for _, s := range b.Subjects {
-		if s.Kind == "ServiceAccount" && s.Namespace == namespace || s.Kind == "Group" && s.Name == "system:serviceaccounts:"+namespace {
+		if s.Kind == "ServiceAccount" && s.Namespace == namespace ||
+			s.Kind == "Group" && s.Name == "system:serviceaccounts:"+namespace {
 			return true
 		}
 	}

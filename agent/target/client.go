@@ -126,7 +126,15 @@ func (c *Client) Read(ctx context.Context, r Resource, namespace, name string) (
 // Create posts one object.
 func (c *Client) Create(ctx context.Context, r Resource, namespace string, body []byte) (*Object, error) {
 	o := &Object{}
-	_, err := c.call(ctx, http.MethodPost, r.Path(namespace, ""), url.Values{"fieldManager": {FieldManager}}, jsonType, body, o)
+	_, err := c.call(
+		ctx,
+		http.MethodPost,
+		r.Path(namespace, ""),
+		url.Values{"fieldManager": {FieldManager}},
+		jsonType,
+		body,
+		o,
+	)
 	return o, err
 }
 
@@ -141,13 +149,27 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 
 // call sends one request and decodes the answer into out, if that is not nil. Every write goes
 // through it.
-func (c *Client) call(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
+func (c *Client) call(
+	ctx context.Context,
+	method, path string,
+	query url.Values,
+	kind string,
+	body []byte,
+	out any,
+) (int, error) {
 	code, err := c.exchange(ctx, method, path, query, kind, body, out)
 	c.tell(ctx, method, path, query, kind, code, err)
 	return code, err
 }
 
-func (c *Client) exchange(ctx context.Context, method, path string, query url.Values, kind string, body []byte, out any) (int, error) {
+func (c *Client) exchange(
+	ctx context.Context,
+	method, path string,
+	query url.Values,
+	kind string,
+	body []byte,
+	out any,
+) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := c.send(ctx, method, path, query, kind, jsonType, body)
@@ -175,7 +197,13 @@ func (c *Client) exchange(ctx context.Context, method, path string, query url.Va
 	return resp.StatusCode, nil
 }
 
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, kind, accept string, body []byte) (*http.Response, error) {
+func (c *Client) send(
+	ctx context.Context,
+	method, path string,
+	query url.Values,
+	kind, accept string,
+	body []byte,
+) (*http.Response, error) {
 	u := c.base.String() + path // the path is escaped already
 	if len(query) > 0 {
 		u += "?" + query.Encode()

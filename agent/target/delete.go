@@ -90,7 +90,8 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 func marksOf(all map[string]string, owned fields) map[string]any {
 	out := map[string]any{}
 	for name := range all {
-		if strings.HasPrefix(name, MarkPrefix) && owned["f:"+name] != nil || name == AnnotationOrigin || name == AnnotationOriginUID {
+		if strings.HasPrefix(name, MarkPrefix) && owned["f:"+name] != nil || name == AnnotationOrigin ||
+			name == AnnotationOriginUID {
 			out[name] = nil
 		}
 	}

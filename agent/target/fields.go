@@ -96,7 +96,12 @@ func (o *Object) Lost(body map[string]any) []Loss {
 			metadata, _ := body[name].(map[string]any)
 			for _, field := range []string{"annotations", "labels", "finalizers", "ownerReferences"} {
 				if v, ok := metadata[field]; ok {
-					s.visit(v, own.below(name).below(field), s.at(s.at(s.others, "f:metadata"), "f:"+field), ".metadata."+field)
+					s.visit(
+						v,
+						own.below(name).below(field),
+						s.at(s.at(s.others, "f:metadata"), "f:"+field),
+						".metadata."+field,
+					)
 				}
 			}
 		default:

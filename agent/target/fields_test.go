@@ -22,7 +22,12 @@ func object(t testing.TB, text string) (*Object, map[string]any) {
 
 // managed is an entry of managedFields.
 func managed(manager, operation, fields string) string {
-	return fmt.Sprintf(`{"manager":%q,"operation":%q,"fieldsType":"FieldsV1","fieldsV1":%s}`, manager, operation, fields)
+	return fmt.Sprintf(
+		`{"manager":%q,"operation":%q,"fieldsType":"FieldsV1","fieldsV1":%s}`,
+		manager,
+		operation,
+		fields,
+	)
 }
 
 const desired = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"app.kubernetes.io/name":"web"},"annotations":{"a":"b"}},
@@ -42,16 +47,33 @@ func TestLost(t *testing.T) {
 		want   []Loss
 	}{
 		{"nothing", whole, []string{managed("kubectl", "Update", `{"f:spec":{"f:minReadySeconds":{}}}`)}, nil},
-		{"a field of others", `{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}},"f:annotations":{"f:a":{}}},"f:spec":{"f:template":{}}}`,
-			[]string{managed("hpa", "Update", `{"f:spec":{"f:replicas":{}}}`)}, []Loss{{".spec.replicas", "hpa"}}},
+		{
+			"a field of others",
+			`{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}},"f:annotations":{"f:a":{}}},"f:spec":{"f:template":{}}}`,
+			[]string{managed("hpa", "Update", `{"f:spec":{"f:replicas":{}}}`)},
+			[]Loss{{".spec.replicas", "hpa"}},
+		},
 		{"a label with dots that was removed", `{"f:metadata":{"f:annotations":{"f:a":{}}},"f:spec":{}}`, nil,
 			[]Loss{{".metadata.labels[app.kubernetes.io/name]", ""}}},
-		{"elements of lists", `{"f:metadata":{"f:labels":{},"f:annotations":{}},"f:spec":{"f:replicas":{},"f:template":{"f:spec":{
+		{
+			"elements of lists",
+			`{"f:metadata":{"f:labels":{},"f:annotations":{}},"f:spec":{"f:replicas":{},"f:template":{"f:spec":{
 				"f:finalizerLike":{"v:\"one\"":{}},
 				"f:containers":{"k:{\"name\":\"c\"}":{"f:name":{},"f:args":{},"f:ports":{"k:{\"containerPort\":81,\"protocol\":\"TCP\"}":{"f:containerPort":{}}}}}}}}}`,
-			[]string{managed("edit", "Update", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:image":{}}}}}}}`)},
-			[]Loss{{".spec.template.spec.containers[name=c].image", "edit"}, {".spec.template.spec.containers[name=c].ports[containerPort=80]", ""},
-				{".spec.template.spec.containers[name=d]", ""}, {".spec.template.spec.finalizerLike[two]", ""}}},
+			[]string{
+				managed(
+					"edit",
+					"Update",
+					`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:image":{}}}}}}}`,
+				),
+			},
+			[]Loss{
+				{".spec.template.spec.containers[name=c].image", "edit"},
+				{".spec.template.spec.containers[name=c].ports[containerPort=80]", ""},
+				{".spec.template.spec.containers[name=d]", ""},
+				{".spec.template.spec.finalizerLike[two]", ""},
+			},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,12 +102,29 @@ func TestOwned(t *testing.T) {
 		t.Error("fields of others or of status count as ours")
 	}
 	two, _ := object(t, `{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", `{"f:data":{}}`)+`]}}`)
-	three, _ := object(t, `{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", `{"f:data":{"f:a":{}}}`)+`,`+status+`]}}`)
+	three, _ := object(
+		t,
+		`{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", `{"f:data":{"f:a":{}}}`)+`,`+status+`]}}`,
+	)
 	if two.OwnedSum() == 0 || two.OwnedSum() == three.OwnedSum() {
 		t.Error("different fields have the same hash")
 	}
-	four, _ := object(t, `{"metadata":{"generation":1,"managedFields":[`+managed(FieldManager, "Apply", `{"f:data":{"f:a":{}}}`)+`]},"status":{"x":1}}`)
-	five, _ := object(t, `{"metadata":{"generation":1,"resourceVersion":"9","managedFields":[`+managed(FieldManager, "Apply", `{"f:data":{"f:a":{}}}`)+`,`+status+`]}}`)
+	four, _ := object(
+		t,
+		`{"metadata":{"generation":1,"managedFields":[`+managed(
+			FieldManager,
+			"Apply",
+			`{"f:data":{"f:a":{}}}`,
+		)+`]},"status":{"x":1}}`,
+	)
+	five, _ := object(
+		t,
+		`{"metadata":{"generation":1,"resourceVersion":"9","managedFields":[`+managed(
+			FieldManager,
+			"Apply",
+			`{"f:data":{"f:a":{}}}`,
+		)+`,`+status+`]}}`,
+	)
 	if four.ContentSum() != five.ContentSum() || two.ContentSum() == three.ContentSum() {
 		t.Error("the hash of the content depends on status, or does not depend on fields")
 	}
@@ -162,11 +201,20 @@ func at(v any, pointer string) string {
 // Whatever a target says of owners and a policy of fields: nothing panics, and what is left to the
 // target is not written otherwise than it is there.
 func FuzzLeave(f *testing.F) {
-	f.Add(desired, `{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", whole)+`]},"spec":{"replicas":7}}`, "/spec/replicas")
-	f.Add(desired, `{"metadata":{"managedFields":[{"manager":"skerry","operation":"Apply","fieldsV1":{"f:spec":null}}]}}`, "/spec/template/spec/containers/0/image")
+	f.Add(
+		desired,
+		`{"metadata":{"managedFields":[`+managed(FieldManager, "Apply", whole)+`]},"spec":{"replicas":7}}`,
+		"/spec/replicas",
+	)
+	f.Add(
+		desired,
+		`{"metadata":{"managedFields":[{"manager":"skerry","operation":"Apply","fieldsV1":{"f:spec":null}}]}}`,
+		"/spec/template/spec/containers/0/image",
+	)
 	f.Fuzz(func(t *testing.T, desired, there, pointer string) {
 		live, whole, body := &Object{}, map[string]any{}, map[string]any{}
-		if json.Unmarshal([]byte(there), live) != nil || json.Unmarshal([]byte(there), &whole) != nil || json.Unmarshal([]byte(desired), &body) != nil {
+		if json.Unmarshal([]byte(there), live) != nil || json.Unmarshal([]byte(there), &whole) != nil ||
+			json.Unmarshal([]byte(desired), &body) != nil {
 			return
 		}
 		if lost := live.Lost(body); len(lost) > maxLosses {

@@ -26,7 +26,11 @@ func (c *Client) Identify(ctx context.Context) (Identity, error) {
 }
 
 func (c *Client) identify(ctx context.Context) (Identity, error) {
-	l := Listing{Resource: Resource{Version: "v1", Plural: "namespaces"}, FieldSelector: "metadata.name=kube-system", MetadataOnly: true}
+	l := Listing{
+		Resource:      Resource{Version: "v1", Plural: "namespaces"},
+		FieldSelector: "metadata.name=kube-system",
+		MetadataOnly:  true,
+	}
 	page, err := c.page(ctx, l, "", 1)
 	if err != nil {
 		return Identity{}, err

@@ -27,13 +27,21 @@ func TestTargetIsJudgedAtTheRightTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: then, NotAfter: then.Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             then,
+		NotAfter:              then.Add(24 * time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"gitVersion":"v1"}`) }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"gitVersion":"v1"}`) }),
+	)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
@@ -50,7 +58,14 @@ func TestTargetIsJudgedAtTheRightTime(t *testing.T) {
 		"too late":               {func() time.Time { return then.Add(25 * time.Hour) }, "", false},
 		"another's name":         {func() time.Time { return then.Add(time.Hour) }, "another", false},
 	} {
-		clients := NewClients(Cluster(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: authority, ServerName: c.server}}))
+		clients := NewClients(
+			Cluster(
+				&rest.Config{
+					Host:            server.URL,
+					TLSClientConfig: rest.TLSClientConfig{CAData: authority, ServerName: c.server},
+				},
+			),
+		)
 		if c.now != nil {
 			clients.JudgeAt(c.now)
 		}

@@ -110,5 +110,11 @@ func (o *Object) Revision() uint64 {
 
 // KeyIn returns the key that an object of a resource has in a space.
 func (r Resource) KeyIn(space string, o *Object) store.Key {
-	return store.Key{Space: space, Group: r.Group, Resource: r.Plural, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+	return store.Key{
+		Space:     space,
+		Group:     r.Group,
+		Resource:  r.Plural,
+		Namespace: o.Metadata.Namespace,
+		Name:      o.Metadata.Name,
+	}
 }

@@ -86,7 +86,13 @@ func (c *Client) Talk(ctx context.Context, t Talk) (*http.Response, error) {
 }
 
 // stream sends a request on a connection of its own. The answer lasts as long as ctx.
-func (c *Client) stream(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+func (c *Client) stream(
+	ctx context.Context,
+	method, path string,
+	query url.Values,
+	header http.Header,
+	body []byte,
+) (*http.Response, error) {
 	client, err := c.talk.client()
 	if err != nil {
 		return nil, err

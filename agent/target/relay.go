@@ -48,7 +48,14 @@ func (r *relay) EnsureSpace(ctx context.Context, space string, mapping Mapping) 
 	if mapping != "" {
 		spec["namespaceMapping"] = map[string]any{"prefix": mapping}
 	}
-	body, err := json.Marshal(map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Space", "metadata": map[string]any{"name": space}, "spec": spec})
+	body, err := json.Marshal(
+		map[string]any{
+			"apiVersion": "skerry.dev/v1alpha1",
+			"kind":       "Space",
+			"metadata":   map[string]any{"name": space},
+			"spec":       spec,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("encode space %q: %w", space, err)
 	}

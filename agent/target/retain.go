@@ -99,7 +99,8 @@ func parsePointer(pointer string) ([]string, error) {
 	for i, n := range names {
 		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(n)
 	}
-	if names[0] == "apiVersion" || names[0] == "kind" || names[0] == "metadata" && (len(names) < 3 || names[1] != "labels" && names[1] != "annotations") {
+	if names[0] == "apiVersion" || names[0] == "kind" ||
+		names[0] == "metadata" && (len(names) < 3 || names[1] != "labels" && names[1] != "annotations") {
 		return nil, fmt.Errorf("field %s names the object, it cannot be left to the target", pointer)
 	}
 	return names, nil

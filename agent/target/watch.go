@@ -142,7 +142,13 @@ const (
 // Watch passes on every change after a resourceVersion, until the target ends the stream. A target
 // does that about every ten minutes. It returns the newest resourceVersion that it has seen; the
 // error is nil if the stream ended normally. The error is ErrExpired if the version is too old.
-func (c *Client) Watch(ctx context.Context, l Listing, from string, limit time.Duration, visit func(EventType, *Object)) (string, error) {
+func (c *Client) Watch(
+	ctx context.Context,
+	l Listing,
+	from string,
+	limit time.Duration,
+	visit func(EventType, *Object),
+) (string, error) {
 	query := url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},
 		"timeoutSeconds": {strconv.Itoa(int(limit.Seconds()))},

@@ -21,7 +21,8 @@ func TestReadEvents(t *testing.T) {
 		t.Errorf("%q %v %v", from, err, got)
 	}
 	stream += `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}`
-	if from, err = readEvents(json.NewDecoder(strings.NewReader(stream)), "1", visit); from != "12" || !errors.Is(err, ErrExpired) {
+	if from, err = readEvents(json.NewDecoder(strings.NewReader(stream)), "1", visit); from != "12" ||
+		!errors.Is(err, ErrExpired) {
 		t.Errorf("%q %v", from, err)
 	}
 	if _, err = readEvents(json.NewDecoder(strings.NewReader(`{"type":"ADDED","obj`)), "1", visit); err == nil {
@@ -46,7 +47,8 @@ func TestFailure(t *testing.T) {
 		}
 	}
 	var status502 apierrors.APIStatus
-	if err := failure(502, []byte("<html>")); !errors.As(err, &status502) || status502.Status().Code != 502 || err.Error() != "<html>" {
+	if err := failure(502, []byte("<html>")); !errors.As(err, &status502) || status502.Status().Code != 502 ||
+		err.Error() != "<html>" {
 		t.Errorf("a proxy's answer: %v", err)
 	}
 }

@@ -48,7 +48,12 @@ func TestWritten(t *testing.T) {
 	send(http.MethodPost, jsonType, nil)
 	server.Close()
 	send(http.MethodDelete, jsonType, nil)
-	want := []string{"apply " + at + " shop 200 ", "patch " + at + " shop 200 ", "create " + at + " shop 403 Forbidden", "delete " + at + " shop 0 Unreachable"}
+	want := []string{
+		"apply " + at + " shop 200 ",
+		"patch " + at + " shop 200 ",
+		"create " + at + " shop 403 Forbidden",
+		"delete " + at + " shop 0 Unreachable",
+	}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q\nwant %q", told, want)
 	}

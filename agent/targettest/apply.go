@@ -14,7 +14,8 @@ import (
 func (s *Server) applyLocked(w http.ResponseWriter, r *http.Request, at ref, body []byte) {
 	var desired map[string]any
 	query := r.URL.Query()
-	if json.Unmarshal(body, &desired) != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" || query.Get("fieldManager") == "" {
+	if json.Unmarshal(body, &desired) != nil || r.Header.Get("Content-Type") != "application/apply-patch+yaml" ||
+		query.Get("fieldManager") == "" {
 		refusal(w, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "not a server-side apply", nil)
 		return
 	}
@@ -80,7 +81,14 @@ func (s *Server) patchLocked(w http.ResponseWriter, r *http.Request, at ref, bod
 	if set, ok := meta(change)["managedFields"].([]any); ok && len(set) > 0 {
 		owned = parse(set, old)
 	}
-	s.finishLocked(w, r, at, next, updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next), http.StatusOK)
+	s.finishLocked(
+		w,
+		r,
+		at,
+		next,
+		updated(owned, manager{r.URL.Query().Get("fieldManager"), "Update", ""}, old, next),
+		http.StatusOK,
+	)
 }
 
 // modifiedLocked refuses a request whose resourceVersion is not that of the object that is there.
@@ -89,13 +97,25 @@ func (s *Server) modifiedLocked(w http.ResponseWriter, old, given map[string]any
 	if !ok || old == nil || meta(old)["resourceVersion"] == version {
 		return false
 	}
-	refusal(w, http.StatusConflict, "Conflict",
-		"Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again", nil)
+	refusal(
+		w,
+		http.StatusConflict,
+		"Conflict",
+		"Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again",
+		nil,
+	)
 	return true
 }
 
 // finishLocked stores and answers, or only answers when the request is a dry run.
-func (s *Server) finishLocked(w http.ResponseWriter, r *http.Request, at ref, next map[string]any, owned ownership, code int) {
+func (s *Server) finishLocked(
+	w http.ResponseWriter,
+	r *http.Request,
+	at ref,
+	next map[string]any,
+	owned ownership,
+	code int,
+) {
 	meta(next)["managedFields"] = owned.render()
 	old := s.objects[at]
 	changed := old == nil || !reflect.DeepEqual(clone(old), clone(next))
@@ -106,7 +126,10 @@ func (s *Server) finishLocked(w http.ResponseWriter, r *http.Request, at ref, ne
 	if s.owned[at] = owned; changed {
 		s.storeLocked(at, next)
 	}
-	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: changed, User: r.Header.Get("Impersonate-User")})
+	s.writes = append(
+		s.writes,
+		Write{Method: r.Method, Path: r.URL.Path, Changed: changed, User: r.Header.Get("Impersonate-User")},
+	)
 	answer(w, code, s.objects[at])
 }
 

@@ -27,8 +27,16 @@ func (s *Server) deleteLocked(w http.ResponseWriter, r *http.Request, at ref, bo
 		refusal(w, http.StatusConflict, "Conflict", "Precondition failed: ResourceVersion in precondition: "+want, nil)
 		return
 	}
-	s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Changed: meta(o)["deletionTimestamp"] == nil, Policy: options.PropagationPolicy,
-		User: r.Header.Get("Impersonate-User")})
+	s.writes = append(
+		s.writes,
+		Write{
+			Method:  r.Method,
+			Path:    r.URL.Path,
+			Changed: meta(o)["deletionTimestamp"] == nil,
+			Policy:  options.PropagationPolicy,
+			User:    r.Header.Get("Impersonate-User"),
+		},
+	)
 	if finalizers, _ := meta(o)["finalizers"].([]any); len(finalizers) > 0 {
 		next := clone(o)
 		meta(next)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)

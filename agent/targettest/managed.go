@@ -119,7 +119,10 @@ func (o ownership) conflicts(by manager, want, live fields) (who []manager, path
 // render is metadata.managedFields.
 func (o ownership) render() []any {
 	out := []any{}
-	order := slices.SortedFunc(maps.Keys(o), func(a, b manager) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	order := slices.SortedFunc(
+		maps.Keys(o),
+		func(a, b manager) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) },
+	)
 	for _, m := range order {
 		root := map[string]any{}
 		for path := range o[m] {
@@ -131,7 +134,13 @@ func (o ownership) render() []any {
 				at = at[segment].(map[string]any)
 			}
 		}
-		entry := map[string]any{"manager": m.name, "operation": m.operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": root}
+		entry := map[string]any{
+			"manager":    m.name,
+			"operation":  m.operation,
+			"apiVersion": "v1",
+			"fieldsType": "FieldsV1",
+			"fieldsV1":   root,
+		}
 		if m.subresource != "" {
 			entry["subresource"] = m.subresource
 		}

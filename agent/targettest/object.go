@@ -150,7 +150,16 @@ func (s *Server) establish(r ref) {
 	spec := o["spec"].(map[string]any)
 	names := spec["names"].(map[string]any)
 	version := spec["versions"].([]any)[0].(map[string]any)["name"].(string)
-	s.kinds = append(s.kinds, Kind{spec["group"].(string), version, names["plural"].(string), names["kind"].(string), spec["scope"] == "Namespaced"})
+	s.kinds = append(
+		s.kinds,
+		Kind{
+			spec["group"].(string),
+			version,
+			names["plural"].(string),
+			names["kind"].(string),
+			spec["scope"] == "Namespaced",
+		},
+	)
 	o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
 	s.storeLocked(r, o)
 }

@@ -73,13 +73,37 @@ func New(t testing.TB) *Server {
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
-			{"", "v1", "secrets", "Secret", true}, {"", "v1", "services", "Service", true}, {"", "v1", "pods", "Pod", true}, {"", "v1", "events", "Event", true},
-			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true}, {"", "v1", "serviceaccounts", "ServiceAccount", true},
-			{"apps", "v1", "deployments", "Deployment", true}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
+			{
+				"",
+				"v1",
+				"secrets",
+				"Secret",
+				true,
+			}, {"", "v1", "services", "Service", true}, {"", "v1", "pods", "Pod", true}, {"", "v1", "events", "Event", true},
+			{
+				"",
+				"v1",
+				"persistentvolumeclaims",
+				"PersistentVolumeClaim",
+				true,
+			}, {"", "v1", "serviceaccounts", "ServiceAccount", true},
+			{
+				"apps",
+				"v1",
+				"deployments",
+				"Deployment",
+				true,
+			}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
-			{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
+			{
+				"rbac.authorization.k8s.io",
+				"v1",
+				"clusterrolebindings",
+				"ClusterRoleBinding",
+				false,
+			}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
 		},
 	}
@@ -265,7 +289,15 @@ func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return true
 	}
-	answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": strings.Trim(group+"/"+version, "/"), "resources": resources})
+	answer(
+		w,
+		http.StatusOK,
+		map[string]any{
+			"kind":         "APIResourceList",
+			"groupVersion": strings.Trim(group+"/"+version, "/"),
+			"resources":    resources,
+		},
+	)
 	return true
 }
 

@@ -123,7 +123,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 	for at, o := range s.objects {
 		name := at.namespace + "/" + at.name
 		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
-			selector.Matches(labelsOf(o)) && (!named || only == at.name) {
+			selector.Matches(labelsOf(o)) &&
+			(!named || only == at.name) {
 			names = append(names, name)
 			items[name] = o
 		}
@@ -184,21 +185,27 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namesp
 		events := append([]event(nil), s.history[start:]...)
 		s.mu.Unlock()
 		if expired {
-			encoder.Encode(map[string]any{"type": "ERROR", "object": map[string]any{ //nolint:errcheck // the client may be gone
-				"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired", "message": "too old resource version",
-			}})
+			encoder.Encode(
+				map[string]any{"type": "ERROR", "object": map[string]any{ //nolint:errcheck // the client may be gone
+					"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired", "message": "too old resource version",
+				}},
+			)
 			return
 		}
 		for _, e := range events {
 			from = e.revision
-			if e.at.group != kind.Group || e.at.plural != kind.Plural || namespace != "" && e.at.namespace != namespace {
+			if e.at.group != kind.Group || e.at.plural != kind.Plural ||
+				namespace != "" && e.at.namespace != namespace {
 				continue
 			}
 			if encoder.Encode(map[string]any{"type": e.kind, "object": shape(r, e.object)}) != nil {
 				return
 			}
 		}
-		bookmark := map[string]any{"kind": kind.Kind, "metadata": map[string]any{"resourceVersion": strconv.FormatInt(from, 10)}}
+		bookmark := map[string]any{
+			"kind":     kind.Kind,
+			"metadata": map[string]any{"resourceVersion": strconv.FormatInt(from, 10)},
+		}
 		if encoder.Encode(map[string]any{"type": "BOOKMARK", "object": bookmark}) != nil {
 			return
 		}

@@ -73,6 +73,8 @@ func waitAfter(err error, failures int, silent time.Duration) time.Duration {
 func answered(err error) bool {
 	var alert tls.AlertError
 	var certificate *tls.CertificateVerificationError
-	return errors.Is(err, enroll.ErrWrongCA) || errors.Is(err, enroll.ErrEnded) || errors.Is(err, enroll.ErrClock) || errors.As(err, &alert) ||
-		errors.As(err, &certificate) || quic.Answered(err)
+	return errors.Is(err, enroll.ErrWrongCA) || errors.Is(err, enroll.ErrEnded) || errors.Is(err, enroll.ErrClock) ||
+		errors.As(err, &alert) ||
+		errors.As(err, &certificate) ||
+		quic.Answered(err)
 }

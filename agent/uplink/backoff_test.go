@@ -17,7 +17,10 @@ import (
 )
 
 func TestWaitAfter(t *testing.T) {
-	noRoute := fmt.Errorf("dial parent: %w", errors.Join(&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, errors.New("x")))
+	noRoute := fmt.Errorf(
+		"dial parent: %w",
+		errors.Join(&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, errors.New("x")),
+	)
 	cases := []struct {
 		err      error
 		failures int
@@ -84,10 +87,13 @@ func TestOutrunByAnOlderConnection(t *testing.T) {
 // A parent that lets nobody in at the moment says nothing of this site.
 func TestCrowdedParent(t *testing.T) {
 	crowded := fmt.Errorf("dial parent: %w", &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused})
-	if answered(crowded) || waitAfter(crowded, 1, time.Hour) > 2*firstWait || waitAfter(crowded, 1000, time.Hour) > crowdedWait {
+	if answered(crowded) || waitAfter(crowded, 1, time.Hour) > 2*firstWait ||
+		waitAfter(crowded, 1000, time.Hour) > crowdedWait {
 		t.Error("a site waits for long because others were quicker")
 	}
-	if !answered(fmt.Errorf("dial parent: %w", &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ProtocolViolation})) {
+	if !answered(
+		fmt.Errorf("dial parent: %w", &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ProtocolViolation}),
+	) {
 		t.Error("a parent's answer is taken for silence")
 	}
 }

@@ -52,8 +52,10 @@ func newCenter(t *testing.T) *center {
 	l := tunneltest.ListenWhereUDPIsFree(t)
 	c.address = l.Addr().String()
 	c.relay = tunneltest.NewRelay(t, c.address, c.listen(t))
-	overTCP := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: c.tls(t)}, Log: slog.New(slog.DiscardHandler),
-		Data: func(d *tcp.Data) { c.links.Take(context.Background(), d) }})
+	overTCP := tcp.Listen(
+		tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: c.tls(t)}, Log: slog.New(slog.DiscardHandler),
+			Data: func(d *tcp.Data) { c.links.Take(context.Background(), d) }},
+	)
 	c.accept(t, overTCP.Accept)
 	return c
 }
@@ -66,7 +68,10 @@ func (c *center) listen(t *testing.T) net.Addr {
 	must(t, err)
 	t.Cleanup(func() { packet.Close() })
 	c.quic, err = quic.Listen(quic.ListenConfig{Packet: packet, TLS: c.tls(t), Log: slog.New(slog.DiscardHandler),
-		Data: quic.DataConfig{Expects: c.links.ExpectsFrom, Take: func(d *quic.Data) { c.links.Take(context.Background(), d) }}})
+		Data: quic.DataConfig{
+			Expects: c.links.ExpectsFrom,
+			Take:    func(d *quic.Data) { c.links.Take(context.Background(), d) },
+		}})
 	must(t, err)
 	listener := c.quic
 	t.Cleanup(func() { listener.Close() })
@@ -99,23 +104,31 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	over := make(chan struct{})
 	defer close(over)
 	orders := tunnel.NewCommands(8)
-	_ = tunnel.ServeParent(ctx, conn, tunnel.ParentConfig{Commands: orders, OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) }, Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-		c.mu.Lock()
-		old, ended, refuse := c.current, c.over, c.refuse
-		if refuse != nil {
-			c.mu.Unlock()
-			return tunnel.Admission{}, refuse
-		}
-		c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
-		c.asking = &asking{conn, orders}
-		c.sessions = append(c.sessions, c.way)
-		c.mu.Unlock()
-		if old != nil {
-			old(tunnel.ErrReplaced)
-			<-ended
-		}
-		return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Wake: c.wake}}, nil
-	}})
+	_ = tunnel.ServeParent(
+		ctx,
+		conn,
+		tunnel.ParentConfig{
+			Commands:       orders,
+			OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) },
+			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+				c.mu.Lock()
+				old, ended, refuse := c.current, c.over, c.refuse
+				if refuse != nil {
+					c.mu.Unlock()
+					return tunnel.Admission{}, refuse
+				}
+				c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
+				c.asking = &asking{conn, orders}
+				c.sessions = append(c.sessions, c.way)
+				c.mu.Unlock()
+				if old != nil {
+					old(tunnel.ErrReplaced)
+					<-ended
+				}
+				return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Wake: c.wake}}, nil
+			},
+		},
+	)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over == over {

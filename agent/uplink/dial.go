@@ -46,9 +46,17 @@ func (d *dialer) dial(patience time.Duration) Dial {
 			d.on(w)
 		}
 		if w.Transport == overQUIC {
-			return quic.Dial(ctx, w.Address, quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.record, OnWake: d.wake, Log: d.log})
+			return quic.Dial(
+				ctx,
+				w.Address,
+				quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.record, OnWake: d.wake, Log: d.log},
+			)
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded))
+		ctx, cancel := context.WithTimeoutCause(
+			ctx,
+			2*patience,
+			fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded),
+		)
 		defer cancel()
 		return tcp.Dial(ctx, w.Address, tcp.DialConfig{TLS: d.tls(), Dial: d.proxy.DialContext})
 	}

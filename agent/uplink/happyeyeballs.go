@@ -30,7 +30,13 @@ type raced struct {
 // connection that is made. It closes all others. It fails when all have, with the errors of all.
 // While the parent answers on one route no other is begun. If a parent has no room, TCP to the same
 // address is left out, unless stubborn. It changes starts.
-func happyEyeballs(ctx context.Context, starts []start, stubborn bool, answers *dialActivity, dial Dial) (tunnel.Conn, Route, error) {
+func happyEyeballs(
+	ctx context.Context,
+	starts []start,
+	stubborn bool,
+	answers *dialActivity,
+	dial Dial,
+) (tunnel.Conn, Route, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan raced, len(starts))

@@ -49,7 +49,14 @@ func (u *uplink) setClockCondition() {
 	defer u.told.mu.Unlock()
 	if offset.Abs() <= tolerable {
 		u.told.offset, u.told.since = 0, time.Time{}
-		u.Conditions.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.True, Reason: "InSync", Message: "the clock agrees with the center's"})
+		u.Conditions.Set(
+			tunnel.Condition{
+				Type:    tunnel.ClockInSync,
+				Status:  tunnel.True,
+				Reason:  "InSync",
+				Message: "the clock agrees with the center's",
+			},
+		)
 		return
 	}
 	if (offset - u.told.offset).Abs() <= tolerable {
@@ -63,8 +70,12 @@ func (u *uplink) setClockCondition() {
 	if offset < 0 {
 		reason, way = "Behind", "behind"
 	}
-	text := fmt.Sprintf("this machine's clock is %s %s the center's, seen since %s; the center's time counts for certificates. Set the clock: timedatectl set-ntp true",
-		offset.Abs().Round(time.Second), way, u.told.since.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf(
+		"this machine's clock is %s %s the center's, seen since %s; the center's time counts for certificates. Set the clock: timedatectl set-ntp true",
+		offset.Abs().Round(time.Second),
+		way,
+		u.told.since.UTC().Format(time.RFC3339),
+	)
 	u.Log.Warn("the clock is wrong", "offset", offset.Round(time.Second))
 	u.Conditions.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: reason, Message: text})
 }
@@ -87,12 +98,24 @@ func (u *uplink) setCertificateCondition(err error) {
 	until := u.credentials.NotAfter().UTC().Format(time.RFC3339)
 	if err == nil {
 		u.told.failing = time.Time{}
-		u.Conditions.Set(tunnel.Condition{Type: tunnel.CertificateValid, Status: tunnel.True, Reason: "Valid", Message: "the certificate is valid until " + until})
+		u.Conditions.Set(
+			tunnel.Condition{
+				Type:    tunnel.CertificateValid,
+				Status:  tunnel.True,
+				Reason:  "Valid",
+				Message: "the certificate is valid until " + until,
+			},
+		)
 		return
 	}
 	if u.told.failing.IsZero() {
 		u.told.failing = u.Clock.Now()
 	}
 	u.Conditions.Set(tunnel.Condition{Type: tunnel.CertificateValid, Status: tunnel.False, Reason: "RenewalFailing",
-		Message: fmt.Sprintf("the certificate is valid until %s, and renewing it has failed since %s: %v", until, u.told.failing.UTC().Format(time.RFC3339), err)})
+		Message: fmt.Sprintf(
+			"the certificate is valid until %s, and renewing it has failed since %s: %v",
+			until,
+			u.told.failing.UTC().Format(time.RFC3339),
+			err,
+		)})
 }

@@ -15,7 +15,13 @@ import (
 // The condition says how far the clock is off and since when, and not each second something new.
 func TestClockInSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &uplink{Config: Config{Clock: enroll.NewClock(enroll.ClockState{}), Conditions: &tunnel.Conditions{}, Log: slog.New(slog.DiscardHandler)}}
+		u := &uplink{
+			Config: Config{
+				Clock:      enroll.NewClock(enroll.ClockState{}),
+				Conditions: &tunnel.Conditions{},
+				Log:        slog.New(slog.DiscardHandler),
+			},
+		}
 		said := func() tunnel.Condition {
 			u.setClockCondition()
 			c, _ := u.Conditions.Get(tunnel.ClockInSync)
@@ -43,15 +49,22 @@ func TestClockInSync(t *testing.T) {
 		u.Clock.Learn(began.Add(-time.Hour))
 		first := said()
 		time.Sleep(10 * time.Hour)
-		if again := said(); again != first || !strings.Contains(first.Message, began.Add(-time.Hour).UTC().Format(time.RFC3339)) {
+		if again := said(); again != first ||
+			!strings.Contains(first.Message, began.Add(-time.Hour).UTC().Format(time.RFC3339)) {
 			t.Errorf("ten hours later: %+v, before: %+v", again, first)
 		}
 	})
 }
 
 func TestCertificateCondition(t *testing.T) {
-	u := &uplink{Config: Config{Clock: enroll.NewClock(enroll.ClockState{}), Conditions: &tunnel.Conditions{}, Log: slog.New(slog.DiscardHandler)},
-		credentials: testCredentials(t)}
+	u := &uplink{
+		Config: Config{
+			Clock:      enroll.NewClock(enroll.ClockState{}),
+			Conditions: &tunnel.Conditions{},
+			Log:        slog.New(slog.DiscardHandler),
+		},
+		credentials: testCredentials(t),
+	}
 	said := func(err error) tunnel.Condition {
 		u.setCertificateCondition(err)
 		c, _ := u.Conditions.Get(tunnel.CertificateValid)
@@ -62,7 +75,9 @@ func TestCertificateCondition(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	first := said(errors.New("no member"))
-	if first.Status != tunnel.False || first.Reason != "RenewalFailing" || !strings.Contains(first.Message, "no member") || !strings.Contains(first.Message, until) {
+	if first.Status != tunnel.False || first.Reason != "RenewalFailing" ||
+		!strings.Contains(first.Message, "no member") ||
+		!strings.Contains(first.Message, until) {
 		t.Errorf("%+v", first)
 	}
 	since := u.told.failing

@@ -66,8 +66,15 @@ func TestInsist(t *testing.T) {
 						t.Fatal(err)
 					}
 					s.conn.Close(nil)
-					if late := time.Since(o.ends); late > c.within || o.tries.Load() > c.tries || o.most.Load() > 2 || o.at.Load() != 0 {
-						t.Errorf("%s after the end; %d tries, %d at once, %d go on", late, o.tries.Load(), o.most.Load(), o.at.Load())
+					if late := time.Since(o.ends); late > c.within || o.tries.Load() > c.tries || o.most.Load() > 2 ||
+						o.at.Load() != 0 {
+						t.Errorf(
+							"%s after the end; %d tries, %d at once, %d go on",
+							late,
+							o.tries.Load(),
+							o.most.Load(),
+							o.at.Load(),
+						)
 					}
 				})
 			}
@@ -133,16 +140,29 @@ func TestInsistGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("another center")
 		o := &outage{ends: time.Now().Add(time.Hour), patient: 3 * time.Second}
-		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(err, refused) || o.tries.Load() > 0 {
+		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(
+			err,
+			refused,
+		) ||
+			o.tries.Load() > 0 {
 			t.Errorf("%v after %d fresh tries", err, o.tries.Load())
 		}
 		began := time.Now()
-		if _, err := redial(t.Context(), began, new(dialActivity), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != o.patient || o.at.Load() != 0 {
+		if _, err := redial(t.Context(), began, new(dialActivity), o.first, o.fresh); !errors.Is(
+			err,
+			context.DeadlineExceeded,
+		) ||
+			time.Since(began) != o.patient ||
+			o.at.Load() != 0 {
 			t.Errorf("%v after %s, %d tries go on", err, time.Since(began), o.at.Load())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := redial(ctx, time.Now(), new(dialActivity), o.first, o.fresh); !errors.Is(err, context.DeadlineExceeded) || o.at.Load() != 0 {
+		if _, err := redial(ctx, time.Now(), new(dialActivity), o.first, o.fresh); !errors.Is(
+			err,
+			context.DeadlineExceeded,
+		) ||
+			o.at.Load() != 0 {
 			t.Errorf("%v, %d tries go on", err, o.at.Load())
 		}
 	})

@@ -51,7 +51,13 @@ func (u *uplink) rejoin(ctx context.Context) {
 	case ctx.Err() != nil:
 	case enroll.Refused(err):
 		u.joinAgain = false
-		u.Log.Error("joining again with the new token was refused; the site goes on with the credentials that it has", "parent", u.Parents, "err", err)
+		u.Log.Error(
+			"joining again with the new token was refused; the site goes on with the credentials that it has",
+			"parent",
+			u.Parents,
+			"err",
+			err,
+		)
 	default:
 		u.Log.Debug("joining again with the new token has to wait", "parent", u.Parents, "err", err)
 	}
@@ -69,7 +75,15 @@ func (u *uplink) redeem(ctx context.Context) error {
 		})
 		done()
 		if err == nil {
-			u.Log.Info("joined", "parent", p.url, "name", credentials.Name(), "certificateUntil", credentials.NotAfter())
+			u.Log.Info(
+				"joined",
+				"parent",
+				p.url,
+				"name",
+				credentials.Name(),
+				"certificateUntil",
+				credentials.NotAfter(),
+			)
 			u.useCredentials(credentials)
 			return nil
 		}

@@ -62,9 +62,22 @@ func (c *center) site(t *testing.T, adjust ...func(*Config)) *site {
 	dir := t.TempDir()
 	c.Enrol(t, dir, "paris")
 	s := &site{desired: storetest.NewMemory()}
-	s.reported = store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone })
-	cfg := Config{Dir: dir, Parents: []string{"https://" + c.address}, Desired: s.desired, Reported: s.reported, Keep: &s.keep, Log: slog.New(slog.DiscardHandler),
-		Hello: func(context.Context) tunnel.Hello { return tunnel.Hello{} }, Conditions: &tunnel.Conditions{}, firstRetry: 3 * time.Second}
+	s.reported = store.NewFeed(
+		store.NewIncarnation(),
+		0,
+		func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone },
+	)
+	cfg := Config{
+		Dir:        dir,
+		Parents:    []string{"https://" + c.address},
+		Desired:    s.desired,
+		Reported:   s.reported,
+		Keep:       &s.keep,
+		Log:        slog.New(slog.DiscardHandler),
+		Hello:      func(context.Context) tunnel.Hello { return tunnel.Hello{} },
+		Conditions: &tunnel.Conditions{},
+		firstRetry: 3 * time.Second,
+	}
 	for _, f := range adjust {
 		f(&cfg)
 	}
@@ -135,7 +148,10 @@ func TestBlockedUDP(t *testing.T) {
 	c := newCenter(t)
 	c.relay.Set(tunneltest.Faults{Cut: true})
 	s := c.site(t)
-	t.Logf("UDP blocked: a session over TCP after %s", within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }))
+	t.Logf(
+		"UDP blocked: a session over TCP after %s",
+		within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }),
+	)
 	c.place(t, s, time.Minute)
 	c.relay.Set(tunneltest.Faults{})
 	stop := make(chan struct{})
@@ -151,7 +167,10 @@ func TestBlockedUDP(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("UDP again: back to QUIC after %s", within(t, 20*time.Second, "a session over QUIC", func() bool { return c.transport() == "quic" }))
+	t.Logf(
+		"UDP again: back to QUIC after %s",
+		within(t, 20*time.Second, "a session over QUIC", func() bool { return c.transport() == "quic" }),
+	)
 	time.Sleep(300 * time.Millisecond)
 	close(stop)
 	placing.Wait()
@@ -178,7 +197,11 @@ func TestDyingUDP(t *testing.T) {
 			if busy { // a report is on its way
 				s.reported.Apply(1, store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1})
 			}
-			t.Logf("UDP dies on a link that is %s: TCP after %s", name, within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }))
+			t.Logf(
+				"UDP dies on a link that is %s: TCP after %s",
+				name,
+				within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }),
+			)
 			c.place(t, s, time.Minute)
 		})
 	}
@@ -283,5 +306,8 @@ func TestCalledAfterARestart(t *testing.T) {
 		t.Fatalf("%d sessions after a stranger's call", n)
 	}
 	call("a secret of this site")
-	t.Logf("a new session %s after the call", within(t, time.Second, "a new session", func() bool { return c.count() == 2 }))
+	t.Logf(
+		"a new session %s after the call",
+		within(t, time.Second, "a new session", func() bool { return c.count() == 2 }),
+	)
 }

@@ -55,7 +55,8 @@ func (p *liveness) check(now time.Time, s tunnel.Stats, quic, used bool) (silent
 	if ask = !unanswered && now.Sub(p.used) < attention && now.Sub(p.heard) >= tunnel.KeepAlive; ask {
 		p.probed = now
 	}
-	silent = unanswered && now.Sub(p.probed) > patience || now.Sub(p.heard) > tunnel.IdleKeepAlive+patience || quic && p.repeats(now, patience)
+	silent = unanswered && now.Sub(p.probed) > patience || now.Sub(p.heard) > tunnel.IdleKeepAlive+patience ||
+		quic && p.repeats(now, patience)
 	return silent, ask
 }
 

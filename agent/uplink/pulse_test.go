@@ -163,7 +163,13 @@ func TestPulseBeforeTheWelcome(t *testing.T) {
 				}
 				if silent {
 					if d <= limit || d > limit+3*lookEvery {
-						t.Errorf("QUIC %t, %d doubts: silent after %s, want a little more than %s", quic, doubts, d, limit)
+						t.Errorf(
+							"QUIC %t, %d doubts: silent after %s, want a little more than %s",
+							quic,
+							doubts,
+							d,
+							limit,
+						)
 					}
 					break
 				}

@@ -144,7 +144,8 @@ func TestRaceToABusyParent(t *testing.T) {
 					t.Fatal(err)
 				}
 				conn.Close(nil)
-				if took := time.Since(began); took < c.took || took > c.took+100*time.Millisecond || !slices.Equal(tried, c.tried) {
+				if took := time.Since(began); took < c.took || took > c.took+100*time.Millisecond ||
+					!slices.Equal(tried, c.tried) {
 					t.Errorf("%v were tried in %s, want %v in %s", tried, took, c.tried, c.took)
 				}
 			})

@@ -27,7 +27,15 @@ type session struct {
 // start serves a session. A session that replaces another ends that once the parent has let it in.
 func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *session) *session {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{conn: conn, way: way, began: time.Now(), welcomed: make(chan struct{}), probe: make(chan struct{}, 1), done: make(chan struct{}), end: cancel}
+	s := &session{
+		conn:     conn,
+		way:      way,
+		began:    time.Now(),
+		welcomed: make(chan struct{}),
+		probe:    make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		end:      cancel,
+	}
 	hello := u.Hello(ctx)
 	hello.Instance = u.instance
 	cfg := tunnel.ChildConfig{
@@ -37,7 +45,11 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 			u.Clock.Learn(w.Clock)
 			u.setClockCondition()
 			if w.RenewOnly {
-				u.Log.Info("the certificate has expired; the parent lets this site renew it", "until", u.credentials.NotAfter())
+				u.Log.Info(
+					"the certificate has expired; the parent lets this site renew it",
+					"until",
+					u.credentials.NotAfter(),
+				)
 				return
 			}
 			u.setCertificateCondition(nil)
@@ -45,7 +57,17 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 				u.Welcomed(w)
 			}
 			u.secret.set(w.Wake)
-			u.Log.Info("session with the parent", "parent", way.Parent, "address", way.Address, "transport", conn.Transport(), "center", w.CenterVersion)
+			u.Log.Info(
+				"session with the parent",
+				"parent",
+				way.Parent,
+				"address",
+				way.Address,
+				"transport",
+				conn.Transport(),
+				"center",
+				w.CenterVersion,
+			)
 			close(s.welcomed)
 		},
 	}

@@ -15,7 +15,10 @@ import (
 func (c *center) change() {
 	c.revision++
 	k := storetest.Key(int(c.revision))
-	c.feed.Apply(c.revision, store.Change{Key: k, Hash: store.HashBody(1, []byte(`{"name":"`+k.Name+`"}`)), Generation: 1})
+	c.feed.Apply(
+		c.revision,
+		store.Change{Key: k, Hash: store.HashBody(1, []byte(`{"name":"`+k.Name+`"}`)), Generation: 1},
+	)
 }
 
 // After a long outage the session goes on over a fresh connection, even when the old one is heard
@@ -43,11 +46,19 @@ func TestSessionIsReplacedAfterALongSilence(t *testing.T) {
 	c.relay.Set(tunneltest.Faults{Cut: true})
 	began := time.Now()
 	c.change()
-	s.reported.Apply(1, store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1}) // so that the site notices soon
+	s.reported.Apply(
+		1,
+		store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1},
+	) // so that the site notices soon
 	<-dialled
 	time.Sleep(time.Until(began.Add(longGap + time.Second))) // that is how long the outage is
 	c.relay.Set(tunneltest.Faults{})
-	within(t, time.Minute, "the change over the old connection", func() bool { return s.desired.Position() == c.feed.Head() })
+	within(
+		t,
+		time.Minute,
+		"the change over the old connection",
+		func() bool { return s.desired.Position() == c.feed.Head() },
+	)
 	time.Sleep(2 * lookEvery) // the site has looked; the connection is not given up for that
 	let()
 	within(t, time.Minute, "a session over another connection", func() bool { return c.count() > sessions })

@@ -89,12 +89,25 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Clock == nil {
 		cfg.Clock = enroll.NewClock(enroll.ClockState{})
 	}
-	u := &uplink{Config: cfg, parents: parents, goodRoutes: openLastGoodRoutes(cfg.Keep, cfg.Log), instance: rand.Text(), woken: make(chan struct{}, 1), heard: time.Now(),
-		better: retry{first: cmp.Or(cfg.firstRetry, firstRetry)}}
+	u := &uplink{
+		Config:     cfg,
+		parents:    parents,
+		goodRoutes: openLastGoodRoutes(cfg.Keep, cfg.Log),
+		instance:   rand.Text(),
+		woken:      make(chan struct{}, 1),
+		heard:      time.Now(),
+		better:     retry{first: cmp.Or(cfg.firstRetry, firstRetry)},
+	}
 	if err := u.join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	u.dialer = &dialer{tls: func() *tls.Config { return u.credentials.TLS() }, proxy: cfg.Proxy, wake: u.wake, on: cfg.OnDial, log: cfg.Log}
+	u.dialer = &dialer{
+		tls:   func() *tls.Config { return u.credentials.TLS() },
+		proxy: cfg.Proxy,
+		wake:  u.wake,
+		on:    cfg.OnDial,
+		log:   cfg.Log,
+	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -190,6 +203,12 @@ func (u *uplink) reason(ctx context.Context, err error) error {
 // explain logs why there is no session, each reason now and then.
 func (u *uplink) explain(err error) {
 	if text, ok := u.explained.allow(err, time.Now()); ok {
-		u.Log.Warn("no session with the parent, still trying; the site goes on as it is", "parent", u.Parents, "err", text)
+		u.Log.Warn(
+			"no session with the parent, still trying; the site goes on as it is",
+			"parent",
+			u.Parents,
+			"err",
+			text,
+		)
 	}
 }

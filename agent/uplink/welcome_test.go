@@ -124,7 +124,10 @@ func TestCenterIsKilledBeforeTheWelcomeOfASecondSession(t *testing.T) {
 	within(t, time.Minute, "a session", func() bool { return c.count() == 1 })
 	c.place(t, s, time.Minute)
 	relay.Lead(c.mute(t))
-	s.reported.Apply(1, store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1}) // so that the site notices soon
+	s.reported.Apply(
+		1,
+		store.Change{Key: storetest.Key(1), Hash: store.Hash{1}, Generation: 1},
+	) // so that the site notices soon
 	next(t, "a second connection", begun)
 	relay.Lead(c.listen(t))
 	c.aliveAgain(t, 1)

@@ -20,7 +20,18 @@ var layers = map[string][]string{
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions
 // without I/O) and its queues, and the two that the agent's halves stand on: the client of the
 // target, and the record of what was applied there. Leaves import only leaves.
-var leaves = []string{"server/api/v1alpha1", "server/fields", "server/placement", "server/customize", "server/queue", "server/spaceapi", "server/spaceapi/spaceapitest", "agent/target", "agent/inventory", "agent/policy"}
+var leaves = []string{
+	"server/api/v1alpha1",
+	"server/fields",
+	"server/placement",
+	"server/customize",
+	"server/queue",
+	"server/spaceapi",
+	"server/spaceapi/spaceapitest",
+	"agent/target",
+	"agent/inventory",
+	"agent/policy",
+}
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not
 // named may import none. What wires them is server/apiserver itself. A package may only name those
@@ -46,7 +57,22 @@ var concerns = []concern{
 	{"discovery", []string{"request", "response"}},
 	{"policy", []string{"outbound", "request", "webhook"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
-	{"crd", []string{"borrow", "discovery", "follow", "kinds", "metadata", "outbound", "registrykey", "request", "response", "storage", "webhook"}},
+	{
+		"crd",
+		[]string{
+			"borrow",
+			"discovery",
+			"follow",
+			"kinds",
+			"metadata",
+			"outbound",
+			"registrykey",
+			"request",
+			"response",
+			"storage",
+			"webhook",
+		},
+	},
 	{"wellknown", []string{"metadata", "request"}},
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
@@ -78,7 +104,11 @@ var banned = []ban{
 
 // notImported are modules that a folder must not import itself.
 var notImported = []ban{
-	{"agent", "k8s.io/api/", "the agent handles every kind alike, without types; agent/policy alone needs those of Pods, for upstream's checks"},
+	{
+		"agent",
+		"k8s.io/api/",
+		"the agent handles every kind alike, without types; agent/policy alone needs those of Pods, for upstream's checks",
+	},
 }
 
 type ban struct{ folder, prefix, why string }

@@ -97,7 +97,12 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 }
 
 func TestUndocumentedCanFail(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc Bare() {}\n// Fine is fine.\nfunc Fine() {}\ntype T int\n", parser.ParseComments)
+	file, err := parser.ParseFile(
+		token.NewFileSet(),
+		"x.go",
+		"package x\nfunc Bare() {}\n// Fine is fine.\nfunc Fine() {}\ntype T int\n",
+		parser.ParseComments,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

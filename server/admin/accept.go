@@ -29,15 +29,37 @@ func acceptCommand() *cli.Command {
 		if (len(names) == 0) != c.Bool("all") {
 			return Usage("name the sites, or give --all; see: skerry target accept --help")
 		}
-		return AcceptTargets(c.Context, AcceptOptions{Kubeconfig: c.String("kubeconfig"), Names: names, DryRun: c.Bool("dry-run"), Yes: c.Bool("yes"),
-			Wait: c.Duration("wait"), Output: c.String("output"), In: os.Stdin, Out: c.App.Writer})
+		return AcceptTargets(
+			c.Context,
+			AcceptOptions{
+				Kubeconfig: c.String("kubeconfig"),
+				Names:      names,
+				DryRun:     c.Bool("dry-run"),
+				Yes:        c.Bool("yes"),
+				Wait:       c.Duration("wait"),
+				Output:     c.String("output"),
+				In:         os.Stdin,
+				Out:        c.App.Writer,
+			},
+		)
 	}
-	return &cli.Command{Name: "accept", Usage: "show what a site holds back, and let it happen", ArgsUsage: "NAME...", Action: accept,
-		Flags: ClientFlags(OutputFlag("json"),
+	return &cli.Command{
+		Name:      "accept",
+		Usage:     "show what a site holds back, and let it happen",
+		ArgsUsage: "NAME...",
+		Action:    accept,
+		Flags: ClientFlags(
+			OutputFlag("json"),
 			&cli.BoolFlag{Name: "all", Usage: "all sites that hold anything back"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show it"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait for sites that are connected"})}
+			&cli.DurationFlag{
+				Name:  "wait",
+				Value: 30 * time.Second,
+				Usage: "how long to wait for sites that are connected",
+			},
+		),
+	}
 }
 
 // AcceptOptions say what to accept of which sites.
@@ -146,8 +168,17 @@ func show(w io.Writer, held []*heldTarget) {
 		fmt.Fprintln(w, "Nothing is held back.")
 	}
 	for _, h := range held {
-		fmt.Fprintf(w, "%s holds: %s\n  %s\n  It has %d objects. Accepting deletes %d, changes %d and adds %d.\n", h.Name, h.Reason, h.Message, h.Objects,
-			h.Deletions, h.Changes, h.Additions)
+		fmt.Fprintf(
+			w,
+			"%s holds: %s\n  %s\n  It has %d objects. Accepting deletes %d, changes %d and adds %d.\n",
+			h.Name,
+			h.Reason,
+			h.Message,
+			h.Objects,
+			h.Deletions,
+			h.Changes,
+			h.Additions,
+		)
 		for _, name := range h.First {
 			fmt.Fprintf(w, "    deletes %s\n", name)
 		}
@@ -184,7 +215,15 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 		if err != nil {
 			return err
 		}
-		_, err = c.root.Resource(syncTargets).Patch(ctx, h.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry-cli"})
+		_, err = c.root.Resource(
+			syncTargets,
+		).Patch(
+			ctx,
+			h.Name,
+			types.MergePatchType,
+			patch,
+			metav1.PatchOptions{FieldManager: "skerry-cli"},
+		)
 		if err != nil {
 			return fmt.Errorf("accept for site %s: %w", h.Name, err)
 		}
@@ -212,7 +251,10 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 		}
 	}
 	if len(behind) > 0 {
-		return fmt.Errorf("not taken over yet: %s; see: skerry target accept --all --dry-run", strings.Join(behind, ", "))
+		return fmt.Errorf(
+			"not taken over yet: %s; see: skerry target accept --all --dry-run",
+			strings.Join(behind, ", "),
+		)
 	}
 	return nil
 }

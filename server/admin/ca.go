@@ -35,8 +35,14 @@ type CAOptions struct {
 func CACommand() *cli.Command {
 	do := func(run func(context.Context, CAOptions) error) cli.ActionFunc {
 		return func(c *cli.Context) error {
-			o := CAOptions{Kubeconfig: c.String("kubeconfig"), SwitchAfter: c.Duration("switch-after"), Force: c.Bool("force"),
-				DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer}
+			o := CAOptions{
+				Kubeconfig:  c.String("kubeconfig"),
+				SwitchAfter: c.Duration("switch-after"),
+				Force:       c.Bool("force"),
+				DryRun:      c.Bool("dry-run"),
+				Output:      c.String("output"),
+				Out:         c.App.Writer,
+			}
 			if c.IsSet("retire-after") {
 				d := c.Duration("retire-after")
 				o.RetireAfter = &d
@@ -47,15 +53,40 @@ func CACommand() *cli.Command {
 			return run(c.Context, o)
 		}
 	}
-	return &cli.Command{Name: "ca", Usage: "look at and rotate the center's certificate authorities", Subcommands: []*cli.Command{
-		{Name: "status", Usage: "show the authorities, and how far a rotation is", Flags: ClientFlags(OutputFlag("json")), Action: do(CAStatus)},
-		{Name: "rotate", Usage: "replace the authorities, step by step, while everybody stays connected", Action: do(RotateCA), Flags: ClientFlags(
-			OutputFlag("json"),
-			&cli.DurationFlag{Name: "switch-after", Usage: "use the new authorities after this time, although sites do not trust them yet (default: wait for all)"},
-			&cli.DurationFlag{Name: "retire-after", Value: v1alpha1.DefaultRetireAfter, Usage: "how long the old authorities stay trusted at least: kubeconfigs name them"},
-			&cli.BoolFlag{Name: "force", Usage: "leave the present phase at once; sites that are not ready have to join again if they stay away"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be asked for, change nothing"})},
-	}}
+	return &cli.Command{
+		Name:  "ca",
+		Usage: "look at and rotate the center's certificate authorities",
+		Subcommands: []*cli.Command{
+			{
+				Name:   "status",
+				Usage:  "show the authorities, and how far a rotation is",
+				Flags:  ClientFlags(OutputFlag("json")),
+				Action: do(CAStatus),
+			},
+			{
+				Name:   "rotate",
+				Usage:  "replace the authorities, step by step, while everybody stays connected",
+				Action: do(RotateCA),
+				Flags: ClientFlags(
+					OutputFlag("json"),
+					&cli.DurationFlag{
+						Name:  "switch-after",
+						Usage: "use the new authorities after this time, although sites do not trust them yet (default: wait for all)",
+					},
+					&cli.DurationFlag{
+						Name:  "retire-after",
+						Value: v1alpha1.DefaultRetireAfter,
+						Usage: "how long the old authorities stay trusted at least: kubeconfigs name them",
+					},
+					&cli.BoolFlag{
+						Name:  "force",
+						Usage: "leave the present phase at once; sites that are not ready have to join again if they stay away",
+					},
+					&cli.BoolFlag{Name: "dry-run", Usage: "say what would be asked for, change nothing"},
+				),
+			},
+		},
+	}
 }
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -68,20 +99,40 @@ type authorities struct {
 }
 
 func (c *center) authorities(ctx context.Context) (*authorities, error) {
-	obj, err := c.root.Resource(configMaps).Namespace(v1alpha1.AuthoritiesNamespace).Get(ctx, v1alpha1.AuthoritiesName, metav1.GetOptions{})
+	obj, err := c.root.Resource(
+		configMaps,
+	).Namespace(
+		v1alpha1.AuthoritiesNamespace,
+	).Get(
+		ctx,
+		v1alpha1.AuthoritiesName,
+		metav1.GetOptions{},
+	)
 	if apierrors.IsNotFound(err) {
-		return nil, errors.New("the center has not told of its authorities yet; try again in a moment, else see its log")
+		return nil, errors.New(
+			"the center has not told of its authorities yet; try again in a moment, else see its log",
+		)
 	} else if err != nil {
 		return nil, fmt.Errorf("read the authorities' status: %w", err)
 	}
 	a := &authorities{object: obj}
 	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 	if err := json.Unmarshal([]byte(data[v1alpha1.AuthoritiesStatusKey]), &a.status); err != nil {
-		return nil, fmt.Errorf("the status in configmap %s/%s cannot be read: %w", v1alpha1.AuthoritiesNamespace, v1alpha1.AuthoritiesName, err)
+		return nil, fmt.Errorf(
+			"the status in configmap %s/%s cannot be read: %w",
+			v1alpha1.AuthoritiesNamespace,
+			v1alpha1.AuthoritiesName,
+			err,
+		)
 	}
 	if text := data[v1alpha1.AuthoritiesRequestKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &a.request); err != nil {
-			return nil, fmt.Errorf("the request in configmap %s/%s cannot be read: %w", v1alpha1.AuthoritiesNamespace, v1alpha1.AuthoritiesName, err)
+			return nil, fmt.Errorf(
+				"the request in configmap %s/%s cannot be read: %w",
+				v1alpha1.AuthoritiesNamespace,
+				v1alpha1.AuthoritiesName,
+				err,
+			)
 		}
 	}
 	return a, nil

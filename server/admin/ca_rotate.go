@@ -59,7 +59,9 @@ func (o CAOptions) request(a *authorities) (v1alpha1.AuthoritiesRequest, error) 
 	r.Force = ""
 	if o.Force {
 		if a.status.Phase == v1alpha1.AuthoritiesStable {
-			return r, Usage("--force leaves a phase of a rotation, and none is under way; begin one with: skerry ca rotate")
+			return r, Usage(
+				"--force leaves a phase of a rotation, and none is under way; begin one with: skerry ca rotate",
+			)
 		}
 		r.Force = a.status.Phase
 	}
@@ -71,8 +73,10 @@ func (c *center) ask(ctx context.Context, a *authorities, r v1alpha1.Authorities
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": a.object.GetResourceVersion()},
-		"data": map[string]any{v1alpha1.AuthoritiesRequestKey: string(text)}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"resourceVersion": a.object.GetResourceVersion()},
+			"data": map[string]any{v1alpha1.AuthoritiesRequestKey: string(text)}},
+	)
 	if err != nil {
 		return err
 	}
@@ -80,7 +84,17 @@ func (c *center) ask(ctx context.Context, a *authorities, r v1alpha1.Authorities
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err = c.root.Resource(configMaps).Namespace(v1alpha1.AuthoritiesNamespace).Patch(ctx, v1alpha1.AuthoritiesName, types.MergePatchType, patch, options)
+	_, err = c.root.Resource(
+		configMaps,
+	).Namespace(
+		v1alpha1.AuthoritiesNamespace,
+	).Patch(
+		ctx,
+		v1alpha1.AuthoritiesName,
+		types.MergePatchType,
+		patch,
+		options,
+	)
 	return err
 }
 

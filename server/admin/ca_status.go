@@ -39,7 +39,15 @@ func (o CAOptions) print(s v1alpha1.AuthoritiesStatus) error {
 	if s.Phase != v1alpha1.AuthoritiesStable {
 		ready = fmt.Sprintf("%d/%d", s.Targets-s.Waiting, s.Targets)
 	}
-	fmt.Fprintf(w, "%d\t%s\t%s ago\t%s\t%s\n", s.Generation, s.Phase, age(s.Since), s.Until.Format(time.DateOnly), ready)
+	fmt.Fprintf(
+		w,
+		"%d\t%s\t%s ago\t%s\t%s\n",
+		s.Generation,
+		s.Phase,
+		age(s.Since),
+		s.Until.Format(time.DateOnly),
+		ready,
+	)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -56,12 +64,23 @@ func explainPhase(w io.Writer, s v1alpha1.AuthoritiesStatus) (err error) {
 	case s.Problem != "":
 		_, err = fmt.Fprintf(w, "%s. It is tried again; the center's log says more.\n", s.Problem)
 	case s.Phase == v1alpha1.AuthoritiesAnnounced && s.Waiting > 0:
-		_, err = fmt.Fprintf(w, "Sites that do not trust the new authorities yet: %s. To go on without them: skerry ca rotate --force\n", names)
+		_, err = fmt.Fprintf(
+			w,
+			"Sites that do not trust the new authorities yet: %s. To go on without them: skerry ca rotate --force\n",
+			names,
+		)
 	case s.Phase == v1alpha1.AuthoritiesSwitched && s.Waiting > 0:
-		_, err = fmt.Fprintf(w, "Sites that have not renewed their certificate yet: %s. To go on without them: skerry ca rotate --force (they have to join again)\n", names)
+		_, err = fmt.Fprintf(
+			w,
+			"Sites that have not renewed their certificate yet: %s. To go on without them: skerry ca rotate --force (they have to join again)\n",
+			names,
+		)
 	case s.Phase == v1alpha1.AuthoritiesSwitched && s.NextAt != nil:
-		_, err = fmt.Fprintf(w, "The old authorities are retired in %s. Until then hand out new kubeconfigs in place of older ones: skerry space kubeconfig NAME\n",
-			duration.HumanDuration(time.Until(s.NextAt.Time)))
+		_, err = fmt.Fprintf(
+			w,
+			"The old authorities are retired in %s. Until then hand out new kubeconfigs in place of older ones: skerry space kubeconfig NAME\n",
+			duration.HumanDuration(time.Until(s.NextAt.Time)),
+		)
 	}
 	return err
 }

@@ -24,7 +24,10 @@ func (e *usageError) Is(target error) bool { return target == ErrUsage }
 // ClientFlags are the flags of every command that talks to a center, and more.
 func ClientFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "of the center (default: $KUBECONFIG, else " + DefaultKubeconfig + ")"},
+		&cli.StringFlag{
+			Name:  "kubeconfig",
+			Usage: "of the center (default: $KUBECONFIG, else " + DefaultKubeconfig + ")",
+		},
 	}, more...)
 }
 
@@ -71,15 +74,36 @@ func SpaceCommand() *cli.Command {
 		return UseSpace(c.Context, c.String("kubeconfig"), name, c.String("at"), c.App.Writer)
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
-		{Name: "create", Usage: "create a space", ArgsUsage: "NAME", Action: create, Flags: ClientFlags(OutputFlag("name, json or yaml"),
-			&cli.IntFlag{Name: "default-targets", Value: 1, Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere"},
-			&cli.StringFlag{Name: "namespace-prefix", Usage: "what its namespaces have before their names at sites, as in shop-; for good"},
-			&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})},
+		{
+			Name:      "create",
+			Usage:     "create a space",
+			ArgsUsage: "NAME",
+			Action:    create,
+			Flags: ClientFlags(
+				OutputFlag("name, json or yaml"),
+				&cli.IntFlag{
+					Name:  "default-targets",
+					Value: 1,
+					Usage: "how many targets a namespace goes to that nothing else places; 0: nowhere",
+				},
+				&cli.StringFlag{
+					Name:  "namespace-prefix",
+					Usage: "what its namespaces have before their names at sites, as in shop-; for good",
+				},
+				&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
+				&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
+			),
+		},
 		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
-		{Name: "use", Usage: "make a space the current context of your own kubeconfig, with the credentials that it has; " +
-			"for somebody else: skerry space kubeconfig", ArgsUsage: "NAME", Flags: ClientFlags(atFlag()), Action: use},
+		{
+			Name: "use",
+			Usage: "make a space the current context of your own kubeconfig, with the credentials that it has; " +
+				"for somebody else: skerry space kubeconfig",
+			ArgsUsage: "NAME",
+			Flags:     ClientFlags(atFlag()),
+			Action:    use,
+		},
 		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
 }

@@ -27,10 +27,14 @@ compdef _skerry skerry
 // CompletionCommand is `skerry completion`.
 func CompletionCommand() *cli.Command {
 	script := func(name, text string) *cli.Command {
-		return &cli.Command{Name: name, Usage: "source <(skerry completion " + name + ")", Action: func(c *cli.Context) error {
-			_, err := fmt.Fprint(c.App.Writer, text)
-			return err
-		}}
+		return &cli.Command{
+			Name:  name,
+			Usage: "source <(skerry completion " + name + ")",
+			Action: func(c *cli.Context) error {
+				_, err := fmt.Fprint(c.App.Writer, text)
+				return err
+			},
+		}
 	}
 	return &cli.Command{Name: "completion", Usage: "print a shell's completion script",
 		Subcommands: []*cli.Command{script("bash", bashCompletion), script("zsh", zshCompletion)}}

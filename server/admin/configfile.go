@@ -34,7 +34,12 @@ func FromFile(c *cli.Context) error {
 	for key, value := range flat(keys, c.Command.Flags) {
 		i := slices.IndexFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == key })
 		if i < 0 || key == "config" {
-			return Usage("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key, c.Command.Name)
+			return Usage(
+				"configuration %s: unknown key %q; the keys are the flags of skerry %s",
+				path,
+				key,
+				c.Command.Name,
+			)
 		}
 		if c.IsSet(key) {
 			continue
@@ -75,7 +80,8 @@ func kebab(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		upper := unicode.IsUpper(r)
-		if upper && i > 0 && (!unicode.IsUpper(rune(name[i-1])) || i+1 < len(name) && unicode.IsLower(rune(name[i+1])) && name[i+1] != 's') {
+		if upper && i > 0 &&
+			(!unicode.IsUpper(rune(name[i-1])) || i+1 < len(name) && unicode.IsLower(rune(name[i+1])) && name[i+1] != 's') {
 			b.WriteByte('-')
 		}
 		b.WriteRune(unicode.ToLower(r))

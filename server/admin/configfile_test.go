@@ -44,24 +44,47 @@ func TestFromFile(t *testing.T) {
 			}
 			var listen string
 			var advertise, group []string
-			app := &cli.App{Name: "skerry", Writer: io.Discard, ErrWriter: io.Discard, Commands: []*cli.Command{{Name: "center", Before: FromFile,
-				Flags: []cli.Flag{&cli.StringFlag{Name: "config"}, &cli.StringFlag{Name: "listen", Value: "default"},
-					&cli.StringSliceFlag{Name: "advertise"}, &cli.IntFlag{Name: "number"},
-					&cli.StringSliceFlag{Name: "group-external-ips"}, &cli.StringSliceFlag{Name: "group-deny-kinds"}},
-				Action: func(c *cli.Context) error {
-					listen, advertise = c.String("listen"), c.StringSlice("advertise")
-					group = slices.Concat(c.StringSlice("group-external-ips"), c.StringSlice("group-deny-kinds"))
-					return nil
-				}}}}
+			app := &cli.App{
+				Name:      "skerry",
+				Writer:    io.Discard,
+				ErrWriter: io.Discard,
+				Commands: []*cli.Command{{Name: "center", Before: FromFile,
+					Flags: []cli.Flag{
+						&cli.StringFlag{Name: "config"},
+						&cli.StringFlag{Name: "listen", Value: "default"},
+						&cli.StringSliceFlag{Name: "advertise"},
+						&cli.IntFlag{Name: "number"},
+						&cli.StringSliceFlag{
+							Name: "group-external-ips",
+						},
+						&cli.StringSliceFlag{Name: "group-deny-kinds"},
+					},
+					Action: func(c *cli.Context) error {
+						listen, advertise = c.String("listen"), c.StringSlice("advertise")
+						group = slices.Concat(c.StringSlice("group-external-ips"), c.StringSlice("group-deny-kinds"))
+						return nil
+					}}},
+			}
 			err := app.Run(append([]string{"skerry", "center", "--config", path}, strings.Fields(tc.args)...))
 			if tc.cause != "" {
-				if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.cause) || !strings.Contains(err.Error(), path) {
+				if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.cause) ||
+					!strings.Contains(err.Error(), path) {
 					t.Fatalf("got %v, want ErrUsage that names the file and says %q", err, tc.cause)
 				}
 				return
 			}
-			if err != nil || listen != tc.listen || !slices.Equal(advertise, tc.advertise) || strings.Join(group, " ") != tc.group {
-				t.Fatalf("got %q %q %q %v, want %q %q %q", listen, advertise, group, err, tc.listen, tc.advertise, tc.group)
+			if err != nil || listen != tc.listen || !slices.Equal(advertise, tc.advertise) ||
+				strings.Join(group, " ") != tc.group {
+				t.Fatalf(
+					"got %q %q %q %v, want %q %q %q",
+					listen,
+					advertise,
+					group,
+					err,
+					tc.listen,
+					tc.advertise,
+					tc.group,
+				)
 			}
 		})
 	}
@@ -70,8 +93,15 @@ func TestFromFile(t *testing.T) {
 func TestFromFileMissing(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "center.yaml")
 	run := func(args ...string) error {
-		app := &cli.App{Name: "skerry", Writer: io.Discard, ErrWriter: io.Discard, Commands: []*cli.Command{{Name: "center", Before: FromFile,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "config", Value: missing}}, Action: func(*cli.Context) error { return nil }}}}
+		app := &cli.App{
+			Name:      "skerry",
+			Writer:    io.Discard,
+			ErrWriter: io.Discard,
+			Commands: []*cli.Command{{Name: "center", Before: FromFile,
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "config", Value: missing},
+				}, Action: func(*cli.Context) error { return nil }}},
+		}
 		return app.Run(append([]string{"skerry", "center"}, args...))
 	}
 	if err := run(); err != nil {

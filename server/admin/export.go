@@ -79,8 +79,11 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 		return err
 	}
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
-	w, err := newExportWriter(o.File, exportHeader{Format: exportFormat, ID: rand.Text(), Space: o.Name, Spec: spec, Labels: object.GetLabels(),
-		Revision: revision, Made: time.Now().UTC().Truncate(time.Second)})
+	w, err := newExportWriter(
+		o.File,
+		exportHeader{Format: exportFormat, ID: rand.Text(), Space: o.Name, Spec: spec, Labels: object.GetLabels(),
+			Revision: revision, Made: time.Now().UTC().Truncate(time.Second)},
+	)
 	if err != nil {
 		return err
 	}
@@ -104,8 +107,14 @@ func borrowed(spec map[string]any) string {
 	var out strings.Builder
 	for _, api := range apis {
 		if one, ok := api.(map[string]any); ok {
-			fmt.Fprintf(&out, "It has the definitions of %v from space %v (spec.apis), which the export leaves out: an import is refused until that space is in the other center, "+
-				"has them, and shares them:  kubectl annotate crd NAME... %s=true\n", one["group"], one["fromSpace"], v1alpha1.AnnotationShared)
+			fmt.Fprintf(
+				&out,
+				"It has the definitions of %v from space %v (spec.apis), which the export leaves out: an import is refused until that space is in the other center, "+
+					"has them, and shares them:  kubectl annotate crd NAME... %s=true\n",
+				one["group"],
+				one["fromSpace"],
+				v1alpha1.AnnotationShared,
+			)
 		}
 	}
 	return out.String()
@@ -133,14 +142,22 @@ func (s *spaceAPI) revision(ctx context.Context) (string, error) {
 
 // export writes all objects of a kind as they were at the revision.
 func (s *spaceAPI) export(ctx context.Context, k exportKind, revision string, w *exportWriter) error {
-	o := metav1.ListOptions{Limit: exportPage, ResourceVersion: revision, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
+	o := metav1.ListOptions{
+		Limit:                exportPage,
+		ResourceVersion:      revision,
+		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+	}
 	for {
 		list, err := s.Resource(k.GroupVersionResource).List(ctx, o)
 		switch {
 		case apierrors.IsNotFound(err) && strings.Contains(k.Group, "."):
 			return nil // its definition was deleted meanwhile
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-			return fmt.Errorf("list %s: the moment that the export is of is too long ago for the center's store; try again when there is less to do: %w", k.Resource, err)
+			return fmt.Errorf(
+				"list %s: the moment that the export is of is too long ago for the center's store; try again when there is less to do: %w",
+				k.Resource,
+				err,
+			)
 		case err != nil:
 			return fmt.Errorf("list %s: %w", k.Resource, err)
 		}

@@ -113,7 +113,12 @@ func readExport(path string, visit func(n int, o exportedObject) error) (h expor
 		return h, fmt.Errorf("open the export: %w", err)
 	}
 	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderMaxWindow(32<<20))
+	z, err := zstd.NewReader(
+		f,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(64<<20),
+		zstd.WithDecoderMaxWindow(32<<20),
+	)
 	if err != nil {
 		return h, err
 	}
@@ -129,7 +134,12 @@ func readExport(path string, visit func(n int, o exportedObject) error) (h expor
 				return h, broken("it does not begin as one")
 			}
 			if h.Format > exportFormat {
-				return h, fmt.Errorf("%s has format %d, this version reads up to %d: import it with a newer one", path, h.Format, exportFormat)
+				return h, fmt.Errorf(
+					"%s has format %d, this version reads up to %d: import it with a newer one",
+					path,
+					h.Format,
+					exportFormat,
+				)
 			}
 		} else if !bytes.HasPrefix(line, []byte(`{"resource":`)) {
 			return h, atEnd(lines, line, n, hex.EncodeToString(sum.Sum(nil)), broken)

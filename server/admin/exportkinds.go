@@ -94,14 +94,18 @@ func exportKinds(d discovery.DiscoveryInterface) ([]exportKind, error) {
 		}
 		for _, r := range l.APIResources {
 			gvr := gv.WithResource(r.Name)
-			if leftOut[gvr.GroupResource()] || strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "create") {
+			if leftOut[gvr.GroupResource()] || strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") ||
+				!slices.Contains(r.Verbs, "create") {
 				continue
 			}
 			out = append(out, exportKind{gvr, r.Kind, r.Namespaced, statuses[l.GroupVersion+"/"+r.Name]})
 		}
 	}
 	slices.SortFunc(out, func(a, b exportKind) int {
-		return cmp.Or(cmp.Compare(stages[a.GroupResource()], stages[b.GroupResource()]), cmp.Compare(a.GroupResource().String(), b.GroupResource().String()))
+		return cmp.Or(
+			cmp.Compare(stages[a.GroupResource()], stages[b.GroupResource()]),
+			cmp.Compare(a.GroupResource().String(), b.GroupResource().String()),
+		)
 	})
 	return out, nil
 }
@@ -154,6 +158,10 @@ func identity(o *unstructured.Unstructured) v1alpha1.Identity {
 	if fields == nil {
 		fields = []metav1.ManagedFieldsEntry{}
 	}
-	return v1alpha1.Identity{UID: string(o.GetUID()), CreationTimestamp: metav1.NewTime(o.GetCreationTimestamp().UTC()), Generation: o.GetGeneration(),
-		ManagedFields: fields}
+	return v1alpha1.Identity{
+		UID:               string(o.GetUID()),
+		CreationTimestamp: metav1.NewTime(o.GetCreationTimestamp().UTC()),
+		Generation:        o.GetGeneration(),
+		ManagedFields:     fields,
+	}
 }

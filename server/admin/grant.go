@@ -45,7 +45,15 @@ func GrantSpace(ctx context.Context, o GrantOptions) error {
 	if err := u.grant(ctx, o.User, o.Role, o.Namespace); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "%s of space %s has the role %s%s%s.\n", o.User, o.Space, o.Role, within(o.Namespace), o.suffix())
+	_, err = fmt.Fprintf(
+		o.Out,
+		"%s of space %s has the role %s%s%s.\n",
+		o.User,
+		o.Space,
+		o.Role,
+		within(o.Namespace),
+		o.suffix(),
+	)
 	return err
 }
 
@@ -103,7 +111,11 @@ func bindingName(user, role string) string {
 func (u *users) bind(ctx context.Context, b binding) (err error) {
 	options := metav1.CreateOptions{FieldManager: "skerry-cli", DryRun: u.dry}
 	if b.Namespace == "" {
-		_, err = u.api.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.role, Subjects: b.subjects}, options)
+		_, err = u.api.RbacV1().ClusterRoleBindings().Create(
+			ctx,
+			&rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.role, Subjects: b.subjects},
+			options,
+		)
 	} else {
 		_, err = u.api.RbacV1().RoleBindings(b.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.role, Subjects: b.subjects}, options)
 	}

@@ -41,7 +41,10 @@ type KubeconfigOptions struct {
 
 func (o KubeconfigOptions) check() error {
 	if errs := validation.IsDNS1123Subdomain(o.User); len(errs) > 0 || o.User == "default" {
-		return Usage("--user %q cannot have a kubeconfig of the space: use lower-case letters, digits, '-' and '.', and not default", o.User)
+		return Usage(
+			"--user %q cannot have a kubeconfig of the space: use lower-case letters, digits, '-' and '.', and not default",
+			o.User,
+		)
 	}
 	if o.TTL < shortestTokenLife || o.TTL > longestTokenLife {
 		return Usage("--ttl %s: between %s and %s", o.TTL, shortestTokenLife, longestTokenLife)
@@ -119,8 +122,14 @@ func (o KubeconfigOptions) write(config *clientcmdapi.Config, until time.Time) e
 	if err := replaceFile(o.File, config); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.Out, "%s is for user %s of space %s, until %s. End it before:  skerry space revoke %[3]s --user %[2]s\n",
-		o.File, o.User, o.Space, until.Local().Format(time.DateTime))
+	_, err := fmt.Fprintf(
+		o.Out,
+		"%s is for user %s of space %s, until %s. End it before:  skerry space revoke %[3]s --user %[2]s\n",
+		o.File,
+		o.User,
+		o.Space,
+		until.Local().Format(time.DateTime),
+	)
 	return err
 }
 
@@ -145,8 +154,14 @@ func (u *users) identity(ctx context.Context, o KubeconfigOptions) (*authenticat
 		}
 	}
 	seconds := int64(o.TTL / time.Second)
-	token, err := u.api.CoreV1().ServiceAccounts(v1alpha1.UsersNamespace).CreateToken(ctx, o.User,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	token, err := u.api.CoreV1().ServiceAccounts(v1alpha1.UsersNamespace).CreateToken(
+		ctx,
+		o.User,
+		&authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+		},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("request a token for %s in space %s: %w", o.User, u.space, err)
 	}
@@ -163,11 +178,21 @@ func (u *users) account(ctx context.Context, user string) error {
 		return fmt.Errorf("read the account of %s in space %s: %w", user, u.space, err)
 	}
 	options := metav1.CreateOptions{FieldManager: "skerry-cli"}
-	_, err = u.api.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.UsersNamespace}}, options)
+	_, err = u.api.CoreV1().Namespaces().Create(
+		ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.UsersNamespace}},
+		options,
+	)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the namespace of the users of space %s: %w", u.space, err)
 	}
-	_, err = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: user, Labels: map[string]string{v1alpha1.LabelUser: userLabel(user)}}}, options)
+	_, err = accounts.Create(
+		ctx,
+		&corev1.ServiceAccount{
+			ObjectMeta: metav1.ObjectMeta{Name: user, Labels: map[string]string{v1alpha1.LabelUser: userLabel(user)}},
+		},
+		options,
+	)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the account of %s in space %s: %w", user, u.space, err)
 	}

@@ -65,9 +65,21 @@ func ImportSpace(ctx context.Context, o ImportOptions) error {
 		return err
 	}
 	if err := i.run(ctx); err != nil {
-		return fmt.Errorf("import into space %s was interrupted after %d objects; the same command goes on with it: %w", o.Name, i.done.Load(), err)
+		return fmt.Errorf(
+			"import into space %s was interrupted after %d objects; the same command goes on with it: %w",
+			o.Name,
+			i.done.Load(),
+			err,
+		)
 	}
-	fmt.Fprintf(o.Out, "%d of %d objects of space %q are in space %q.\n", i.done.Load(), plan.objects, plan.header.Space, o.Name)
+	fmt.Fprintf(
+		o.Out,
+		"%d of %d objects of space %q are in space %q.\n",
+		i.done.Load(),
+		plan.objects,
+		plan.header.Space,
+		o.Name,
+	)
 	if err := i.refusals(); err != nil {
 		return err
 	}
@@ -142,11 +154,21 @@ func (c *center) beginImport(ctx context.Context, o ImportOptions, h exportHeade
 
 // noteImport sets the mark of an import, or takes it off.
 func (c *center) noteImport(ctx context.Context, name string, id any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationImport: id}}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationImport: id}}},
+	)
 	if err != nil {
 		return err
 	}
-	_, err = c.root.Resource(spaces).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry-cli"})
+	_, err = c.root.Resource(
+		spaces,
+	).Patch(
+		ctx,
+		name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{FieldManager: "skerry-cli"},
+	)
 	if err != nil {
 		return fmt.Errorf("note on space %s that it is imported: %w", name, err)
 	}
@@ -170,9 +192,20 @@ func (c *center) describeImport(o ImportOptions, p importPlan, begun bool) error
 	for _, k := range api.kinds {
 		served[k.GroupVersionResource] = true
 	}
-	fmt.Fprintf(o.Out, "%s: space %q at revision %s, exported %s: %d objects.\n", o.File, p.header.Space, p.header.Revision, p.header.Made.Format(time.RFC3339), p.objects)
+	fmt.Fprintf(
+		o.Out,
+		"%s: space %q at revision %s, exported %s: %d objects.\n",
+		o.File,
+		p.header.Space,
+		p.header.Revision,
+		p.header.Made.Format(time.RFC3339),
+		p.objects,
+	)
 	missing := 0
-	kinds := slices.SortedFunc(maps.Keys(p.kinds), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
+	kinds := slices.SortedFunc(
+		maps.Keys(p.kinds),
+		func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) },
+	)
 	for _, k := range kinds {
 		note := ""
 		own := k.Group == v1alpha1.GroupVersion.Group // served in spaces, not all of them in root
@@ -180,7 +213,13 @@ func (c *center) describeImport(o ImportOptions, p importPlan, begun bool) error
 			note = "   NOT SERVED HERE"
 			missing++
 		}
-		fmt.Fprintf(o.Out, "  %6d %s%s\n", p.kinds[k], strings.TrimPrefix(k.Group+"/"+k.Version+"/"+k.Resource, "/"), note)
+		fmt.Fprintf(
+			o.Out,
+			"  %6d %s%s\n",
+			p.kinds[k],
+			strings.TrimPrefix(k.Group+"/"+k.Version+"/"+k.Resource, "/"),
+			note,
+		)
 	}
 	what := "would be created"
 	if begun {

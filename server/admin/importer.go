@@ -51,7 +51,13 @@ func (c *center) newImporter(_ context.Context, o ImportOptions, p importPlan) (
 	if err != nil {
 		return nil, err
 	}
-	i := &importer{ImportOptions: o, plan: p, api: api, kinds: map[schema.GroupVersionResource]exportKind{}, owners: map[types.UID]types.UID{}}
+	i := &importer{
+		ImportOptions: o,
+		plan:          p,
+		api:           api,
+		kinds:         map[schema.GroupVersionResource]exportKind{},
+		owners:        map[types.UID]types.UID{},
+	}
 	for _, k := range api.kinds {
 		i.kinds[k.GroupVersionResource] = k
 	}
@@ -177,7 +183,12 @@ func (i *importer) of(gvr schema.GroupVersionResource, namespace string) dynamic
 }
 
 // exists takes over what is there already.
-func (i *importer) exists(ctx context.Context, gvr schema.GroupVersionResource, api dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (i *importer) exists(
+	ctx context.Context,
+	gvr schema.GroupVersionResource,
+	api dynamic.ResourceInterface,
+	o *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if gvr != namespaces && (gvr.Resource != "serviceaccounts" || o.GetName() != "default") {
 		return api.Get(ctx, o.GetName(), metav1.GetOptions{})
 	}
@@ -229,7 +240,8 @@ func retry(ctx context.Context, gvr schema.GroupVersionResource, do func() error
 // isRefusal tells an answer about this object from a center that cannot be asked now.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
-	return errors.As(err, &answer) && answer.Status().Code >= 400 && answer.Status().Code < 500 && !apierrors.IsTooManyRequests(err) &&
+	return errors.As(err, &answer) && answer.Status().Code >= 400 && answer.Status().Code < 500 &&
+		!apierrors.IsTooManyRequests(err) &&
 		!apierrors.IsUnauthorized(err)
 }
 
@@ -250,5 +262,9 @@ func (i *importer) refusals() error {
 	if i.refused == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d objects were refused; mend what they say and run the same command again, it goes on with them:\n%s", i.refused, strings.Join(i.messages, "\n"))
+	return fmt.Errorf(
+		"%d objects were refused; mend what they say and run the same command again, it goes on with them:\n%s",
+		i.refused,
+		strings.Join(i.messages, "\n"),
+	)
 }

@@ -42,18 +42,36 @@ var known = map[string]string{
 // from and to it.
 func (p *problems) of(t *v1alpha1.SyncTarget, now time.Time) {
 	st := &t.Status
-	if !slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionConnected }) {
+	if !slices.ContainsFunc(
+		st.Conditions,
+		func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionConnected },
+	) {
 		p.add("%s is not connected: its agent has not dialled yet", t.Name)
 	}
 	if d, silent := silence(t, now); silent {
-		p.add("%s is silent for %s: the link, or the machine, may be down; what runs there goes on", t.Name, duration.HumanDuration(d))
+		p.add(
+			"%s is silent for %s: the link, or the machine, may be down; what runs there goes on",
+			t.Name,
+			duration.HumanDuration(d),
+		)
 	}
 	if h := st.Held; h != nil {
-		p.add("%s holds (%s): %s; see what accepting would do: skerry target accept %s --dry-run", t.Name, h.Reason, h.Message, t.Name)
+		p.add(
+			"%s holds (%s): %s; see what accepting would do: skerry target accept %s --dry-run",
+			t.Name,
+			h.Reason,
+			h.Message,
+			t.Name,
+		)
 	}
 	for _, c := range st.Conditions {
 		if c.Status == metav1.ConditionFalse && !repeats(st, c) {
-			p.add("%s %s: %s", t.Name, orElse(known[c.Type], "has the condition "+c.Type+"=False ("+c.Reason+")"), c.Message)
+			p.add(
+				"%s %s: %s",
+				t.Name,
+				orElse(known[c.Type], "has the condition "+c.Type+"=False ("+c.Reason+")"),
+				c.Message,
+			)
 		}
 	}
 	p.refusals(t)
@@ -71,7 +89,8 @@ func repeats(st *v1alpha1.SyncTargetStatus, c metav1.Condition) bool {
 		return false
 	}
 	return st.Held != nil || slices.ContainsFunc(st.Conditions, func(other metav1.Condition) bool {
-		return other.Type != c.Type && other.Status == metav1.ConditionFalse && other.Reason == c.Reason && other.Message == c.Message
+		return other.Type != c.Type && other.Status == metav1.ConditionFalse && other.Reason == c.Reason &&
+			other.Message == c.Message
 	})
 }
 

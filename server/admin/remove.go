@@ -24,15 +24,30 @@ func removeCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return RemoveTarget(c.Context, RemoveOptions{Kubeconfig: c.String("kubeconfig"), Name: name, Clean: c.Bool("clean"), Force: c.Bool("force"),
-			DryRun: c.Bool("dry-run"), Wait: c.Duration("wait"), Out: c.App.Writer})
+		return RemoveTarget(
+			c.Context,
+			RemoveOptions{
+				Kubeconfig: c.String("kubeconfig"),
+				Name:       name,
+				Clean:      c.Bool("clean"),
+				Force:      c.Bool("force"),
+				DryRun:     c.Bool("dry-run"),
+				Wait:       c.Duration("wait"),
+				Out:        c.App.Writer,
+			},
+		)
 	}
-	return &cli.Command{Name: "remove", Usage: "detach a site; what runs there stays, unless --clean", ArgsUsage: "NAME", Action: remove,
+	return &cli.Command{
+		Name:      "remove",
+		Usage:     "detach a site; what runs there stays, unless --clean",
+		ArgsUsage: "NAME",
+		Action:    remove,
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "clean", Usage: "remove everything that was placed there first"},
 			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer; what runs there stays"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until it is removed"})}
+			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until it is removed"}),
+	}
 }
 
 // RemoveOptions say how to detach a site.
@@ -67,22 +82,37 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	}
 	if o.Clean || o.Force {
 		policy := v1alpha1.DetachKeep
-		finalizers := slices.DeleteFunc(target.GetFinalizers(), func(f string) bool { return f == v1alpha1.FinalizerDetach })
+		finalizers := slices.DeleteFunc(
+			target.GetFinalizers(),
+			func(f string) bool { return f == v1alpha1.FinalizerDetach },
+		)
 		if o.Clean {
 			policy, finalizers = v1alpha1.DetachClean, append(finalizers, v1alpha1.FinalizerDetach)
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": target.GetUID(), "finalizers": finalizers},
-			"spec": map[string]any{"detachPolicy": policy}})
+		patch, err := json.Marshal(
+			map[string]any{"metadata": map[string]any{"uid": target.GetUID(), "finalizers": finalizers},
+				"spec": map[string]any{"detachPolicy": policy}},
+		)
 		if err != nil {
 			return err
 		}
-		_, err = targets.Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry-cli", DryRun: dry})
+		_, err = targets.Patch(
+			ctx,
+			o.Name,
+			types.MergePatchType,
+			patch,
+			metav1.PatchOptions{FieldManager: "skerry-cli", DryRun: dry},
+		)
 		if err != nil && !apierrors.IsNotFound(err) { // without its finalizer one that was being deleted is gone
 			return fmt.Errorf("set how site %s is detached: %w", o.Name, err)
 		}
 	}
 	uid := target.GetUID()
-	err = targets.Delete(ctx, o.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, DryRun: dry})
+	err = targets.Delete(
+		ctx,
+		o.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, DryRun: dry},
+	)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove site %s: %w", o.Name, err)
 	}

@@ -14,10 +14,20 @@ const (
 func ReplicaFlags() []cli.Flag {
 	check := func(c *cli.Context, _ string) error { return checkReplica(c) }
 	return []cli.Flag{
-		&cli.StringFlag{Name: DatastoreFlag, Action: check, EnvVars: []string{"SKERRY_DATASTORE_ENDPOINT"}, Usage: "postgres://USER:PASSWORD@HOST:PORT/DATABASE for a center of " +
-			"several replicas, of which one leads; empty is a file in --data-dir"},
-		&cli.StringFlag{Name: DatastoreSecretFlag, Action: check, EnvVars: []string{"SKERRY_DATASTORE_SECRET_FILE"}, Usage: "file with a secret that all replicas have, for " +
-			"--datastore-endpoint; make it with: openssl rand -hex 32"},
+		&cli.StringFlag{
+			Name:    DatastoreFlag,
+			Action:  check,
+			EnvVars: []string{"SKERRY_DATASTORE_ENDPOINT"},
+			Usage: "postgres://USER:PASSWORD@HOST:PORT/DATABASE for a center of " +
+				"several replicas, of which one leads; empty is a file in --data-dir",
+		},
+		&cli.StringFlag{
+			Name:    DatastoreSecretFlag,
+			Action:  check,
+			EnvVars: []string{"SKERRY_DATASTORE_SECRET_FILE"},
+			Usage: "file with a secret that all replicas have, for " +
+				"--datastore-endpoint; make it with: openssl rand -hex 32",
+		},
 		&cli.StringFlag{Name: ReplicaAddressFlag, Action: check, EnvVars: []string{"SKERRY_REPLICA_ADDRESS"},
 			Usage: "HOST:PORT by which the other replicas reach this one; empty is --listen, or this host's own address where that is all addresses"},
 	}

@@ -19,12 +19,26 @@ import (
 // RotateEncryptionKeyCommand is `skerry center rotate-encryption-key`.
 func RotateEncryptionKeyCommand() *cli.Command {
 	action := func(c *cli.Context) error {
-		return RotateEncryptionKey(c.Context, RotateKeyOptions{Kubeconfig: c.String("kubeconfig"), DryRun: c.Bool("dry-run"), Wait: c.Duration("wait"), Out: c.App.Writer})
+		return RotateEncryptionKey(
+			c.Context,
+			RotateKeyOptions{
+				Kubeconfig: c.String("kubeconfig"),
+				DryRun:     c.Bool("dry-run"),
+				Wait:       c.Duration("wait"),
+				Out:        c.App.Writer,
+			},
+		)
 	}
 	return &cli.Command{Name: "rotate-encryption-key", Action: action,
 		Usage: "encrypt everything that the center stores anew, with a new key where the key file is the center's own",
-		Flags: ClientFlags(&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
-			&cli.DurationFlag{Name: "wait", Value: 10 * time.Minute, Usage: "how long to wait until it is done; the center goes on by itself"})}
+		Flags: ClientFlags(
+			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
+			&cli.DurationFlag{
+				Name:  "wait",
+				Value: 10 * time.Minute,
+				Usage: "how long to wait until it is done; the center goes on by itself",
+			},
+		)}
 }
 
 // RotateKeyOptions say how a rotation is asked for.
@@ -51,11 +65,23 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 	}
 	end := time.Now().Add(o.Wait)
 	for time.Now().Before(end) {
-		m, err := c.root.Resource(configMaps).Namespace(v1alpha1.EncryptionNamespace).Get(ctx, v1alpha1.EncryptionName, metav1.GetOptions{})
+		m, err := c.root.Resource(
+			configMaps,
+		).Namespace(
+			v1alpha1.EncryptionNamespace,
+		).Get(
+			ctx,
+			v1alpha1.EncryptionName,
+			metav1.GetOptions{},
+		)
 		if err == nil {
 			if data, _, _ := unstructured.NestedStringMap(m.Object, "data"); data[v1alpha1.EncryptionDoneKey] == request {
-				_, err := fmt.Fprintf(o.Out, "%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: older backups need the old key.\n",
-					data[v1alpha1.EncryptionRewrittenKey], data[v1alpha1.EncryptionKeysKey])
+				_, err := fmt.Fprintf(
+					o.Out,
+					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: older backups need the old key.\n",
+					data[v1alpha1.EncryptionRewrittenKey],
+					data[v1alpha1.EncryptionKeysKey],
+				)
 				return err
 			}
 		}
@@ -65,8 +91,12 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("the rotation is not done after %s; the center goes on with it, see its log and: kubectl -n %s get configmap %s -o yaml",
-		o.Wait, v1alpha1.EncryptionNamespace, v1alpha1.EncryptionName)
+	return fmt.Errorf(
+		"the rotation is not done after %s; the center goes on with it, see its log and: kubectl -n %s get configmap %s -o yaml",
+		o.Wait,
+		v1alpha1.EncryptionNamespace,
+		v1alpha1.EncryptionName,
+	)
 }
 
 // askForKey writes the request.
@@ -85,7 +115,9 @@ func (c *center) askForKey(ctx context.Context, request string, dryRun bool) err
 		return err
 	}
 	m := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": v1alpha1.EncryptionName}, "data": map[string]any{v1alpha1.EncryptionRequestKey: request}}}
+		"metadata": map[string]any{
+			"name": v1alpha1.EncryptionName,
+		}, "data": map[string]any{v1alpha1.EncryptionRequestKey: request}}}
 	_, err = maps.Create(ctx, m, metav1.CreateOptions{DryRun: dry})
 	return err
 }

@@ -133,7 +133,11 @@ func ListSpaces(ctx context.Context, o ListOptions) error {
 
 // listRoot lists a kind of root, sorted by name, or prints it and returns nil when the caller asked
 // for json, yaml or names.
-func listRoot(ctx context.Context, o ListOptions, kind schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
+func listRoot(
+	ctx context.Context,
+	o ListOptions,
+	kind schema.GroupVersionResource,
+) ([]unstructured.Unstructured, error) {
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return nil, err
@@ -187,7 +191,10 @@ func (c *center) hostURL(ctx context.Context, name string) (string, error) {
 	}
 	at, _, _ := unstructured.NestedString(space.Object, "status", "hostURL")
 	if at == "" {
-		return "", fmt.Errorf("space %q has no host of its own: start the center with --spaces-domain, or leave out --by-host", name)
+		return "", fmt.Errorf(
+			"space %q has no host of its own: start the center with --spaces-domain, or leave out --by-host",
+			name,
+		)
 	}
 	return at, nil
 }
@@ -201,7 +208,11 @@ func (c *center) mustExist(ctx context.Context, name string) error {
 		return nil // a user of the space, whom root does not know: the space's own API answers
 	}
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no space %q; see them with: skerry space list; create it with: skerry space create %s", name, name)
+		return fmt.Errorf(
+			"there is no space %q; see them with: skerry space list; create it with: skerry space create %s",
+			name,
+			name,
+		)
 	}
 	return err
 }

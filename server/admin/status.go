@@ -55,7 +55,10 @@ func Status(ctx context.Context, o ListOptions) error {
 	}
 	if c, err := open(o.Kubeconfig); err == nil {
 		if what := notReady(ctx, c.config); what != "" {
-			found.add("the center is not ready: %s; its log says why (a full disk is one cause of a store that is not)", what)
+			found.add(
+				"the center is not ready: %s; its log says why (a full disk is one cause of a store that is not)",
+				what,
+			)
 		}
 	}
 	for _, p := range found.lines {
@@ -76,8 +79,20 @@ func columns(t *v1alpha1.SyncTarget, obj map[string]any, now time.Time) string {
 		transport = ""
 	}
 	synced, _ := condition(obj, v1alpha1.ConditionSynced)
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s", t.Name, connection(t, now), orElse(synced, "Unknown"), kind,
-		below(obj, connected), st.Objects, st.Applied, st.Refused, lastSeen(t, now), st.KubernetesVersion, transport)
+	return fmt.Sprintf(
+		"%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s",
+		t.Name,
+		connection(t, now),
+		orElse(synced, "Unknown"),
+		kind,
+		below(obj, connected),
+		st.Objects,
+		st.Applied,
+		st.Refused,
+		lastSeen(t, now),
+		st.KubernetesVersion,
+		transport,
+	)
 }
 
 // silence is how long nothing has been heard of a connected target; it is false while it is heard.

@@ -20,7 +20,10 @@ func site(name string, lastSeen time.Time, conditions ...string) *v1alpha1.SyncT
 		kind, rest, _ := strings.Cut(text, "=")
 		status, rest, _ := strings.Cut(rest, "/")
 		reason, message, _ := strings.Cut(rest, ": ")
-		t.Status.Conditions = append(t.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message})
+		t.Status.Conditions = append(
+			t.Status.Conditions,
+			metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message},
+		)
 	}
 	return t
 }
@@ -47,13 +50,27 @@ func TestLastSeenColumn(t *testing.T) {
 // Every condition that is False is told, once, and so is what is refused and what moves.
 func TestProblems(t *testing.T) {
 	now := time.Now()
-	paris := site("paris", now.Add(-20*time.Second), "Connected=True/Silent: nothing is heard", "Synced=False/Forbidden: 403",
-		"TargetReachable=False/Forbidden: 403", "StoreHealthy=False/DiskFull: the disk is full", "ClockInSync=False/Behind: an hour",
-		"Novel=False/Strange: who knows", "CertificateValid=True/Valid: fine")
+	paris := site(
+		"paris",
+		now.Add(-20*time.Second),
+		"Connected=True/Silent: nothing is heard",
+		"Synced=False/Forbidden: 403",
+		"TargetReachable=False/Forbidden: 403",
+		"StoreHealthy=False/DiskFull: the disk is full",
+		"ClockInSync=False/Behind: an hour",
+		"Novel=False/Strange: who knows",
+		"CertificateValid=True/Valid: fine",
+	)
 	paris.Status.Objects, paris.Status.Refused = 9, 3
 	paris.Status.Refusals = []v1alpha1.Refusal{{Object: "shop/configmaps/web/one", Reason: "Invalid", Message: "no"}}
-	move := v1alpha1.MoveUnderWay{Object: "shop/namespaces//web", From: []string{"paris"}, To: []string{"rome"}, Since: &metav1.Time{Time: now.Add(-time.Minute)},
-		Phase: "Waiting", Message: "rome is not ready"}
+	move := v1alpha1.MoveUnderWay{
+		Object:  "shop/namespaces//web",
+		From:    []string{"paris"},
+		To:      []string{"rome"},
+		Since:   &metav1.Time{Time: now.Add(-time.Minute)},
+		Phase:   "Waiting",
+		Message: "rome is not ready",
+	}
 	rome := site("rome", now, "Connected=True/SessionOpen", "Synced=True/UpToDate")
 	paris.Status.Moves, rome.Status.Moves = []v1alpha1.MoveUnderWay{move}, []v1alpha1.MoveUnderWay{move}
 	var found problems
@@ -97,7 +114,9 @@ func TestLinkColumns(t *testing.T) {
 }
 
 func TestBelowColumn(t *testing.T) {
-	relay := map[string]any{"status": map[string]any{"below": map[string]any{"targets": int64(12), "connected": int64(9)}}}
+	relay := map[string]any{
+		"status": map[string]any{"below": map[string]any{"targets": int64(12), "connected": int64(9)}},
+	}
 	for _, c := range []struct {
 		obj       map[string]any
 		connected bool

@@ -30,19 +30,39 @@ func TargetCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return do(c.Context, TargetOptions{Kubeconfig: c.String("kubeconfig"), Name: name, DryRun: c.Bool("dry-run"),
-				Output: c.String("output"), Out: c.App.Writer})
+			return do(
+				c.Context,
+				TargetOptions{Kubeconfig: c.String("kubeconfig"), Name: name, DryRun: c.Bool("dry-run"),
+					Output: c.String("output"), Out: c.App.Writer},
+			)
 		}
 	}
-	flags := ClientFlags(OutputFlag("name, json or yaml"), &cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})
-	return &cli.Command{Name: "target", Usage: "let sites go, keep them out, and confirm what they hold back", Subcommands: []*cli.Command{
-		acceptCommand(),
-		removeCommand(),
-		{Name: "revoke", Usage: "end a site's session and never let its key in again; what runs there goes on", ArgsUsage: "NAME", Flags: flags,
-			Action: named(RevokeTarget)},
-		{Name: "release", Usage: "let another key, with a new token, take over a site's name", ArgsUsage: "NAME", Flags: flags,
-			Action: named(ReleaseTarget)},
-	}}
+	flags := ClientFlags(
+		OutputFlag("name, json or yaml"),
+		&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
+	)
+	return &cli.Command{
+		Name:  "target",
+		Usage: "let sites go, keep them out, and confirm what they hold back",
+		Subcommands: []*cli.Command{
+			acceptCommand(),
+			removeCommand(),
+			{
+				Name:      "revoke",
+				Usage:     "end a site's session and never let its key in again; what runs there goes on",
+				ArgsUsage: "NAME",
+				Flags:     flags,
+				Action:    named(RevokeTarget),
+			},
+			{
+				Name:      "release",
+				Usage:     "let another key, with a new token, take over a site's name",
+				ArgsUsage: "NAME",
+				Flags:     flags,
+				Action:    named(ReleaseTarget),
+			},
+		},
+	}
 }
 
 // attempts bounds how often a change is made again because somebody else wrote the SyncTarget
@@ -51,7 +71,10 @@ const attempts = 10
 
 // annotate changes annotations of a SyncTarget as they are now; nil removes one. What change
 // returns as said is printed, unless the user asked for the object.
-func (o TargetOptions) annotate(ctx context.Context, change func(has map[string]string) (wants map[string]any, said string, err error)) error {
+func (o TargetOptions) annotate(
+	ctx context.Context,
+	change func(has map[string]string) (wants map[string]any, said string, err error),
+) error {
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err

@@ -14,7 +14,12 @@ func ReleaseTarget(ctx context.Context, o TargetOptions) error {
 		if has[v1alpha1.AnnotationKey] == "" {
 			return nil, "", fmt.Errorf("the name %q is free already: a site joins with: skerry token create", o.Name)
 		}
-		return map[string]any{v1alpha1.AnnotationKey: nil}, fmt.Sprintf(`released: the next site that joins as %[1]s takes its place.
-  skerry token create            # prints the command to run there, with --name %[1]s`, o.Name), nil
+		return map[string]any{
+				v1alpha1.AnnotationKey: nil,
+			}, fmt.Sprintf(
+				`released: the next site that joins as %[1]s takes its place.
+  skerry token create            # prints the command to run there, with --name %[1]s`,
+				o.Name,
+			), nil
 	})
 }

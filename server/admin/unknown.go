@@ -20,8 +20,16 @@ func unknownAgents(ctx context.Context, o ListOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := c.root.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(v1alpha1.AuthoritiesNamespace).
-		Get(ctx, v1alpha1.UnknownAgentsName, metav1.GetOptions{})
+	m, err := c.root.Resource(
+		schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+	).Namespace(
+		v1alpha1.AuthoritiesNamespace,
+	).
+		Get(
+			ctx,
+			v1alpha1.UnknownAgentsName,
+			metav1.GetOptions{},
+		)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil
 	}
@@ -40,7 +48,12 @@ func unknownAgents(ctx context.Context, o ListOptions) error {
 	for _, a := range agents {
 		names = append(names, fmt.Sprintf("%s (%s, for %s)", a.Name, a.Why, age(a.Since)))
 	}
-	_, err = fmt.Fprintf(o.Out, "%d agents knock that this center does not know: %s. If its data was lost, restore its backup: skerry center restore; "+
-		"else let them join again (skerry token create), or stop them.\n", len(agents), strings.Join(names, ", "))
+	_, err = fmt.Fprintf(
+		o.Out,
+		"%d agents knock that this center does not know: %s. If its data was lost, restore its backup: skerry center restore; "+
+			"else let them join again (skerry token create), or stop them.\n",
+		len(agents),
+		strings.Join(names, ", "),
+	)
 	return err
 }

@@ -32,15 +32,36 @@ func kubeconfigCommand() *cli.Command {
 			User: c.String("user"), Role: c.String("role"), Namespace: c.String("namespace"), TTL: c.Duration("ttl"),
 			ByHost: c.Bool("by-host"), At: c.String("at"), File: c.String("output"), Out: c.App.Writer})
 	}
-	return &cli.Command{Name: "kubeconfig", Usage: "make a user of a space, and a kubeconfig that is good for that space alone",
-		ArgsUsage: "SPACE", Action: action, Flags: ClientFlags(
-			&cli.StringFlag{Name: "user", Value: "tenant", Usage: "whom it is for: lower-case letters, digits, '-' and '.'"},
-			&cli.StringFlag{Name: "role", Usage: rolesUsage + "; default: the role that the user has, else " + defaultRole +
-				"; cluster-admin may also make namespaces and definitions, and grant roles"},
-			namespaceFlag(), atFlag(),
+	return &cli.Command{
+		Name:      "kubeconfig",
+		Usage:     "make a user of a space, and a kubeconfig that is good for that space alone",
+		ArgsUsage: "SPACE",
+		Action:    action,
+		Flags: ClientFlags(
+			&cli.StringFlag{
+				Name:  "user",
+				Value: "tenant",
+				Usage: "whom it is for: lower-case letters, digits, '-' and '.'",
+			},
+			&cli.StringFlag{
+				Name: "role",
+				Usage: rolesUsage + "; default: the role that the user has, else " + defaultRole +
+					"; cluster-admin may also make namespaces and definitions, and grant roles",
+			},
+			namespaceFlag(),
+			atFlag(),
 			&cli.DurationFlag{Name: "ttl", Value: defaultTokenLife, Usage: "how long it is good for, 10m to 8784h"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write, mode 0600; default: print it"},
-			&cli.BoolFlag{Name: "by-host", Usage: "by the space's own host, for clients that cannot carry a path; needs --spaces-domain at the center"})}
+			&cli.StringFlag{
+				Name:    "output",
+				Aliases: []string{"o"},
+				Usage:   "file to write, mode 0600; default: print it",
+			},
+			&cli.BoolFlag{
+				Name:  "by-host",
+				Usage: "by the space's own host, for clients that cannot carry a path; needs --spaces-domain at the center",
+			},
+		),
+	}
 }
 
 // userFlags are the flags of commands about one user.
@@ -68,9 +89,13 @@ func grantCommand() *cli.Command {
 		}
 		return GrantSpace(c.Context, o)
 	}
-	return &cli.Command{Name: "grant", Usage: "give a user one role in a space, instead of the one that they were granted before",
-		ArgsUsage: "SPACE", Action: action,
-		Flags: userFlags(&cli.StringFlag{Name: "role", Value: defaultRole, Usage: rolesUsage}, namespaceFlag())}
+	return &cli.Command{
+		Name:      "grant",
+		Usage:     "give a user one role in a space, instead of the one that they were granted before",
+		ArgsUsage: "SPACE",
+		Action:    action,
+		Flags:     userFlags(&cli.StringFlag{Name: "role", Value: defaultRole, Usage: rolesUsage}, namespaceFlag()),
+	}
 }
 
 func revokeCommand() *cli.Command {

@@ -61,7 +61,10 @@ type binding struct {
 }
 
 func (b binding) names(user string) bool {
-	return slices.ContainsFunc(b.subjects, func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == user })
+	return slices.ContainsFunc(
+		b.subjects,
+		func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == user },
+	)
 }
 
 // granted reports whether `skerry space` made the binding for the user.
@@ -154,7 +157,15 @@ func ListUsers(ctx context.Context, space string, o ListOptions) error {
 		if x.Account {
 			account = "of this space"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.User, orElse(x.Role, "-"), orElse(x.Namespace, "*"), account, orElse(x.Binding, "-"))
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%s\t%s\n",
+			x.User,
+			orElse(x.Role, "-"),
+			orElse(x.Namespace, "*"),
+			account,
+			orElse(x.Binding, "-"),
+		)
 	}
 	return w.Flush()
 }
@@ -179,7 +190,17 @@ func (u *users) list(ctx context.Context) ([]User, error) {
 				continue
 			}
 			bound[s.Name] = true
-			out = append(out, User{User: s.Name, Role: b.role.Name, Namespace: b.Namespace, Binding: b.Name, Granted: b.granted(s.Name), Account: has[s.Name]})
+			out = append(
+				out,
+				User{
+					User:      s.Name,
+					Role:      b.role.Name,
+					Namespace: b.Namespace,
+					Binding:   b.Name,
+					Granted:   b.granted(s.Name),
+					Account:   has[s.Name],
+				},
+			)
 		}
 	}
 	for _, a := range accounts {
@@ -187,6 +208,9 @@ func (u *users) list(ctx context.Context) ([]User, error) {
 			out = append(out, User{User: a.Name, Account: true})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b User) int { return strings.Compare(a.User+"\x00"+a.Namespace, b.User+"\x00"+b.Namespace) })
+	slices.SortStableFunc(
+		out,
+		func(a, b User) int { return strings.Compare(a.User+"\x00"+a.Namespace, b.User+"\x00"+b.Namespace) },
+	)
 	return out, nil
 }

@@ -88,14 +88,31 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	p := parts{roles: &authz.Roles{Bootstrap: boot}, tokens: tokens, lifecycle: lifecycle, defaults: &admission.ClusterDefaults{}, ranges: &quota.LimitRanges{}, security: security, quotas: charged, sites: s.config.Sites, eventTTL: cmp.Or(s.config.EventTTL, eventTTL)}
+	p := parts{
+		roles:     &authz.Roles{Bootstrap: boot},
+		tokens:    tokens,
+		lifecycle: lifecycle,
+		defaults:  &admission.ClusterDefaults{},
+		ranges:    &quota.LimitRanges{},
+		security:  security,
+		quotas:    charged,
+		sites:     s.config.Sites,
+		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
+	}
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
 		return err
 	}
-	crds := crd.Config{Base: g, Storages: s.storages, Loopback: s.Loopback, Outbound: s.config.Outbound, Idle: s.config.CustomIdle, Log: s.config.Log}
+	crds := crd.Config{
+		Base:     g,
+		Storages: s.storages,
+		Loopback: s.Loopback,
+		Outbound: s.config.Outbound,
+		Idle:     s.config.CustomIdle,
+		Log:      s.config.Log,
+	}
 	s.crds = crd.NewServers(crds, s.config.Store.Client().Client, s.borrows)
 	s.sums = controllers.NewAggregatedRoles(s.config.Store.Client().Client, boot, s.Loopback, s.config.Log)
 	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
@@ -106,7 +123,19 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{crds: s.crds, borrows: s.borrows, statuses: statuses, metrics: s.config.Metrics, profiles: profiles(), issuer: tokens, view: &view.Handler{Sites: s.config.Sites}, used: s.config.Used, stale: s.config.Stale, reaches: s.config.Sites != nil, log: s.config.Log}
+	d := &dispatch{
+		crds:     s.crds,
+		borrows:  s.borrows,
+		statuses: statuses,
+		metrics:  s.config.Metrics,
+		profiles: profiles(),
+		issuer:   tokens,
+		view:     &view.Handler{Sites: s.config.Sites},
+		used:     s.config.Used,
+		stale:    s.config.Stale,
+		reaches:  s.config.Sites != nil,
+		log:      s.config.Log,
+	}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
 		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
 	}
@@ -120,7 +149,14 @@ func (s *Server) build() error {
 	}
 	discovery.ServeDocuments(s.generic, g)
 	s.generic.PrepareRun()
-	s.front = &front{api: s.generic.Handler, spaces: s.config.Spaces, authn: g.Authentication.Authenticator, routes: s.config.Routes, hosts: hosts{s.config.SpacesDomain}, audited: g.AuditBackend != nil}
+	s.front = &front{
+		api:     s.generic.Handler,
+		spaces:  s.config.Spaces,
+		authn:   g.Authentication.Authenticator,
+		routes:  s.config.Routes,
+		hosts:   hosts{s.config.SpacesDomain},
+		audited: g.AuditBackend != nil,
+	}
 	return nil
 }
 
@@ -136,8 +172,18 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		return nil, nil, fmt.Errorf("storage factory: %w", err)
 	}
 	s.check = borrow.NewCheck(s.borrows, s.config.Store.Client().Client)
-	s.storages = storage.ForSpaces(storage.Config{Factory: factory, Client: s.config.Store.Client(), Encryption: s.config.Encryption, Exists: s.config.Spaces.Has,
-		Newest: s.config.Store.Watermark, Quota: s.usage, Lending: s.check, Unserved: unserved})
+	s.storages = storage.ForSpaces(
+		storage.Config{
+			Factory:    factory,
+			Client:     s.config.Store.Client(),
+			Encryption: s.config.Encryption,
+			Exists:     s.config.Spaces.Has,
+			Newest:     s.config.Store.Watermark,
+			Quota:      s.usage,
+			Lending:    s.check,
+			Unserved:   unserved,
+		},
+	)
 
 	g := genericapiserver.NewConfig(legacyscheme.Codecs)
 	g.EffectiveVersion = version
@@ -173,8 +219,22 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
 	annotations := &admission.Annotations{Place: s.config.Place, PassesOn: s.config.Sites != nil}
-	g.AdmissionControl = genericadmission.NewChainHandler(p.lifecycle, p.defaults, s.rules, admission.Creators{}, admission.Imports{}, annotations, p.ranges, p.security, crd.Guard{Outbound: s.config.Outbound},
-		s.check.Guard, admission.Sizes{}, admission.NoEffect{}, admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log}, p.quotas)
+	g.AdmissionControl = genericadmission.NewChainHandler(
+		p.lifecycle,
+		p.defaults,
+		s.rules,
+		admission.Creators{},
+		admission.Imports{},
+		annotations,
+		p.ranges,
+		p.security,
+		crd.Guard{Outbound: s.config.Outbound},
+		s.check.Guard,
+		admission.Sizes{},
+		admission.NoEffect{},
+		admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
+		p.quotas,
+	)
 	return g, factory, nil
 }
 

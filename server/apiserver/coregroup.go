@@ -31,7 +31,10 @@ type coreGroup struct {
 
 func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
 
-func (g *coreGroup) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+func (g *coreGroup) NewRESTStorage(
+	rc serverstorage.APIResourceConfigSource,
+	og generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
 	info, err := g.generic.NewRESTStorage(rc, og)
 	if err != nil {
 		return info, err

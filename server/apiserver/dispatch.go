@@ -95,21 +95,36 @@ func (*dispatch) aboutAll(h http.Handler, w http.ResponseWriter, r *http.Request
 // somebody from outside asks for such. If that fails the request goes on: the next one tries again.
 func (d *dispatch) makeDefaults(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.used == nil || info.APIGroup != "" || info.Resource != "serviceaccounts" && info.Resource != "configmaps" || request.FromCenter(r.Context()) {
+	if !ok || d.used == nil || info.APIGroup != "" ||
+		info.Resource != "serviceaccounts" && info.Resource != "configmaps" ||
+		request.FromCenter(r.Context()) {
 		return
 	}
 	if err := d.used(r.Context(), request.Space(r.Context())); err != nil && r.Context().Err() == nil {
-		d.log.Warn("namespaces lack the ServiceAccount and the ConfigMap of every cluster", "space", request.Space(r.Context()), "err", err)
+		d.log.Warn(
+			"namespaces lack the ServiceAccount and the ConfigMap of every cluster",
+			"space",
+			request.Space(r.Context()),
+			"err",
+			err,
+		)
 	}
 }
 
 // warnStale warns who reads an object by its name when what is shown of it is old.
 func (d *dispatch) warnStale(r *http.Request) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" || request.FromCenter(r.Context()) {
+	if !ok || d.stale == nil || !info.IsResourceRequest || info.Verb != "get" || info.Name == "" ||
+		request.FromCenter(r.Context()) {
 		return
 	}
-	k := store.Key{Space: request.Space(r.Context()), Group: info.APIGroup, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
+	k := store.Key{
+		Space:     request.Space(r.Context()),
+		Group:     info.APIGroup,
+		Resource:  info.Resource,
+		Namespace: info.Namespace,
+		Name:      info.Name,
+	}
 	if info.Resource == "namespaces" {
 		k.Namespace = "" // which a request's information has, too
 	}

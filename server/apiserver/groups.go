@@ -70,7 +70,12 @@ func resourceConfig() *serverstorage.ResourceConfig {
 }
 
 // providers lists the groups in the order in which discovery shows them.
-func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p parts, st *storage.Storages) []kinds.Group {
+func providers(
+	c *genericapiserver.Config,
+	sf serverstorage.StorageFactory,
+	p parts,
+	st *storage.Storages,
+) []kinds.Group {
 	authz := c.Authorization.Authorizer
 	core := &coreGroup{generic: corerest.GenericConfig{
 		StorageFactory:              sf,
@@ -85,7 +90,12 @@ func providers(c *genericapiserver.Config, sf serverstorage.StorageFactory, p pa
 		kinds.Mirroring{Group: appsrest.StorageProvider{}},
 		kinds.Mirroring{Group: batchrest.RESTStorageProvider{}},
 		autoscalingrest.RESTStorageProvider{},
-		authn.Reviews{RESTStorageProvider: authenticationrest.RESTStorageProvider{Authenticator: c.Authentication.Authenticator, APIAudiences: authenticator.Audiences{authn.Audience}}},
+		authn.Reviews{
+			RESTStorageProvider: authenticationrest.RESTStorageProvider{
+				Authenticator: c.Authentication.Authenticator,
+				APIAudiences:  authenticator.Audiences{authn.Audience},
+			},
+		},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},

@@ -64,7 +64,11 @@ func (h hosts) named(r *http.Request) (space string, wrong *metav1.Status) {
 		return connected, nil
 	}
 	if connected != space {
-		return "", response.Status(http.StatusMisdirectedRequest, metav1.StatusReasonUnknown, "the host of the request is not that of its connection; connect to the host itself")
+		return "", response.Status(
+			http.StatusMisdirectedRequest,
+			metav1.StatusReasonUnknown,
+			"the host of the request is not that of its connection; connect to the host itself",
+		)
 	}
 	return space, nil
 }
@@ -82,5 +86,9 @@ func (h hosts) split(r *http.Request) (space, path string, byHost bool, wrong *m
 	case path == r.URL.Path, space == host:
 		return host, path, true, nil
 	}
-	return "", "", false, response.Status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the host names space "+clip(host)+" and the path "+clip(space)+"; name one space")
+	return "", "", false, response.Status(
+		http.StatusBadRequest,
+		metav1.StatusReasonBadRequest,
+		"the host names space "+clip(host)+" and the path "+clip(space)+"; name one space",
+	)
 }

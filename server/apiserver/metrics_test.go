@@ -14,8 +14,22 @@ import (
 func TestNoNamesInMetrics(t *testing.T) {
 	g := Gatherer()
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/made-up/name", nil)
-	apimetrics.RecordRequestAbort(r, &apirequest.RequestInfo{IsResourceRequest: true, Verb: "get", APIVersion: "v1", Resource: "made-up", Subresource: "made-up"})
-	apimetrics.RecordRequestTermination(r, &apirequest.RequestInfo{Verb: "get", Path: "/made-up"}, apimetrics.APIServerComponent, http.StatusGatewayTimeout)
+	apimetrics.RecordRequestAbort(
+		r,
+		&apirequest.RequestInfo{
+			IsResourceRequest: true,
+			Verb:              "get",
+			APIVersion:        "v1",
+			Resource:          "made-up",
+			Subresource:       "made-up",
+		},
+	)
+	apimetrics.RecordRequestTermination(
+		r,
+		&apirequest.RequestInfo{Verb: "get", Path: "/made-up"},
+		apimetrics.APIServerComponent,
+		http.StatusGatewayTimeout,
+	)
 	all, err := g.Gather()
 	if err != nil || len(all) == 0 {
 		t.Fatal(len(all), err)

@@ -30,6 +30,14 @@ func talk(path string) (subresource string, ok bool) {
 
 // errOnSite says where a Pod can be talked to.
 func errOnSite(subresource string) *metav1.Status {
-	return response.Status(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf("pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
-		"its SyncTarget is in the pod's annotation %s", subresource, v1alpha1.AnnotationReportedFrom))
+	return response.Status(
+		http.StatusNotImplemented,
+		"NotImplemented",
+		fmt.Sprintf(
+			"pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
+				"its SyncTarget is in the pod's annotation %s",
+			subresource,
+			v1alpha1.AnnotationReportedFrom,
+		),
+	)
 }

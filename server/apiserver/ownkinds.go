@@ -121,7 +121,8 @@ func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 func serveOwn(own http.Handler, w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, discovery.OwnGroup), "/")
 	version, resource, _ := strings.Cut(rest, "/")
-	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces || version == "" {
+	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces ||
+		version == "" {
 		own.ServeHTTP(w, r)
 		return
 	}

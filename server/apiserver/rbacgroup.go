@@ -33,8 +33,16 @@ type rbacGroup struct {
 
 func (*rbacGroup) GroupName() string { return rbacapi.GroupName }
 
-func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
-	info := genericapiserver.NewDefaultAPIGroupInfo(rbacapi.GroupName, legacyscheme.Scheme, legacyscheme.ParameterCodec, legacyscheme.Codecs)
+func (g *rbacGroup) NewRESTStorage(
+	_ serverstorage.APIResourceConfigSource,
+	og generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
+	info := genericapiserver.NewDefaultAPIGroupInfo(
+		rbacapi.GroupName,
+		legacyscheme.Scheme,
+		legacyscheme.ParameterCodec,
+		legacyscheme.Codecs,
+	)
 	roles, err := rolestore.NewREST(og)
 	if err != nil {
 		return info, err
@@ -60,10 +68,20 @@ func (g *rbacGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og g
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
 		"roles":        rolepolicy.NewStorage(roles, g.authz, resolver),
 		"rolebindings": bindingpolicy.NewStorage(bindings, g.authz, resolver),
-		"clusterroles": &wellknown.Storage{Stored: clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver), Plain: clusterRoles,
-			Resource: rbacapi.Resource("clusterroles"), Known: known.roles, Born: g.born},
-		"clusterrolebindings": &wellknown.Storage{Stored: clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver), Plain: clusterBindings,
-			Resource: rbacapi.Resource("clusterrolebindings"), Known: known.bindings, Born: g.born},
+		"clusterroles": &wellknown.Storage{
+			Stored:   clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver),
+			Plain:    clusterRoles,
+			Resource: rbacapi.Resource("clusterroles"),
+			Known:    known.roles,
+			Born:     g.born,
+		},
+		"clusterrolebindings": &wellknown.Storage{
+			Stored:   clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver),
+			Plain:    clusterBindings,
+			Resource: rbacapi.Resource("clusterrolebindings"),
+			Known:    known.bindings,
+			Born:     g.born,
+		},
 	}
 	return info, nil
 }

@@ -29,8 +29,16 @@ type registrationGroup struct{ authz authorizer.Authorizer }
 
 func (registrationGroup) GroupName() string { return admissionregistration.GroupName }
 
-func (g registrationGroup) NewRESTStorage(_ serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
-	info := genericapiserver.NewDefaultAPIGroupInfo(admissionregistration.GroupName, legacyscheme.Scheme, legacyscheme.ParameterCodec, legacyscheme.Codecs)
+func (g registrationGroup) NewRESTStorage(
+	_ serverstorage.APIResourceConfigSource,
+	og generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
+	info := genericapiserver.NewDefaultAPIGroupInfo(
+		admissionregistration.GroupName,
+		legacyscheme.Scheme,
+		legacyscheme.ParameterCodec,
+		legacyscheme.Codecs,
+	)
 	kinds := resolver.ResourceResolverFunc(resourceOf)
 	vp, vpStatus, err := validatingpolicy.NewREST(og, g.authz, kinds)
 	if err != nil {

@@ -209,7 +209,10 @@ func (s *Server) serve(ctx context.Context) error {
 	run("admission policies", s.followRules)
 	run("quotas", s.counts.Run)
 	run("history", func(ctx context.Context) error { return s.storages.Run(ctx, s.config.Store.Revision) })
-	run("usage of spaces", func(ctx context.Context) error { return s.usage.Run(ctx, s.Loopback(request.RootSpace), s.config.Log) })
+	run(
+		"usage of spaces",
+		func(ctx context.Context) error { return s.usage.Run(ctx, s.Loopback(request.RootSpace), s.config.Log) },
+	)
 	run("start", s.becomeReady)
 	if s.config.Listener != nil {
 		run("serve", s.serveListener)

@@ -58,7 +58,12 @@ type storedTarget struct {
 
 // DeepCopyObject implements runtime.Object.
 func (t *storedTarget) DeepCopyObject() runtime.Object {
-	return &storedTarget{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: slices.Clone(t.Spec), Status: slices.Clone(t.Status)}
+	return &storedTarget{
+		TypeMeta:   t.TypeMeta,
+		ObjectMeta: *t.ObjectMeta.DeepCopy(),
+		Spec:       slices.Clone(t.Spec),
+		Status:     slices.Clone(t.Status),
+	}
 }
 
 // newTargetStatus returns what writes to a storage of its own, below which are the same keys as
@@ -67,11 +72,35 @@ func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), er
 	scheme, kind := runtime.NewScheme(), v1alpha1.GroupVersion.WithKind("SyncTarget")
 	scheme.AddKnownTypeWithName(kind, &storedTarget{})
 	s = &targetStatus{codecs: serializer.NewCodecFactory(scheme)}
-	format := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})
+	format := jsonserializer.NewSerializerWithOptions(
+		jsonserializer.DefaultMetaFactory,
+		scheme,
+		scheme,
+		jsonserializer.SerializerOptions{},
+	)
 	o := all.WithCodec(targetsResource.GroupResource(), runtime.NewCodec(format, format), false, "")
-	s.storage, destroy, err = o.Decorator(o.StorageConfig, o.ResourcePrefix, nil, func() runtime.Object { return &storedTarget{} },
-		func() runtime.Object { return &v1alpha1.SyncTargetList{} }, nil, nil, nil)
-	s.serve = metrics.InstrumentHandlerFunc("PUT", targetsResource.Group, targetsResource.Version, targetsResource.Resource, "status", "resource", "skerry", false, "", s.put)
+	s.storage, destroy, err = o.Decorator(
+		o.StorageConfig,
+		o.ResourcePrefix,
+		nil,
+		func() runtime.Object { return &storedTarget{} },
+		func() runtime.Object { return &v1alpha1.SyncTargetList{} },
+		nil,
+		nil,
+		nil,
+	)
+	s.serve = metrics.InstrumentHandlerFunc(
+		"PUT",
+		targetsResource.Group,
+		targetsResource.Version,
+		targetsResource.Resource,
+		"status",
+		"resource",
+		"skerry",
+		false,
+		"",
+		s.put,
+	)
 	return s, destroy, err
 }
 
@@ -79,7 +108,9 @@ func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), er
 func (*targetStatus) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	return ok && r.Method == http.MethodPut && request.FromCenter(r.Context()) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
-		info.Resource == targetsResource.Resource && info.APIGroup == targetsResource.Group && info.APIVersion == targetsResource.Version
+		info.Resource == targetsResource.Resource &&
+		info.APIGroup == targetsResource.Group &&
+		info.APIVersion == targetsResource.Version
 }
 
 func (s *targetStatus) put(w http.ResponseWriter, r *http.Request) {
@@ -111,14 +142,21 @@ func (s *targetStatus) write(r *http.Request, name string, body []byte) (*stored
 	}
 	audit.LogRequestObject(r.Context(), &asked, targetsResource.GroupVersion(), targetsResource, "status", s.codecs)
 	if asked.Name != name || asked.UID == "" || asked.ResourceVersion == "" {
-		return nil, apierrors.NewBadRequest("the status of a SyncTarget is written with metadata.name, uid and resourceVersion of what it is the status of")
+		return nil, apierrors.NewBadRequest(
+			"the status of a SyncTarget is written with metadata.name, uid and resourceVersion of what it is the status of",
+		)
 	}
 	status, err := checkedStatus(&asked)
 	if err != nil {
 		return nil, err
 	}
 	stored := &storedTarget{}
-	err = s.storage.GuaranteedUpdate(r.Context(), "/"+targetsResource.Group+"/"+targetsResource.Resource+"/"+name, stored, false, nil,
+	err = s.storage.GuaranteedUpdate(
+		r.Context(),
+		"/"+targetsResource.Group+"/"+targetsResource.Resource+"/"+name,
+		stored,
+		false,
+		nil,
 		func(in runtime.Object, _ genericstorage.ResponseMeta) (runtime.Object, *uint64, error) {
 			is := in.(*storedTarget)
 			if err := unchanged(is, asked.UID, asked.ResourceVersion); err != nil {
@@ -126,9 +164,14 @@ func (s *targetStatus) write(r *http.Request, name string, body []byte) (*stored
 			}
 			is.Status = status
 			// Nobody but the center writes a status, and it does so as a whole.
-			is.ManagedFields = slices.DeleteFunc(is.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return m.Subresource == "status" })
+			is.ManagedFields = slices.DeleteFunc(
+				is.ManagedFields,
+				func(m metav1.ManagedFieldsEntry) bool { return m.Subresource == "status" },
+			)
 			return is, nil, nil
-		}, nil)
+		},
+		nil,
+	)
 	if err != nil {
 		return nil, storeerr.InterpretUpdateError(err, targetsResource.GroupResource(), name)
 	}
@@ -138,9 +181,17 @@ func (s *targetStatus) write(r *http.Request, name string, body []byte) (*stored
 func unchanged(is *storedTarget, uid types.UID, version string) error {
 	switch {
 	case is.UID != uid:
-		return apierrors.NewConflict(targetsResource.GroupResource(), is.Name, fmt.Errorf("it is another one of this name, with UID %s", is.UID))
+		return apierrors.NewConflict(
+			targetsResource.GroupResource(),
+			is.Name,
+			fmt.Errorf("it is another one of this name, with UID %s", is.UID),
+		)
 	case is.ResourceVersion != version:
-		return apierrors.NewConflict(targetsResource.GroupResource(), is.Name, errors.New("it has changed: look at what it is now, and write the status of that"))
+		return apierrors.NewConflict(
+			targetsResource.GroupResource(),
+			is.Name,
+			errors.New("it has changed: look at what it is now, and write the status of that"),
+		)
 	}
 	return nil
 }
@@ -152,7 +203,9 @@ func checkedStatus(asked *storedTarget) (json.RawMessage, error) {
 	if err := json.Unmarshal(asked.Status, &status); err != nil {
 		return nil, apierrors.NewBadRequest("read the status of a SyncTarget: " + err.Error())
 	}
-	if wrong := metav1validation.ValidateConditions(status.Conditions, field.NewPath("status", "conditions")); len(wrong) > 0 {
+	if wrong := metav1validation.ValidateConditions(status.Conditions, field.NewPath("status", "conditions")); len(
+		wrong,
+	) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("SyncTarget").GroupKind(), asked.Name, wrong)
 	}
 	return json.Marshal(&status)

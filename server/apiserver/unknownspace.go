@@ -27,7 +27,11 @@ func (f *front) unknown(w http.ResponseWriter, r *http.Request, space, path stri
 		f.serveAs(w, r, request.NoSpace, space, path)
 		return
 	}
-	msg := "there is no space " + clip(space) + "; " + listed(f.spaces.Names()) + "; create it with: skerry space create NAME"
+	msg := "there is no space " + clip(
+		space,
+	) + "; " + listed(
+		f.spaces.Names(),
+	) + "; create it with: skerry space create NAME"
 	warn(w, msg)
 	response.Write(w, response.Status(http.StatusNotFound, metav1.StatusReasonNotFound, msg))
 }
@@ -55,9 +59,17 @@ func listed(names []string) string {
 }
 
 func errWildcard() *metav1.Status {
-	return response.Status(http.StatusForbidden, metav1.StatusReasonForbidden, "no request can be for all spaces; name one: /clusters/<space>")
+	return response.Status(
+		http.StatusForbidden,
+		metav1.StatusReasonForbidden,
+		"no request can be for all spaces; name one: /clusters/<space>",
+	)
 }
 
 func errNotLoaded() *metav1.Status {
-	return response.Status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the center is starting and does not know its spaces yet")
+	return response.Status(
+		http.StatusServiceUnavailable,
+		metav1.StatusReasonServiceUnavailable,
+		"the center is starting and does not know its spaces yet",
+	)
 }

@@ -96,18 +96,27 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("%d files are beside the backup", len(entries)-1)
 	}
 	dir := filepath.Join(t.TempDir(), "new", "center")
-	if m, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); err != nil || m.Revision != 17 {
+	if m, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); err != nil ||
+		m.Revision != 17 {
 		t.Fatalf("restored %+v, %v", m, err)
 	}
 	got := files(t, dir)
-	want := map[string]string{"state.db": "abc 17", "pki/authorities.json": "{}", "pki/ca-1/server-ca.key": "secret", "uplink/agent.key": "identity"}
+	want := map[string]string{
+		"state.db":               "abc 17",
+		"pki/authorities.json":   "{}",
+		"pki/ca-1/server-ca.key": "secret",
+		"uplink/agent.key":       "identity",
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("restored %v, want %v", got, want)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode of the directory: %v, %v", info.Mode(), err)
 	}
-	if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); !errors.Is(err, ErrInUse) {
+	if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); !errors.Is(
+		err,
+		ErrInUse,
+	) {
 		t.Errorf("restored over a center: %v", err)
 	}
 	if _, err := Take(t.Context(), TakeOptions{Dir: dir, File: file, Database: plain}); err == nil {
@@ -203,7 +212,10 @@ func TestHostileArchives(t *testing.T) {
 	} {
 		dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "f")
 		write(t, file, c.data)
-		if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); !errors.Is(err, c.want) {
+		if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: dir, Database: plain}); !errors.Is(
+			err,
+			c.want,
+		) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -211,14 +223,24 @@ func TestHostileArchives(t *testing.T) {
 	var buf bytes.Buffer
 	z, _ := zstd.NewWriter(&buf)
 	tw := tar.NewWriter(z)
-	err := errors.Join(tw.WriteHeader(&tar.Header{Name: manifestFile, Size: int64(len(manifest[1]))}), errOf(io.WriteString(tw, manifest[1])),
-		tw.WriteHeader(&tar.Header{Name: "pki/l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}), tw.Close(), z.Close())
+	err := errors.Join(
+		tw.WriteHeader(&tar.Header{Name: manifestFile, Size: int64(len(manifest[1]))}),
+		errOf(io.WriteString(tw, manifest[1])),
+		tw.WriteHeader(
+			&tar.Header{Name: "pki/l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+		),
+		tw.Close(),
+		z.Close(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, buf.Bytes())
-	if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: filepath.Join(t.TempDir(), "d"), Database: plain}); !errors.Is(err, ErrNotABackup) {
+	if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: filepath.Join(t.TempDir(), "d"), Database: plain}); !errors.Is(
+		err,
+		ErrNotABackup,
+	) {
 		t.Errorf("a link: %v", err)
 	}
 }

@@ -11,14 +11,30 @@ import (
 // Commands are `skerry center backup` and `skerry center restore`. Usage makes the error of a
 // command line that cannot be meant so.
 func Commands(version string, database Database, usage func(format string, args ...any) error) []*cli.Command {
-	flags := []cli.Flag{&cli.StringFlag{Name: "data-dir", Value: "/var/lib/skerry", Usage: "directory of the center", EnvVars: []string{"SKERRY_DATA_DIR"}}}
+	flags := []cli.Flag{
+		&cli.StringFlag{
+			Name:    "data-dir",
+			Value:   "/var/lib/skerry",
+			Usage:   "directory of the center",
+			EnvVars: []string{"SKERRY_DATA_DIR"},
+		},
+	}
 	outside := []cli.Flag{
-		&cli.StringFlag{Name: "encryption-key-file", Usage: "the key file of the center, for a backup that says that it lacks the keys"},
-		&cli.StringFlag{Name: "encryption-provider-config", Usage: "the EncryptionConfiguration of the center, likewise"}}
+		&cli.StringFlag{
+			Name:  "encryption-key-file",
+			Usage: "the key file of the center, for a backup that says that it lacks the keys",
+		},
+		&cli.StringFlag{
+			Name:  "encryption-provider-config",
+			Usage: "the EncryptionConfiguration of the center, likewise",
+		}}
 	one := func(do func(ctx context.Context, c *cli.Context, file string) error) cli.ActionFunc {
 		return func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return usage("skerry center %s needs one argument, the backup's file; see: skerry center %[1]s --help", c.Command.Name)
+				return usage(
+					"skerry center %s needs one argument, the backup's file; see: skerry center %[1]s --help",
+					c.Command.Name,
+				)
 			}
 			return do(c.Context, c, c.Args().First())
 		}
@@ -30,10 +46,20 @@ func Commands(version string, database Database, usage func(format string, args 
 		}
 		needs := "The keys that encrypt its Secrets are in it."
 		if !m.HasKeys {
-			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep them, too: " + strings.Join(m.Encryption, ", ") + "."
+			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep them, too: " + strings.Join(
+				m.Encryption,
+				", ",
+			) + "."
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s holds center %s up to revision %d, and its keys: keep it as secret as them.\n%s\n"+
-			"Make a data directory of it:  skerry center restore %[1]s --data-dir DIR\n", file, m.Incarnation, m.Revision, needs)
+		_, err = fmt.Fprintf(
+			c.App.Writer,
+			"%s holds center %s up to revision %d, and its keys: keep it as secret as them.\n%s\n"+
+				"Make a data directory of it:  skerry center restore %[1]s --data-dir DIR\n",
+			file,
+			m.Incarnation,
+			m.Revision,
+			needs,
+		)
 		return err
 	}
 	restore := func(ctx context.Context, c *cli.Context, file string) error {
@@ -50,7 +76,19 @@ func Commands(version string, database Database, usage func(format string, args 
 		return err
 	}
 	return []*cli.Command{
-		{Name: "backup", Usage: "put what a center cannot lose into one file, while it runs", ArgsUsage: "FILE", Flags: flags, Action: one(take)},
-		{Name: "restore", Usage: "make a data directory of a backup", ArgsUsage: "FILE", Flags: append(flags, outside...), Action: one(restore)},
+		{
+			Name:      "backup",
+			Usage:     "put what a center cannot lose into one file, while it runs",
+			ArgsUsage: "FILE",
+			Flags:     flags,
+			Action:    one(take),
+		},
+		{
+			Name:      "restore",
+			Usage:     "make a data directory of a backup",
+			ArgsUsage: "FILE",
+			Flags:     append(flags, outside...),
+			Action:    one(restore),
+		},
 	}
 }

@@ -31,17 +31,22 @@ func TestKeysOfValues(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "new")
 	for _, key := range []string{"", "wrong"} {
-		if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: key}, Database: keyed}); !errors.Is(err, ErrNoKey) {
+		if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: key}, Database: keyed}); !errors.Is(
+			err,
+			ErrNoKey,
+		) {
 			t.Errorf("with the key %q: %v", key, err)
 		}
 		if left, err := os.ReadDir(to); err != nil || len(left) > 0 {
 			t.Errorf("a restore that failed left %v, %v", left, err)
 		}
 	}
-	if m, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: "right"}, Database: keyed}); err != nil || m.HasKeys {
+	if m, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: "right"}, Database: keyed}); err != nil ||
+		m.HasKeys {
 		t.Errorf("with the key: %+v, %v", m, err)
 	}
-	if m, err := Take(t.Context(), TakeOptions{Dir: with, File: filepath.Join(t.TempDir(), "c.skerry"), Version: "v1", Database: keyed}); err != nil || !m.HasKeys {
+	if m, err := Take(t.Context(), TakeOptions{Dir: with, File: filepath.Join(t.TempDir(), "c.skerry"), Version: "v1", Database: keyed}); err != nil ||
+		!m.HasKeys {
 		t.Errorf("with the key in it: %+v, %v", m, err)
 	}
 }

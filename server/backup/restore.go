@@ -64,7 +64,12 @@ func Restore(ctx context.Context, o RestoreOptions) (m Manifest, err error) {
 
 // unpack writes the files of an archive into dir and holds them against their digests.
 func unpack(ctx context.Context, r io.Reader, dir, database string) (m Manifest, err error) {
-	z, err := zstd.NewReader(&untilDone{ctx, r}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderMaxWindow(32<<20))
+	z, err := zstd.NewReader(
+		&untilDone{ctx, r},
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(64<<20),
+		zstd.WithDecoderMaxWindow(32<<20),
+	)
 	if err != nil {
 		return m, err
 	}
@@ -105,7 +110,8 @@ type reader struct {
 
 // take writes one file, durably.
 func (in *reader) take(ctx context.Context, h *tar.Header) error {
-	known := h.Name == manifestFile || h.Name == in.database || isKey(h.Name) || strings.HasPrefix(h.Name, uplinkDir+"/")
+	known := h.Name == manifestFile || h.Name == in.database || isKey(h.Name) ||
+		strings.HasPrefix(h.Name, uplinkDir+"/")
 	if h.Typeflag != tar.TypeReg || !known || !filepath.IsLocal(h.Name) || slices.Contains(in.seen, h.Name) {
 		return fmt.Errorf("%w: it has the file %q", ErrNotABackup, h.Name)
 	}

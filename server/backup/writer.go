@@ -66,7 +66,13 @@ func (w *writer) add(name string, size int64, content io.Reader) error {
 
 // close writes the digests last: an archive without them was not finished.
 func (w *writer) close() error {
-	return errors.Join(w.bytes(sumsFile, bytes.Clone(w.sums.Bytes())), w.tar.Close(), w.zstd.Close(), w.out.Sync(), w.out.Close())
+	return errors.Join(
+		w.bytes(sumsFile, bytes.Clone(w.sums.Bytes())),
+		w.tar.Close(),
+		w.zstd.Close(),
+		w.out.Sync(),
+		w.out.Close(),
+	)
 }
 
 // untilDone is a reader that ends with its context.

@@ -56,7 +56,8 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 func Chosen(o map[string]any) v1alpha1.Allocated {
 	notes := fields.Map(o, "metadata", "annotations")
 	chosen := v1alpha1.ReadAllocated(notes)
-	if ip, _ := fields.Map(o, "spec")["clusterIP"].(string); chosen.ClusterIP == "" && ip != "" && ip != "None" && notes[v1alpha1.AnnotationAllocated] == nil &&
+	if ip, _ := fields.Map(o, "spec")["clusterIP"].(string); chosen.ClusterIP == "" && ip != "" && ip != "None" &&
+		notes[v1alpha1.AnnotationAllocated] == nil &&
 		(notes[v1alpha1.AnnotationNodePorts] != nil || addressedByCenter(o)) {
 		chosen.ClusterIP = ip
 	}

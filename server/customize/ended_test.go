@@ -7,7 +7,12 @@ import (
 
 func TestWhatHasEndedSaysSo(t *testing.T) {
 	object := func(apiVersion, kind string, status map[string]any) map[string]any {
-		return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "b"}}, "status": status}
+		return map[string]any{
+			"apiVersion": apiVersion,
+			"kind":       kind,
+			"metadata":   map[string]any{"name": "x", "annotations": map[string]any{"a": "b"}},
+			"status":     status,
+		}
 	}
 	condition := func(kind, status string) map[string]any {
 		return map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}}

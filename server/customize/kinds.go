@@ -36,9 +36,15 @@ func namespace(o map[string]any) {
 func serviceAccount(o map[string]any) { delete(o, "secrets") }
 
 func claim(o map[string]any) {
-	drop(fields.Map(o, "metadata"), "annotations", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
-		"volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
-		"volume.kubernetes.io/selected-node")
+	drop(
+		fields.Map(o, "metadata"),
+		"annotations",
+		"pv.kubernetes.io/bind-completed",
+		"pv.kubernetes.io/bound-by-controller",
+		"volume.kubernetes.io/storage-provisioner",
+		"volume.beta.kubernetes.io/storage-provisioner",
+		"volume.kubernetes.io/selected-node",
+	)
 }
 
 // pod: what admission fills in is what the target fills in again, by its own defaults. It refuses a

@@ -18,8 +18,14 @@ func quiet10k(b *testing.B) *Delivery {
 		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget", meta("a"))},
 		{Key: space, Revision: 1, Object: obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec",
 			map[string]any{"defaultTargets": map[string]any{"count": int64(1)}})},
-		{Key: ns, APIVersion: "v1", Kind: "Namespace", Revision: 1, Object: obj("v1", "Namespace", map[string]any{"name": "app",
-			"annotations": map[string]any{"skerry.dev/targets": "a"}})},
+		{
+			Key:        ns,
+			APIVersion: "v1",
+			Kind:       "Namespace",
+			Revision:   1,
+			Object: obj("v1", "Namespace", map[string]any{"name": "app",
+				"annotations": map[string]any{"skerry.dev/targets": "a"}}),
+		},
 	})))
 	b.Cleanup(func() { stop(d) })
 	return d
@@ -27,13 +33,32 @@ func quiet10k(b *testing.B) *Delivery {
 
 func deploymentWrite(i int) store.Write {
 	k := key("apps", "deployments", fmt.Sprint("web-", i))
-	return store.Write{Key: k, APIVersion: "apps/v1", Kind: "Deployment", Revision: int64(i + 2), Object: obj("apps/v1", "Deployment",
-		map[string]any{"name": k.Name, "namespace": "app", "uid": fmt.Sprintf("00000000-0000-4000-8000-%012d", i), "generation": int64(1),
-			"resourceVersion": fmt.Sprint(i + 2), "labels": map[string]any{"app": "web", "tier": fmt.Sprint(i % 20)},
-			"annotations": map[string]any{"skerry.dev/targets": "a"}},
-		"spec", map[string]any{"replicas": int64(3), "template": map[string]any{"spec": map[string]any{"containers": []any{
-			map[string]any{"name": "web", "image": "registry.example.org/web:1", "env": []any{map[string]any{"name": "A", "value": "b"}}}}}}},
-	)}
+	return store.Write{
+		Key:        k,
+		APIVersion: "apps/v1",
+		Kind:       "Deployment",
+		Revision:   int64(i + 2),
+		Object: obj(
+			"apps/v1",
+			"Deployment",
+			map[string]any{
+				"name":            k.Name,
+				"namespace":       "app",
+				"uid":             fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
+				"generation":      int64(1),
+				"resourceVersion": fmt.Sprint(i + 2),
+				"labels":          map[string]any{"app": "web", "tier": fmt.Sprint(i % 20)},
+				"annotations":     map[string]any{"skerry.dev/targets": "a"},
+			},
+			"spec",
+			map[string]any{"replicas": int64(3), "template": map[string]any{"spec": map[string]any{"containers": []any{
+				map[string]any{
+					"name":  "web",
+					"image": "registry.example.org/web:1",
+					"env":   []any{map[string]any{"name": "A", "value": "b"}},
+				}}}}},
+		),
+	}
 }
 
 // BenchmarkApply measures the time from a write to its entry in the feed, and the memory of 10,000

@@ -54,7 +54,13 @@ type work struct {
 }
 
 func (o *object) key() store.Key {
-	return store.Key{Space: o.ns.space.name, Group: o.kind.group, Resource: o.kind.resource, Namespace: o.ns.name, Name: o.name}
+	return store.Key{
+		Space:     o.ns.space.name,
+		Group:     o.kind.group,
+		Resource:  o.kind.resource,
+		Namespace: o.ns.name,
+		Name:      o.name,
+	}
 }
 
 func (o *object) demand() placement.Demand {
@@ -139,7 +145,12 @@ func (d *Delivery) kindOf(w store.Write) *kind {
 	id := [2]string{w.Key.Group, w.Key.Resource}
 	k, ok := d.kinds[id]
 	if !ok {
-		k = &kind{group: w.Key.Group, resource: w.Key.Resource, class: placement.ClassOf(w.Key.Group, w.Key.Resource), order: w.Key.Class()}
+		k = &kind{
+			group:    w.Key.Group,
+			resource: w.Key.Resource,
+			class:    placement.ClassOf(w.Key.Group, w.Key.Resource),
+			order:    w.Key.Class(),
+		}
 		d.kinds[id] = k
 	}
 	if w.Kind != "" && (k.name != w.Kind || k.apiVersion != w.APIVersion) {
@@ -152,8 +163,14 @@ func (d *Delivery) kindOf(w store.Write) *kind {
 func (d *Delivery) spaceOf(name string) *space {
 	s, ok := d.spaces[name]
 	if !ok {
-		s = &space{name: name, namespaces: map[string]*namespace{}, placements: map[string]*rulebook{}, crds: map[*object]struct{}{}, lentTo: map[*space]struct{}{},
-			here: map[*set]int{}}
+		s = &space{
+			name:       name,
+			namespaces: map[string]*namespace{},
+			placements: map[string]*rulebook{},
+			crds:       map[*object]struct{}{},
+			lentTo:     map[*space]struct{}{},
+			here:       map[*set]int{},
+		}
 		s.cluster = &namespace{space: s, objects: map[objectID]*object{}, here: map[*set]int{}}
 		d.spaces[name] = s
 	}

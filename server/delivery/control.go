@@ -58,14 +58,26 @@ func (s *step) spaceObject(w store.Write) {
 	s.borrow(sp, o.Spec.APIs)
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
-		d.cfg.Log.Warn("space's locationSelector is not understood, the one before stays", "space", w.Key.Name, "err", err)
+		d.cfg.Log.Warn(
+			"space's locationSelector is not understood, the one before stays",
+			"space",
+			w.Key.Name,
+			"err",
+			err,
+		)
 		return
 	}
 	fallback := placement.Wish{}
 	if t := o.Spec.DefaultTargets; t != nil {
 		selector, err := optional(t.Selector)
 		if err != nil {
-			d.cfg.Log.Warn("space's defaultTargets is not understood, the one before stays", "space", w.Key.Name, "err", err)
+			d.cfg.Log.Warn(
+				"space's defaultTargets is not understood, the one before stays",
+				"space",
+				w.Key.Name,
+				"err",
+				err,
+			)
 			return
 		}
 		if selector == nil {
@@ -82,7 +94,8 @@ func (s *step) spaceObject(w store.Write) {
 
 // tidySpace forgets a space that is gone and has nothing left.
 func (d *Delivery) tidySpace(sp *space) {
-	if !sp.known && len(sp.namespaces) == 0 && len(sp.cluster.objects) == 0 && len(sp.placements) == 0 && len(sp.lentTo) == 0 {
+	if !sp.known && len(sp.namespaces) == 0 && len(sp.cluster.objects) == 0 && len(sp.placements) == 0 &&
+		len(sp.lentTo) == 0 {
 		delete(d.spaces, sp.name)
 	}
 }
@@ -115,7 +128,8 @@ func (s *step) syncTarget(w store.Write) {
 		s.fill(name)
 	}
 	s.empty(name, t, w.Object)
-	if fresh || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable || !maps.Equal(before.Labels, t.Labels) {
+	if fresh || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable ||
+		!maps.Equal(before.Labels, t.Labels) {
 		d.countLocations()
 	}
 	if t.Connected && !before.Connected {
@@ -159,8 +173,12 @@ func (s *step) location(w store.Write) {
 			d.cfg.Log.Warn("location's selector is not understood, the one before stays", "location", name, "err", err)
 			return
 		}
-		d.locations[name] = &location{Location: placement.Location{Name: name, Selector: selector}, revision: w.Revision, status: o.Status,
-			epoch: d.epoch}
+		d.locations[name] = &location{
+			Location: placement.Location{Name: name, Selector: selector},
+			revision: w.Revision,
+			status:   o.Status,
+			epoch:    d.epoch,
+		}
 		d.status.AddAfter(w.Key, countDelay)
 		if before != nil && before.Selector.String() == selector.String() {
 			return

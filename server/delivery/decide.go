@@ -109,8 +109,16 @@ func (d *Delivery) look(r ref) *plan {
 	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
 		return nil
 	}
-	p := &plan{ref: r, group: g, key: r.key, record: g.record, annotation: g.annotation(), undecided: g.noted.undecided, left: g.left,
-		regained: d.tellable(g)}
+	p := &plan{
+		ref:        r,
+		group:      g,
+		key:        r.key,
+		record:     g.record,
+		annotation: g.annotation(),
+		undecided:  g.noted.undecided,
+		left:       g.left,
+		regained:   d.tellable(g),
+	}
 	p.untold = len(p.regained) < len(g.regained)
 	if !d.holder(p) {
 		return nil
@@ -136,7 +144,8 @@ func (d *Delivery) look(r ref) *plan {
 	}
 	p.nowhere = wish.Nowhere() && p.problem == ""
 	p.patience = g.patience()
-	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) && !g.settledBack(current.list()) ||
+	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) &&
+		!g.settledBack(current.list()) ||
 		g.pending(current.list())
 	d.remember(p, wish, world)
 	if g.kind == ofNamespace && g.moving {
@@ -259,13 +268,18 @@ func (d *Delivery) inquire(p *plan, current *set) {
 func (g *group) conflict() string {
 	found := ""
 	visit := func(o *object) {
-		if found != "" || !o.present || o.source == nil || o.source == g || o.source.kind != ofPlacement || g.book.rule == nil {
+		if found != "" || !o.present || o.source == nil || o.source == g || o.source.kind != ofPlacement ||
+			g.book.rule == nil {
 			return
 		}
 		other := o.source.book
 		if other.rule != nil && other.rule.Priority == g.book.rule.Priority && g.book.rule.Matches(o.subject()) {
-			found = fmt.Sprintf("%s/%s is selected by the older Placement %q too, which has it; give one of them another priority",
-				o.kind.resource, o.name, other.name)
+			found = fmt.Sprintf(
+				"%s/%s is selected by the older Placement %q too, which has it; give one of them another priority",
+				o.kind.resource,
+				o.name,
+				other.name,
+			)
 		}
 	}
 	if len(g.space.rules) > 1 {

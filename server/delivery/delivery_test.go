@@ -60,7 +60,10 @@ func TestAMoveIsMakeBeforeBreakAndSurvivesARestart(t *testing.T) {
 	c.report("a", web, nil)
 	c.report("a", cm, nil)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("on both", func() bool { return c.annotation(nsKey("app")) == "a,b" && c.has("b", web) && c.has("b", cm) })
+	c.eventually(
+		"on both",
+		func() bool { return c.annotation(nsKey("app")) == "a,b" && c.has("b", web) && c.has("b", cm) },
+	)
 	c.restart()
 	c.eventually("still on both", func() bool { return c.has("a", web) && c.has("b", web) })
 	c.report("b", cm, nil)
@@ -69,7 +72,10 @@ func TestAMoveIsMakeBeforeBreakAndSurvivesARestart(t *testing.T) {
 		t.Fatalf("2 of 3 replicas are not enough, but the record is %q", got)
 	}
 	c.report("b", web, nil)
-	c.eventually("on b alone", func() bool { return c.annotation(nsKey("app")) == "b" && !c.has("a", web) && !c.has("a", nsKey("app")) })
+	c.eventually(
+		"on b alone",
+		func() bool { return c.annotation(nsKey("app")) == "b" && !c.has("a", web) && !c.has("a", nsKey("app")) },
+	)
 	gone, _ := c.d.Feed("a").Get(web)
 	if other, _ := c.d.Feed("a").Get(cm); gone.Revision != other.Revision || gone.Revision == 0 {
 		t.Errorf("one decision must be one revision: %d and %d", gone.Revision, other.Revision)
@@ -82,9 +88,15 @@ func TestALabelOfItsOwnMovesOneObjectAndWhatItNames(t *testing.T) {
 	web, cm := c.deployment("web", nil, "one"), c.configMap("one")
 	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", cm) })
 	c.label(web, map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("the copy on b comes first", func() bool { return c.has("b", web) && c.has("b", cm) && c.has("a", web) })
+	c.eventually(
+		"the copy on b comes first",
+		func() bool { return c.has("b", web) && c.has("b", cm) && c.has("a", web) },
+	)
 	c.report("b", web, nil)
-	c.eventually("only on b, its ConfigMap on both", func() bool { return !c.has("a", web) && c.has("a", cm) && c.has("b", cm) })
+	c.eventually(
+		"only on b, its ConfigMap on both",
+		func() bool { return !c.has("a", web) && c.has("a", cm) && c.has("b", cm) },
+	)
 	if c.annotation(web) != "b" || c.annotation(nsKey("app")) != "a" {
 		t.Errorf("records %q %q", c.annotation(web), c.annotation(nsKey("app")))
 	}
@@ -105,7 +117,9 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 	m["generation"] = 1
 	c.put(pk, obj("skerry.dev/v1alpha1", "Placement", m, "spec", map[string]any{
 		"objects": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}},
-		"targets": map[string]any{"selectors": []any{map[string]any{"matchLabels": map[string]any{"region": "south"}}}}}))
+		"targets": map[string]any{
+			"selectors": []any{map[string]any{"matchLabels": map[string]any{"region": "south"}}},
+		}}))
 	c.eventually("on b too", func() bool { return c.has("b", web) && c.has("a", web) })
 	c.eventually("on b alone", func() bool {
 		c.report("b", web, nil) // again and again: what is sent names the Placement, so it changes once more

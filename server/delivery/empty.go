@@ -11,7 +11,8 @@ import (
 // Groups that are there are decided anew, without it; whatever they decide, nothing comes back to
 // it.
 func (s *step) empty(name string, t *target, obj map[string]any) {
-	if t.emptied || str(obj, "metadata", "deletionTimestamp") == "" || str(obj, "spec", "detachPolicy") != string(v1alpha1.DetachClean) {
+	if t.emptied || str(obj, "metadata", "deletionTimestamp") == "" ||
+		str(obj, "spec", "detachPolicy") != string(v1alpha1.DetachClean) {
 		return
 	}
 	t.emptied = true

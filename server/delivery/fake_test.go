@@ -49,8 +49,18 @@ func newCenter(t *testing.T) *center {
 }
 
 func (c *center) newDelivery() *Delivery {
-	return New(Config{Incarnation: store.Incarnation{1}, API: c, Progress: c.reported, Condition: c.condition, Event: c.event, Refuse: c.unsent,
-		Confirm: func(target string, revision int64) { c.confirm(target, revision) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return New(
+		Config{
+			Incarnation: store.Incarnation{1},
+			API:         c,
+			Progress:    c.reported,
+			Condition:   c.condition,
+			Event:       c.event,
+			Refuse:      c.unsent,
+			Confirm:     func(target string, revision int64) { c.confirm(target, revision) },
+			Log:         slog.New(slog.NewTextHandler(io.Discard, nil)),
+		},
+	)
 }
 
 // run starts the decision writer after a first snapshot; it ends with the test, or when the center
@@ -204,7 +214,12 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 		c.t.Fatalf("%s has no %s to report", target, k)
 	}
 	c.mu.Lock()
-	p := placement.Progress{UID: c.objects[k]["metadata"].(map[string]any)["uid"].(string), Applied: e.Hash, Ready: true, Available: 3}
+	p := placement.Progress{
+		UID:       c.objects[k]["metadata"].(map[string]any)["uid"].(string),
+		Applied:   e.Hash,
+		Ready:     true,
+		Available: 3,
+	}
 	c.mu.Unlock()
 	if change != nil {
 		change(&p)
@@ -308,6 +323,9 @@ func (c *center) deployment(name string, labels map[string]any, configMap string
 	if configMap != "" {
 		pod["volumes"] = []any{map[string]any{"name": "c", "configMap": map[string]any{"name": configMap}}}
 	}
-	c.put(k, obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": 3, "template": map[string]any{"spec": pod}}))
+	c.put(
+		k,
+		obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": 3, "template": map[string]any{"spec": pod}}),
+	)
 	return k
 }

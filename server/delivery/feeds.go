@@ -65,7 +65,10 @@ func (d *Delivery) Count(name string) int {
 func (s *step) fill(name string) {
 	s.d.eachObject(func(o *object) {
 		if o.on.has(name) {
-			s.changes[name] = append(s.changes[name], store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation})
+			s.changes[name] = append(
+				s.changes[name],
+				store.Change{Key: o.key(), Hash: o.hash, Generation: o.generation},
+			)
 		}
 	})
 	c := s.changes[name]
@@ -167,13 +170,22 @@ func (d *Delivery) Owner(space, namespace, group, kind, name string) (placement.
 	if k == nil {
 		return placement.Located{}, false
 	}
-	return located(d.find(store.Key{Space: space, Group: group, Resource: k.resource, Namespace: namespace, Name: name}))
+	return located(
+		d.find(store.Key{Space: space, Group: group, Resource: k.resource, Namespace: namespace, Name: name}),
+	)
 }
 
 func located(o *object) (placement.Located, bool) {
 	if o == nil || o.on == nil {
 		return placement.Located{}, false
 	}
-	return placement.Located{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid, Generation: o.generation,
-		Targets: o.on.names, Class: o.kind.class}, true
+	return placement.Located{
+		Key:        o.key(),
+		APIVersion: o.kind.apiVersion,
+		Kind:       o.kind.name,
+		UID:        o.uid,
+		Generation: o.generation,
+		Targets:    o.on.names,
+		Class:      o.kind.class,
+	}, true
 }

@@ -59,12 +59,22 @@ func TestBodyGoesWithItsObject(t *testing.T) {
 		size := c.d.bodies.size
 		c.put(cm, nil)
 		c.eventually("gone from a", func() bool { return !c.has("a", cm) })
-		if _, ok := c.d.bodies.items[cm]; ok || c.d.bodies.size >= size || c.d.bodies.order.Len() != len(c.d.bodies.items) {
+		if _, ok := c.d.bodies.items[cm]; ok || c.d.bodies.size >= size ||
+			c.d.bodies.order.Len() != len(c.d.bodies.items) {
 			t.Errorf("the body stays: %d bytes of %d bodies, before %d", c.d.bodies.size, len(c.d.bodies.items), size)
 		}
 		cm = c.configMap("one")
 		c.eventually("on a again", func() bool { return c.has("a", cm) && c.annotation(cm) == "a" })
-		c.put(cm, obj("v1", "ConfigMap", map[string]any{"name": "one", "namespace": "app", "uid": "another"}, "data", map[string]any{"k": "v"}))
+		c.put(
+			cm,
+			obj(
+				"v1",
+				"ConfigMap",
+				map[string]any{"name": "one", "namespace": "app", "uid": "another"},
+				"data",
+				map[string]any{"k": "v"},
+			),
+		)
 		c.eventually("the new one is on a", func() bool { return c.has("a", cm) && c.annotation(cm) == "a" })
 		if c.d.bodies.get(cm, c.d.find(cm).hash) == nil {
 			t.Error("the body of the new object was dropped with the old one")

@@ -20,8 +20,19 @@ func (c *center) end(k store.Key, status map[string]any) {
 
 func (c *center) job(name, configMap string) store.Key {
 	k := key("batch", "jobs", name)
-	c.put(k, obj("batch/v1", "Job", map[string]any{"name": name, "namespace": "app"}, "spec", map[string]any{"template": map[string]any{
-		"spec": map[string]any{"volumes": []any{map[string]any{"name": "c", "configMap": map[string]any{"name": configMap}}}}}}))
+	c.put(
+		k,
+		obj(
+			"batch/v1",
+			"Job",
+			map[string]any{"name": name, "namespace": "app"},
+			"spec",
+			map[string]any{"template": map[string]any{
+				"spec": map[string]any{
+					"volumes": []any{map[string]any{"name": "c", "configMap": map[string]any{"name": configMap}}},
+				}}},
+		),
+	)
 	return k
 }
 
@@ -42,7 +53,10 @@ func TestAFinishedJobStaysWhereItRan(t *testing.T) {
 	c.eventually("the rest on both", func() bool { return c.has("b", web) && c.has("b", cm) })
 	c.report("b", web, nil)
 	c.report("b", cm, nil) // nobody waits for the Job
-	c.eventually("the rest on b", func() bool { return !c.has("a", web) && !c.has("a", cm) && c.annotation(nsKey("app")) == "b" })
+	c.eventually(
+		"the rest on b",
+		func() bool { return !c.has("a", web) && !c.has("a", cm) && c.annotation(nsKey("app")) == "b" },
+	)
 	stays := func() {
 		t.Helper()
 		for _, k := range []store.Key{done, pod} {

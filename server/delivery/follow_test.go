@@ -19,14 +19,31 @@ import (
 
 func TestDefinitionsAndNamespacesAreWhereSomethingOfTheirsIs(t *testing.T) {
 	c := shop(t)
-	crd := store.Key{Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "widgets.example.org"}
-	c.put(crd, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", meta("widgets.example.org"), "spec", map[string]any{}))
+	crd := store.Key{
+		Space:    "shop",
+		Group:    "apiextensions.k8s.io",
+		Resource: "customresourcedefinitions",
+		Name:     "widgets.example.org",
+	}
+	c.put(
+		crd,
+		obj(
+			"apiextensions.k8s.io/v1",
+			"CustomResourceDefinition",
+			meta("widgets.example.org"),
+			"spec",
+			map[string]any{},
+		),
+	)
 	if c.has("a", crd) {
 		t.Error("a definition went where the space has nothing")
 	}
 	c.namespace("app", nil)
 	web := c.deployment("web", map[string]any{v1alpha1.LabelTarget: "b"}, "")
-	c.eventually("all three on b", func() bool { return c.has("b", web) && c.has("b", nsKey("app")) && c.has("b", crd) })
+	c.eventually(
+		"all three on b",
+		func() bool { return c.has("b", web) && c.has("b", nsKey("app")) && c.has("b", crd) },
+	)
 	cm := c.configMap("one")
 	c.eventually("and on a", func() bool { return c.has("a", cm) && c.has("a", nsKey("app")) && c.has("a", crd) })
 	c.put(web, nil)
@@ -46,13 +63,21 @@ func TestDefinitionsAndNamespacesAreWhereSomethingOfTheirsIs(t *testing.T) {
 func TestBorrowedDefinitionsFollowTheBorrower(t *testing.T) {
 	c := shop(t)
 	definition := func(name string) store.Key {
-		k := store.Key{Space: "platform", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: name}
+		k := store.Key{
+			Space:    "platform",
+			Group:    "apiextensions.k8s.io",
+			Resource: "customresourcedefinitions",
+			Name:     name,
+		}
 		c.put(k, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", meta(name), "spec", map[string]any{}))
 		return k
 	}
 	space := func(apis ...any) {
-		c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{"apis": apis,
-			"defaultTargets": map[string]any{"count": int64(1)}}))
+		c.put(
+			rootKey("spaces", "shop"),
+			obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{"apis": apis,
+				"defaultTargets": map[string]any{"count": int64(1)}}),
+		)
 	}
 	boats, trains := definition("boats.example.org"), definition("trains.example.com")
 	c.namespace("app", nil)
@@ -103,7 +128,12 @@ func TestObjectsOfADeletedNamespaceGo(t *testing.T) {
 	c.d.mu.RLock()
 	defer c.d.mu.RUnlock()
 	if sp := c.d.spaces["shop"]; len(sp.namespaces) != 0 || len(sp.cluster.objects) != 0 || len(sp.here) != 0 {
-		t.Errorf("left in the catalog: %d namespaces, %d objects, %d places", len(sp.namespaces), len(sp.cluster.objects), len(sp.here))
+		t.Errorf(
+			"left in the catalog: %d namespaces, %d objects, %d places",
+			len(sp.namespaces),
+			len(sp.cluster.objects),
+			len(sp.here),
+		)
 	}
 }
 
@@ -277,7 +307,12 @@ func TestAPinnedStatefulSetStaysWhenItsNamespaceMoves(t *testing.T) {
 	c.report("b", svc, nil)
 	c.eventually("web left a", func() bool { return !c.has("a", web) })
 	if !c.has("a", db) || c.has("b", db) || !c.has("a", svc) {
-		t.Errorf("the StatefulSet and its Service must stay on a: %v %v %v", c.has("a", db), c.has("b", db), c.has("a", svc))
+		t.Errorf(
+			"the StatefulSet and its Service must stay on a: %v %v %v",
+			c.has("a", db),
+			c.has("b", db),
+			c.has("a", svc),
+		)
 	}
 }
 

@@ -97,17 +97,35 @@ func (h *history) write() {
 		k = store.Key{Space: "shop", Group: "storage.k8s.io", Resource: "storageclasses", Name: name}
 		o = obj("storage.k8s.io/v1", "StorageClass", note(name, record, ""))
 	case "crd":
-		k = store.Key{Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: name + ".example.org"}
+		k = store.Key{
+			Space:    "shop",
+			Group:    "apiextensions.k8s.io",
+			Resource: "customresourcedefinitions",
+			Name:     name + ".example.org",
+		}
 		o = obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", note(k.Name, "", ""))
 	case "placement":
-		if slices.ContainsFunc(slices.Collect(maps.Keys(h.stored)), func(k store.Key) bool { return k.Resource == "jobs" }) {
+		if slices.ContainsFunc(
+			slices.Collect(maps.Keys(h.stored)),
+			func(k store.Key) bool { return k.Resource == "jobs" },
+		) {
 			return
 		}
 		k = placementKey("shop", "jobs")
 		m := meta("jobs")
 		m["generation"], m["uid"] = 1, "p"
-		o = obj("skerry.dev/v1alpha1", "Placement", m, "spec", map[string]any{"objects": []any{map[string]any{"resources": []any{"jobs"}}},
-			"targets": map[string]any{"selectors": []any{map[string]any{}}}}, "status", map[string]any{"decision": decisionOf(record)})
+		o = obj(
+			"skerry.dev/v1alpha1",
+			"Placement",
+			m,
+			"spec",
+			map[string]any{"objects": []any{map[string]any{"resources": []any{"jobs"}}},
+				"targets": map[string]any{
+					"selectors": []any{map[string]any{}},
+				}},
+			"status",
+			map[string]any{"decision": decisionOf(record)},
+		)
 	case "many":
 		k, o = key("batch", "jobs", name), obj("batch/v1", "Job", note(name, "", ""))
 		if _, ok := h.stored[placementKey("shop", "jobs")]; !ok {
@@ -146,16 +164,20 @@ func workloadOf(m map[string]any, names string) map[string]any {
 	pod := map[string]any{}
 	if names != "" {
 		pod = map[string]any{"serviceAccountName": names, "volumes": []any{
-			map[string]any{"configMap": map[string]any{"name": names}}, map[string]any{"secret": map[string]any{"secretName": names}}}}
+			map[string]any{
+				"configMap": map[string]any{"name": names},
+			}, map[string]any{"secret": map[string]any{"secretName": names}}}}
 	}
 	return obj("apps/v1", "Deployment", m, "spec", map[string]any{"template": map[string]any{"spec": pod}})
 }
 
 // still is a catalog whose decision writer does not run.
 func still() *Delivery {
-	return New(Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-		Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return New(
+		Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
+			Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
+	)
 }
 
 func stop(d *Delivery) {

@@ -63,8 +63,16 @@ func (d *Delivery) giveUp(together []*object, key holdKey, why string) (notices 
 			}
 		}
 		h.said = true
-		notices = append(notices, held(m, "ReadyTimeout", "MoveGivenUp", fmt.Sprintf("kept on %s instead of %s: %s. It is tried again when the "+
-			"objects, the wish or the targets change", h.on.record(), m.source.record.record(), why)))
+		notices = append(
+			notices,
+			held(
+				m,
+				"ReadyTimeout",
+				"MoveGivenUp",
+				fmt.Sprintf("kept on %s instead of %s: %s. It is tried again when the "+
+					"objects, the wish or the targets change", h.on.record(), m.source.record.record(), why),
+			),
+		)
 	}
 	return notices
 }
@@ -75,8 +83,11 @@ func (d *Delivery) takeBack(together []*object) (notices []notice) {
 	for _, m := range together {
 		if h := d.holds[m]; h != nil && h.said {
 			h.said = false
-			notices = append(notices, notice{key: m.key(), condition: placement.Condition{Type: v1alpha1.ConditionObjectMoving,
-				Reason: string(placement.Settled)}})
+			notices = append(
+				notices,
+				notice{key: m.key(), condition: placement.Condition{Type: v1alpha1.ConditionObjectMoving,
+					Reason: string(placement.Settled)}},
+			)
 		}
 	}
 	return notices
@@ -118,15 +129,30 @@ type notice struct {
 
 func pinned(o *object, h *hold) notice {
 	reason := string(placement.VolumeWouldStay)
-	return held(o, reason, reason, "its volume would be left behind on "+h.on.record()+"; to keep it there for good set the label "+
-		v1alpha1.LabelTarget+"="+h.on.names[0])
+	return held(
+		o,
+		reason,
+		reason,
+		"its volume would be left behind on "+h.on.record()+"; to keep it there for good set the label "+
+			v1alpha1.LabelTarget+"="+h.on.names[0],
+	)
 }
 
 // held says why an object does not follow the group that decides about it.
 func held(o *object, reason, event, message string) notice {
-	return notice{key: o.key(), condition: placement.Condition{Type: v1alpha1.ConditionObjectMoving, Reason: reason, Message: message},
-		event: placement.Event{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid, Warning: true, Reason: event,
-			Message: message}}
+	return notice{
+		key:       o.key(),
+		condition: placement.Condition{Type: v1alpha1.ConditionObjectMoving, Reason: reason, Message: message},
+		event: placement.Event{
+			Key:        o.key(),
+			APIVersion: o.kind.apiVersion,
+			Kind:       o.kind.name,
+			UID:        o.uid,
+			Warning:    true,
+			Reason:     event,
+			Message:    message,
+		},
+	}
 }
 
 // say tells people. The caller does not hold the lock.

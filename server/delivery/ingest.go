@@ -230,6 +230,7 @@ func (s *step) moved(o *object) {
 
 // isControl reports whether a write is about what decides, not about what is placed.
 func isControl(k store.Key) bool {
-	return k.Group == v1alpha1.GroupVersion.Group && (k.Resource == "placements" || k.Resource == "deletions" || k.Space == v1alpha1.RootSpace) &&
+	return k.Group == v1alpha1.GroupVersion.Group &&
+		(k.Resource == "placements" || k.Resource == "deletions" || k.Space == v1alpha1.RootSpace) &&
 		!strings.Contains(k.Resource, "/")
 }

@@ -93,7 +93,8 @@ func (d *Delivery) wasAskedKey(k store.Key) bool {
 		return true
 	}
 	space := d.spaces[k.Space]
-	if k.Namespace == "" || space != nil && space.namespaces[k.Namespace] != nil && space.namespaces[k.Namespace].self != nil {
+	if k.Namespace == "" ||
+		space != nil && space.namespaces[k.Namespace] != nil && space.namespaces[k.Namespace].self != nil {
 		return false
 	}
 	_, ok := d.asked.uids[namespaceKey(k.Space, k.Namespace)]

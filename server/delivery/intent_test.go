@@ -47,10 +47,22 @@ func TestRemovedTargetIsEmptied(t *testing.T) {
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 	cm := c.configMap("one")
 	c.eventually("on a", func() bool { return c.has("a", cm) && c.has("a", nsKey("app")) })
-	leaving := map[string]any{"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{v1alpha1.FinalizerDetach}}
-	c.put(rootKey("synctargets", "a"), obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Clean"}))
+	leaving := map[string]any{
+		"name":              "a",
+		"deletionTimestamp": "2026-01-01T00:00:00Z",
+		"finalizers":        []any{v1alpha1.FinalizerDetach},
+	}
+	c.put(
+		rootKey("synctargets", "a"),
+		obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Clean"}),
+	)
 	if c.d.Feed("a").Len() != 0 || !c.intended("a", cm) || !c.intended("a", nsKey("app")) {
-		t.Errorf("%d objects are left; intended %t, %t", c.d.Feed("a").Len(), c.intended("a", cm), c.intended("a", nsKey("app")))
+		t.Errorf(
+			"%d objects are left; intended %t, %t",
+			c.d.Feed("a").Len(),
+			c.intended("a", cm),
+			c.intended("a", nsKey("app")),
+		)
 	}
 	other := c.configMap("two")
 	c.restart()
@@ -67,8 +79,11 @@ func (c *center) deletionAsked(k store.Key) {
 	c.mu.Lock()
 	uid := c.objects[k]["metadata"].(map[string]any)["uid"].(string)
 	c.mu.Unlock()
-	c.put(store.Key{Space: k.Space, Group: "skerry.dev", Resource: "deletions", Name: uid}, obj("skerry.dev/v1alpha1", "Deletion", meta(uid), "key", map[string]any{
-		"Space": k.Space, "Group": k.Group, "Resource": k.Resource, "Namespace": k.Namespace, "Name": k.Name}))
+	c.put(
+		store.Key{Space: k.Space, Group: "skerry.dev", Resource: "deletions", Name: uid},
+		obj("skerry.dev/v1alpha1", "Deletion", meta(uid), "key", map[string]any{
+			"Space": k.Space, "Group": k.Group, "Resource": k.Resource, "Namespace": k.Namespace, "Name": k.Name}),
+	)
 }
 
 // What a user deletes by its name, or with a Namespace that he deletes by its name, is no mistake;

@@ -49,7 +49,10 @@ func TestADeletedPlacementLetsGoByItsPolicy(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			c := newCenter(t)
 			c.target("a", nil)
-			c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}))
+			c.put(
+				rootKey("spaces", "shop"),
+				obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}),
+			)
 			c.run()
 			c.namespace("app", nil)
 			p := c.placement("p", 1, []any{"a"}, map[string]any{"sync": map[string]any{"whenPlacementDeleted": policy}})
@@ -86,7 +89,12 @@ func TestADeletionThatLeavesDependentsDoesSoEverywhere(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		o := spaceapitest.Clone(c.objects[k])
-		spaceapitest.Merge(o, map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{finalizer}}})
+		spaceapitest.Merge(
+			o,
+			map[string]any{
+				"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{finalizer}},
+			},
+		)
 		c.commit(k, o)
 	}
 	leaving(web, "orphan")

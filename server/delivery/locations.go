@@ -13,7 +13,10 @@ import (
 // countLocations has the targets of all Locations counted again. The lock must be held.
 func (d *Delivery) countLocations() {
 	for name := range d.locations {
-		d.status.AddAfter(store.Key{Space: v1alpha1.RootSpace, Group: v1alpha1.GroupVersion.Group, Resource: "locations", Name: name}, countDelay)
+		d.status.AddAfter(
+			store.Key{Space: v1alpha1.RootSpace, Group: v1alpha1.GroupVersion.Group, Resource: "locations", Name: name},
+			countDelay,
+		)
 	}
 }
 
@@ -40,7 +43,9 @@ func (d *Delivery) countLocation(ctx context.Context, k store.Key) error {
 	if was == now {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": strconv.FormatInt(revision, 10)}, "status": now})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"resourceVersion": strconv.FormatInt(revision, 10)}, "status": now},
+	)
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}

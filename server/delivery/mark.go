@@ -66,7 +66,11 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 	var err error
 	w.Object, err = d.cfg.API.Get(ctx, k, w.APIVersion)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", k, err) // also not found: the catalog has it, so its deletion is on its way here
+		return fmt.Errorf(
+			"read %s: %w",
+			k,
+			err,
+		) // also not found: the catalog has it, so its deletion is on its way here
 	}
 	w.Revision, _ = strconv.ParseInt(str(w.Object, "metadata", "resourceVersion"), 10, 64)
 	as := d.renderFor(w, m)

@@ -39,7 +39,13 @@ func (d *Delivery) underWay(p *plan, step placement.Step) {
 		d.settled(p.ref)
 		return
 	}
-	m := placement.Moving{Key: p.key, From: p.record.list(), To: p.state.Wanted, Phase: step.Phase, Message: step.Message}
+	m := placement.Moving{
+		Key:     p.key,
+		From:    p.record.list(),
+		To:      p.state.Wanted,
+		Phase:   step.Phase,
+		Message: step.Message,
+	}
 	if step.Move != nil {
 		m.Since = step.Move.Since
 	}
@@ -51,7 +57,8 @@ func (d *Delivery) underWay(p *plan, step placement.Step) {
 	before, was := d.moves[p.ref]
 	d.moves[p.ref] = m
 	d.mu.Unlock()
-	if !was || before.Phase != m.Phase || before.Message != m.Message || !slices.Equal(before.From, m.From) || !slices.Equal(before.To, m.To) {
+	if !was || before.Phase != m.Phase || before.Message != m.Message || !slices.Equal(before.From, m.From) ||
+		!slices.Equal(before.To, m.To) {
 		d.tellMoves(before.From, before.To, m.From, m.To)
 	}
 }

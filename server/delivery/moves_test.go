@@ -25,7 +25,9 @@ func TestMovesAreListed(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		m := c.d.Moves()
-		if len(m) != 1 || m[0].Key != nsKey("app") || m[0].Phase != "Waiting" || !strings.Contains(m[0].Message, "deployments/web") || m[0].Since.IsZero() {
+		if len(m) != 1 || m[0].Key != nsKey("app") || m[0].Phase != "Waiting" ||
+			!strings.Contains(m[0].Message, "deployments/web") ||
+			m[0].Since.IsZero() {
 			t.Errorf("under way: %+v", m)
 		}
 		if a, b := c.d.MovesOf("a"), c.d.MovesOf("b"); len(a) != 1 || len(b) != 0 {

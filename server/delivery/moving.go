@@ -39,7 +39,14 @@ func moveText(m *placement.Move) string {
 	if m == nil {
 		return ""
 	}
-	r := v1alpha1.MoveRecord{From: m.From, To: m.To, Left: m.Left, GaveUp: m.GaveUp, Absent: m.Absent, Message: m.Message}
+	r := v1alpha1.MoveRecord{
+		From:    m.From,
+		To:      m.To,
+		Left:    m.Left,
+		GaveUp:  m.GaveUp,
+		Absent:  m.Absent,
+		Message: m.Message,
+	}
 	if !m.Since.IsZero() {
 		r.Since = &metav1.Time{Time: m.Since}
 	}

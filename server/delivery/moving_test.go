@@ -282,7 +282,8 @@ func TestAMoveNamesWhatIsRefused(t *testing.T) {
 		c.report("b", one, nil)
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		if status, reason, message := c.namespaceMoving(); status != "False" || reason != "ReadyTimeout" || !strings.Contains(message, words) {
+		if status, reason, message := c.namespaceMoving(); status != "False" || reason != "ReadyTimeout" ||
+			!strings.Contains(message, words) {
 			t.Errorf("given up, the Namespace says %q %q %q", status, reason, message)
 		}
 		if c.has("b", web) || told("MoveHeldUp") != 1 || told("MoveGivenUp") != 1 {

@@ -40,12 +40,17 @@ func TestWhatIsTooLargeToBeSentSaysSo(t *testing.T) {
 		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if _, _, message := c.namespaceMoving(); !strings.Contains(message, "configmaps/big TooLarge: the center does not send it") {
+		if _, _, message := c.namespaceMoving(); !strings.Contains(
+			message,
+			"configmaps/big TooLarge: the center does not send it",
+		) {
 			t.Errorf("the Namespace says %q", message)
 		}
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		if _, reason, message := c.namespaceMoving(); reason != "ReadyTimeout" || !strings.Contains(message, "configmaps/big TooLarge") || c.annotation(nsKey("app")) != "a" {
+		if _, reason, message := c.namespaceMoving(); reason != "ReadyTimeout" ||
+			!strings.Contains(message, "configmaps/big TooLarge") ||
+			c.annotation(nsKey("app")) != "a" {
 			t.Errorf("the Namespace is on %q and says %q %q", c.annotation(nsKey("app")), reason, message)
 		}
 		size(10)

@@ -34,7 +34,12 @@ func (d *Delivery) recordPlacement(ctx context.Context, p *plan, step placement.
 		delete(status, "move")
 	}
 	status["observedGeneration"] = p.generation
-	conflict := placement.Condition{Type: v1alpha1.ConditionConflict, Status: p.conflict != "", Reason: "None", Message: p.conflict}
+	conflict := placement.Condition{
+		Type:    v1alpha1.ConditionConflict,
+		Status:  p.conflict != "",
+		Reason:  "None",
+		Message: p.conflict,
+	}
 	if conflict.Status {
 		conflict.Reason = "SamePriority"
 	}
@@ -55,7 +60,9 @@ func (d *Delivery) writeStatus(ctx context.Context, k store.Key, version string,
 	if equal(was, status) {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": mergePatch(was, status)})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": mergePatch(was, status)},
+	)
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", k, err)
 	}
@@ -109,7 +116,14 @@ func (d *Delivery) count(ctx context.Context, k store.Key) error {
 		return nil
 	}
 	b := g.book
-	p := &plan{ref: g.ref(), group: g, key: k, generation: b.generation, version: fmt.Sprint(b.revision), status: b.status}
+	p := &plan{
+		ref:        g.ref(),
+		group:      g,
+		key:        k,
+		generation: b.generation,
+		version:    fmt.Sprint(b.revision),
+		status:     b.status,
+	}
 	targets := g.record.list()
 	d.inquire(p, g.record)
 	d.mu.RUnlock()
@@ -119,7 +133,12 @@ func (d *Delivery) count(ctx context.Context, k store.Key) error {
 		return nil // the decision comes first
 	}
 	t := d.tally(targets, p.asked)
-	status["targets"] = map[string]any{"selected": t.selected, "synced": t.synced, "available": t.available, "failed": t.failed}
+	status["targets"] = map[string]any{
+		"selected":  t.selected,
+		"synced":    t.synced,
+		"available": t.available,
+		"failed":    t.failed,
+	}
 	list, now := readConditions(map[string]any{"status": status}), time.Now()
 	for _, c := range t.conditions() {
 		list, _ = list.with(c, p.generation, now)
@@ -164,7 +183,11 @@ func (d *Delivery) tally(targets []string, asked []question) tally {
 }
 
 func (t tally) conditions() []placement.Condition {
-	synced := placement.Condition{Type: v1alpha1.ConditionSynced, Status: t.synced == t.selected && t.selected > 0, Reason: "AllSynced"}
+	synced := placement.Condition{
+		Type:   v1alpha1.ConditionSynced,
+		Status: t.synced == t.selected && t.selected > 0,
+		Reason: "AllSynced",
+	}
 	switch {
 	case t.selected == 0:
 		synced.Reason = "NoTargets"
@@ -173,8 +196,11 @@ func (t tally) conditions() []placement.Condition {
 	case !synced.Status:
 		synced.Reason, synced.Message = "Behind", "not yet applied on "+some(t.behind)
 	}
-	available := placement.Condition{Type: v1alpha1.ConditionAvailable, Status: t.available == t.selected && t.selected > 0,
-		Reason: "AllAvailable"}
+	available := placement.Condition{
+		Type:   v1alpha1.ConditionAvailable,
+		Status: t.available == t.selected && t.selected > 0,
+		Reason: "AllAvailable",
+	}
 	switch {
 	case t.selected == 0:
 		available.Reason = "NoTargets"

@@ -49,7 +49,9 @@ func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step
 	if p.ref.kind == ofNamespace {
 		marks[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}},
+	)
 	if err != nil {
 		return fmt.Errorf("encode decision: %w", err)
 	}
@@ -155,7 +157,8 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 		scheduled.Message = "nothing says where to: set the label " + v1alpha1.LabelTarget +
 			", make a Placement, or let the admin set defaultTargets of the Space"
 	case p.choice.Reason != "":
-		scheduled.Status, scheduled.Reason, scheduled.Message = len(p.choice.Targets) > 0 && p.choice.Reason != "TooFewTargets",
+		scheduled.Status, scheduled.Reason, scheduled.Message = len(p.choice.Targets) > 0 &&
+			p.choice.Reason != "TooFewTargets",
 			p.choice.Reason, p.choice.Message
 	}
 	moving := placement.Condition{Type: v1alpha1.ConditionMoving, Reason: string(step.Phase), Message: step.Message}

@@ -23,7 +23,18 @@ func left(t *testing.T) (*center, store.Key) {
 	m["labels"] = map[string]any{v1alpha1.LabelTarget: "b"}
 	c.put(nsKey("app"), obj("v1", "Namespace", m))
 	cm := key("", "configmaps", "one")
-	c.put(cm, obj("v1", "ConfigMap", map[string]any{"name": "one", "namespace": "app", "annotations": map[string]any{v1alpha1.AnnotationTargets: "a,b"}}))
+	c.put(
+		cm,
+		obj(
+			"v1",
+			"ConfigMap",
+			map[string]any{
+				"name":        "one",
+				"namespace":   "app",
+				"annotations": map[string]any{v1alpha1.AnnotationTargets: "a,b"},
+			},
+		),
+	)
 	if c.has("a", cm) || !c.has("b", cm) {
 		t.Fatal("it is to be where its Namespace's record says")
 	}
@@ -107,7 +118,13 @@ func anotherIsHeld(t *testing.T) {
 	c.label(one, map[string]any{v1alpha1.LabelTarget: "a"})
 	c.eventually("wished on a", func() bool { return c.has("a", one) && !c.has("b", one) && c.annotation(one) == "a" })
 	c.gone("b", one)
-	c.change(one, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: nil}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.change(
+		one,
+		map[string]any{
+			"labels":      map[string]any{v1alpha1.LabelTarget: nil},
+			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
+		},
+	)
 	c.eventually("held on a", func() bool { return c.has("a", one) && c.has("b", one) })
 	time.Sleep(time.Minute) // all is written that can be
 	c.restart()
@@ -141,8 +158,12 @@ func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
 
 func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
 	c, cm := left(t)
-	text, known := c.d.Targets("shop", cm, &metav1.ObjectMeta{Name: "one", Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: "b"},
-		Annotations: map[string]string{v1alpha1.AnnotationTargets: "a,b"}})
+	text, known := c.d.Targets(
+		"shop",
+		cm,
+		&metav1.ObjectMeta{Name: "one", Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: "b"},
+			Annotations: map[string]string{v1alpha1.AnnotationTargets: "a,b"}},
+	)
 	if text != "b" || !known {
 		t.Errorf("admission says %q", text)
 	}
@@ -167,7 +188,13 @@ func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing
 // What was noted says by chance where the object shall go.
 func TestAWishOfItsOwnForWhatTheAnnotationSaysAlready(t *testing.T) {
 	c, cm := left(t)
-	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "a"}, "annotations": map[string]any{v1alpha1.AnnotationTargets: "b,a"}})
+	c.change(
+		cm,
+		map[string]any{
+			"labels":      map[string]any{v1alpha1.LabelTarget: "a"},
+			"annotations": map[string]any{v1alpha1.AnnotationTargets: "b,a"},
+		},
+	)
 	c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
 	c.report("a", cm, nil)
 	c.eventually("on a alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "a" })
@@ -178,7 +205,13 @@ func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.
 	c, cm := left(t)
 	c.target("c", nil)
 	c.stop()
-	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.change(
+		cm,
+		map[string]any{
+			"labels":      map[string]any{v1alpha1.LabelTarget: "c"},
+			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
+		},
+	)
 	c.restart()
 	c.eventually("on c", func() bool { return c.has("c", cm) })
 	if !c.has("b", cm) || c.has("a", cm) {
@@ -197,7 +230,13 @@ func TestANamespaceWaitsForWhatIsUndecided(t *testing.T) {
 func namespaceWaits(t *testing.T) {
 	c, cm := left(t)
 	c.refuse(cm)
-	c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "a"}, "annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"}})
+	c.change(
+		cm,
+		map[string]any{
+			"labels":      map[string]any{v1alpha1.LabelTarget: "a"},
+			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
+		},
+	)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
 	since := time.Now()
 	c.eventually("the Namespace goes on without it", func() bool { return c.annotation(nsKey("app")) == "a" })

@@ -54,8 +54,16 @@ type wishes struct {
 var everyTarget = []string{"a", "b", "c"}
 
 func newWishes(t *testing.T, rt *rapid.T) *wishes {
-	w := &wishes{center: newCenter(t), rt: rt, on: map[string]map[store.Key]placement.Progress{}, may: map[store.Key]map[string]bool{},
-		was: map[store.Key][]string{}, arrived: map[store.Key]bool{}, told: map[string]bool{"a": true}, asked: map[string]int64{}}
+	w := &wishes{
+		center:  newCenter(t),
+		rt:      rt,
+		on:      map[string]map[store.Key]placement.Progress{},
+		may:     map[store.Key]map[string]bool{},
+		was:     map[store.Key][]string{},
+		arrived: map[store.Key]bool{},
+		told:    map[string]bool{"a": true},
+		asked:   map[string]int64{},
+	}
 	w.center.confirm = func(target string, revision int64) { w.asked[target] = max(w.asked[target], revision) }
 	w.reset()
 	for _, name := range everyTarget {
@@ -81,7 +89,24 @@ func (w *wishes) pick(label string, of ...string) string {
 
 func (w *wishes) step() {
 	k := rapid.SampledFrom(w.objects).Draw(w.rt, "object")
-	what := w.pick("step", "wish", "wish no more", "web", "move", "change", "decide", "decide", "decide", "note", "apply", "apply", "report", "report", "confirm", "restart")
+	what := w.pick(
+		"step",
+		"wish",
+		"wish no more",
+		"web",
+		"move",
+		"change",
+		"decide",
+		"decide",
+		"decide",
+		"note",
+		"apply",
+		"apply",
+		"report",
+		"report",
+		"confirm",
+		"restart",
+	)
 	if slices.Contains([]string{"wish", "wish no more", "web", "move"}, what) {
 		w.decideAll()
 	}
@@ -142,8 +167,12 @@ func (w *wishes) wish(k store.Key, target string) {
 	}
 	on := ""
 	if rapid.Bool().Draw(w.rt, "leader") {
-		text, known := w.d.Targets("shop", k, &metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
-			Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}})
+		text, known := w.d.Targets(
+			"shop",
+			k,
+			&metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
+				Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}},
+		)
 		if known {
 			on = text
 		}

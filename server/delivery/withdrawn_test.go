@@ -29,13 +29,20 @@ func withdrawals() []withdrawal {
 	return []withdrawal{
 		{"the namespace's label is set back", label(namespace, "b"), label(namespace, "a")},
 		{"nothing says where to any more", func(c *center, web store.Key) {
-			c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}))
+			c.put(
+				rootKey("spaces", "shop"),
+				obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{}),
+			)
 			c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 		}, label(namespace, nil)},
 		{"the object's label is set back", label(object, "b"), label(object, "a")},
 		{"the object's label is taken off", label(object, "b"), label(object, nil)},
 		{"a Placement is set back", place(1, "b"), place(2, "a")},
-		{"a Placement is deleted", place(1, "b"), func(c *center, _ store.Key) { c.put(placementKey("shop", "p"), nil) }},
+		{
+			"a Placement is deleted",
+			place(1, "b"),
+			func(c *center, _ store.Key) { c.put(placementKey("shop", "p"), nil) },
+		},
 	}
 }
 
@@ -82,8 +89,13 @@ func TestAWithdrawnMoveEndsWhereItBegan(t *testing.T) {
 							began = "b" // which the Placement decided for first; the change from there to a was given up
 						}
 						if c.has("a", web) != (began == "a") || c.has("b", web) != (began == "b") {
-							t.Errorf("on a: %v, on b: %v; the object says %q, the Namespace %q", c.has("a", web), c.has("b", web),
-								c.annotation(web), c.annotation(nsKey("app")))
+							t.Errorf(
+								"on a: %v, on b: %v; the object says %q, the Namespace %q",
+								c.has("a", web),
+								c.has("b", web),
+								c.annotation(web),
+								c.annotation(nsKey("app")),
+							)
 						}
 					})
 				})

@@ -160,11 +160,14 @@ func TestCollectRandomly(t *testing.T) {
 			var want []string
 			for i := range n {
 				name := fmt.Sprintf("n%d", i)
-				alive[name] = !deleted[name] && (len(owners[i]) == 0 || slices.ContainsFunc(owners[i], func(o string) bool { return alive[o] }))
+				alive[name] = !deleted[name] &&
+					(len(owners[i]) == 0 || slices.ContainsFunc(owners[i], func(o string) bool { return alive[o] }))
 				if !alive[name] {
 					continue
 				}
-				if left := slices.DeleteFunc(slices.Clone(owners[i]), func(o string) bool { return !alive[o] }); len(left) > 0 {
+				if left := slices.DeleteFunc(slices.Clone(owners[i]), func(o string) bool { return !alive[o] }); len(
+					left,
+				) > 0 {
 					name += "<" + strings.Join(left, ",")
 				}
 				want = append(want, name)

@@ -50,7 +50,15 @@ func (c *cluster) write(k store.Key, obj map[string]any) {
 		delete(c.objects, k)
 	}
 	if c.collector != nil {
-		c.collector.Apply(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: spaceapitest.Clone(obj)})
+		c.collector.Apply(
+			store.Write{
+				Key:        k,
+				APIVersion: "example.com/v1",
+				Kind:       "Thing",
+				Revision:   c.revision,
+				Object:     spaceapitest.Clone(obj),
+			},
+		)
 	}
 }
 
@@ -65,7 +73,16 @@ func (c *cluster) put(space, name string, owners ...string) {
 		if blocks {
 			o = o[:len(o)-1]
 		}
-		refs = append(refs, map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "name": o, "uid": space + "-" + o, "blockOwnerDeletion": blocks})
+		refs = append(
+			refs,
+			map[string]any{
+				"apiVersion":         "example.com/v1",
+				"kind":               "Thing",
+				"name":               o,
+				"uid":                space + "-" + o,
+				"blockOwnerDeletion": blocks,
+			},
+		)
 	}
 	meta := map[string]any{"name": name, "namespace": "default", "uid": space + "-" + name}
 	if refs != nil {
@@ -133,7 +150,15 @@ func (c *cluster) names(space string) map[string][]string {
 func (c *cluster) all() iter.Seq[store.Write] {
 	return func(yield func(store.Write) bool) {
 		for _, k := range slices.SortedFunc(maps.Keys(c.objects), func(a, b store.Key) int { return len(a.Name) - len(b.Name) }) {
-			if !yield(store.Write{Key: k, APIVersion: "example.com/v1", Kind: "Thing", Revision: c.revision, Object: spaceapitest.Clone(c.objects[k])}) {
+			if !yield(
+				store.Write{
+					Key:        k,
+					APIVersion: "example.com/v1",
+					Kind:       "Thing",
+					Revision:   c.revision,
+					Object:     spaceapitest.Clone(c.objects[k]),
+				},
+			) {
 				return
 			}
 		}

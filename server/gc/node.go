@@ -53,7 +53,11 @@ type meta struct {
 
 func metaOf(obj map[string]any) meta {
 	m := fields.Map(obj, "metadata")
-	out := meta{uid: fields.String(m, "uid"), version: fields.String(m, "resourceVersion"), deleting: fields.String(m, "deletionTimestamp") != ""}
+	out := meta{
+		uid:      fields.String(m, "uid"),
+		version:  fields.String(m, "resourceVersion"),
+		deleting: fields.String(m, "deletionTimestamp") != "",
+	}
 	annotations := fields.Map(m, "annotations")
 	out.mirror = fields.String(annotations, v1alpha1.AnnotationReportedFrom) != ""
 	finalizers := fields.List(m, "finalizers")
@@ -69,7 +73,16 @@ func metaOf(obj map[string]any) meta {
 			continue
 		}
 		blocks, _ := ref["blockOwnerDeletion"].(bool)
-		out.owners = append(out.owners, owner{fields.String(ref, "apiVersion"), fields.String(ref, "kind"), fields.String(ref, "name"), fields.String(ref, "uid"), blocks})
+		out.owners = append(
+			out.owners,
+			owner{
+				fields.String(ref, "apiVersion"),
+				fields.String(ref, "kind"),
+				fields.String(ref, "name"),
+				fields.String(ref, "uid"),
+				blocks,
+			},
+		)
 	}
 	return out
 }

@@ -92,7 +92,13 @@ func (c *Collector) collect(ctx context.Context, s subject) error {
 	}
 	switch {
 	case len(solid) > 0 && len(dangling)+len(waiting) > 0:
-		return c.keepReferences(ctx, s, obj, m, func(uid string) bool { return slices.ContainsFunc(solid, func(o owner) bool { return o.uid == uid }) })
+		return c.keepReferences(
+			ctx,
+			s,
+			obj,
+			m,
+			func(uid string) bool { return slices.ContainsFunc(solid, func(o owner) bool { return o.uid == uid }) },
+		)
 	case len(solid) > 0:
 		return nil
 	}
@@ -185,7 +191,12 @@ func (c *Collector) locate(ctx context.Context, dependent store.Key, o owner) (s
 	if namespaced {
 		k.Namespace = dependent.Namespace
 		if k.Namespace == "" {
-			return store.Key{}, fmt.Errorf("%s is cluster-scoped and names a namespaced owner, %s %s: it is kept", dependent, o.kind, o.name)
+			return store.Key{}, fmt.Errorf(
+				"%s is cluster-scoped and names a namespaced owner, %s %s: it is kept",
+				dependent,
+				o.kind,
+				o.name,
+			)
 		}
 	}
 	return k, nil
@@ -203,7 +214,13 @@ func state(n *node) ownerState {
 }
 
 // keepReferences writes the object's owner references without those that keep refuses.
-func (c *Collector) keepReferences(ctx context.Context, s subject, obj map[string]any, m meta, keep func(uid string) bool) error {
+func (c *Collector) keepReferences(
+	ctx context.Context,
+	s subject,
+	obj map[string]any,
+	m meta,
+	keep func(uid string) bool,
+) error {
 	metadata := fields.Map(obj, "metadata")
 	references := fields.List(metadata, "ownerReferences")
 	left := []any{}
@@ -217,7 +234,9 @@ func (c *Collector) keepReferences(ctx context.Context, s subject, obj map[strin
 
 // patch sets one list of the metadata of the very object that was read.
 func (c *Collector) patch(ctx context.Context, s subject, m meta, field string, value any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.uid, "resourceVersion": m.version, field: value}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"uid": m.uid, "resourceVersion": m.version, field: value}},
+	)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}

@@ -40,10 +40,20 @@ func start(t testing.TB, limits Limits) *center {
 	agents := c.TLS(t)
 	users := agents.Clone()
 	users.NextProtos, users.ClientAuth = []string{"h2", "http/1.1"}, tls.NoClientCert
-	c.port = New(Config{Listener: l, API: func() *tls.Config { return users }, Agents: func() *tls.Config { return agents }, Limits: limits,
-		Log: slog.New(slog.DiscardHandler)})
+	c.port = New(
+		Config{
+			Listener: l,
+			API:      func() *tls.Config { return users },
+			Agents:   func() *tls.Config { return agents },
+			Limits:   limits,
+			Log:      slog.New(slog.DiscardHandler),
+		},
+	)
 	c.agents = tcp.Listen(tcp.ListenConfig{Listener: c.port.Agents(), Log: slog.New(slog.DiscardHandler)})
-	server := &http.Server{TLSConfig: users, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
+	server := &http.Server{
+		TLSConfig: users,
+		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }),
+	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.Server.Pool()}, ForceAttemptHTTP2: true}
 	c.users = &http.Client{Transport: transport, Timeout: time.Minute}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -53,7 +53,11 @@ type namespace struct{ space, name string }
 
 // New returns a Controller. Use works at once, Run does the rest.
 func New(c Config) *Controller {
-	return &Controller{cfg: c, queue: queue.New[namespace](20*time.Millisecond, 30*time.Second), spaces: map[string]chan struct{}{}}
+	return &Controller{
+		cfg:    c,
+		queue:  queue.New[namespace](20*time.Millisecond, 30*time.Second),
+		spaces: map[string]chan struct{}{},
+	}
 }
 
 // Use says that somebody asks a space for such kinds, and returns when all of its namespaces have

@@ -31,19 +31,26 @@ type cluster struct {
 }
 
 func newCluster() *cluster {
-	c := &cluster{objects: map[store.Key]map[string]any{}, terminating: map[string]bool{}, deleted: map[string]bool{}, bundle: "one"}
-	c.furnisher = New(Config{API: c, Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte(c.bundle) },
-		Has: func(space string) bool { return !c.deleted[space] },
-		Namespaces: func(_ context.Context, space string) (names []string, err error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			for k := range c.objects {
-				if isNamespace(k) && k.Space == space {
-					names = append(names, k.Name)
+	c := &cluster{
+		objects:     map[store.Key]map[string]any{},
+		terminating: map[string]bool{},
+		deleted:     map[string]bool{},
+		bundle:      "one",
+	}
+	c.furnisher = New(
+		Config{API: c, Log: slog.New(slog.DiscardHandler), Bundle: func() []byte { return []byte(c.bundle) },
+			Has: func(space string) bool { return !c.deleted[space] },
+			Namespaces: func(_ context.Context, space string) (names []string, err error) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				for k := range c.objects {
+					if isNamespace(k) && k.Space == space {
+						names = append(names, k.Name)
+					}
 				}
-			}
-			return names, nil
-		}})
+				return names, nil
+			}},
+	)
 	return c
 }
 

@@ -44,7 +44,11 @@ func (f *Controller) reconcile(ctx context.Context, n namespace) error {
 // ensure makes an object, or gives it its data again. It does not look first: a cache may still
 // show what has just been deleted, and a patch that changes nothing writes nothing.
 func (f *Controller) ensure(ctx context.Context, k store.Key, kind string, data map[string]any) error {
-	obj := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": k.Name, "namespace": k.Namespace}}
+	obj := map[string]any{
+		"apiVersion": "v1",
+		"kind":       kind,
+		"metadata":   map[string]any{"name": k.Name, "namespace": k.Namespace},
+	}
 	if data != nil {
 		obj["data"] = data
 	}

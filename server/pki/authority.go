@@ -49,8 +49,12 @@ func (a *authority) sign(template *x509.Certificate, public any, life time.Durat
 // cross signs another authority's key, so that whoever trusts this authority trusts the other one
 // too.
 func (a *authority) cross(other *x509.Certificate) (*x509.Certificate, error) {
-	return a.sign(&x509.Certificate{Subject: other.Subject, SubjectKeyId: other.SubjectKeyId, IsCA: true, MaxPathLenZero: true,
-		KeyUsage: x509.KeyUsageCertSign}, other.PublicKey, authorityLife)
+	return a.sign(
+		&x509.Certificate{Subject: other.Subject, SubjectKeyId: other.SubjectKeyId, IsCA: true, MaxPathLenZero: true,
+			KeyUsage: x509.KeyUsageCertSign},
+		other.PublicKey,
+		authorityLife,
+	)
 }
 
 func serial() (*big.Int, error) {

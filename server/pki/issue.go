@@ -38,7 +38,10 @@ func (p *PKI) ClientCertificate(cn string, orgs ...string) (certPEM, keyPEM []by
 	return keyfile.EncodeCertificates(cert), keyPEM, err
 }
 
-func (a *authority) issue(template *x509.Certificate, life time.Duration) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+func (a *authority) issue(
+	template *x509.Certificate,
+	life time.Duration,
+) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +55,11 @@ func (a *authority) issue(template *x509.Certificate, life time.Duration) (*x509
 // and be, byte for byte, the request that an agent of that name makes for it.
 func (p *PKI) SignAgent(csr []byte, name string, center store.Incarnation) (chainPEM []byte, err error) {
 	if !targetName.MatchString(name) {
-		return nil, fmt.Errorf("%w: %q is not the name of a target: lower-case letters, digits and '-', at most 63", ErrRequest, name)
+		return nil, fmt.Errorf(
+			"%w: %q is not the name of a target: lower-case letters, digits and '-', at most 63",
+			ErrRequest,
+			name,
+		)
 	}
 	req, err := keyfile.Request(csr)
 	if err != nil {
@@ -61,8 +68,12 @@ func (p *PKI) SignAgent(csr []byte, name string, center store.Incarnation) (chai
 	if err := checkRequest(req, name); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
-	cert, err := p.signs().agent.sign(&x509.Certificate{Subject: enroll.Subject(name), URIs: []*url.URL{AgentURI(name, center)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, req.PublicKey, p.agentLife)
+	cert, err := p.signs().agent.sign(
+		&x509.Certificate{Subject: enroll.Subject(name), URIs: []*url.URL{AgentURI(name, center)},
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+		req.PublicKey,
+		p.agentLife,
+	)
 	if err != nil {
 		return nil, err
 	}

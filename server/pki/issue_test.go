@@ -47,7 +47,11 @@ func TestHonestAgentsAreSigned(t *testing.T) {
 	center := store.NewIncarnation()
 	for range 200 {
 		key := newKey(t, elliptic.P256())
-		chain, err := p.SignAgent(request(t, key, x509.CertificateRequest{Subject: enroll.Subject("paris")}), "paris", center)
+		chain, err := p.SignAgent(
+			request(t, key, x509.CertificateRequest{Subject: enroll.Subject("paris")}),
+			"paris",
+			center,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,8 +61,11 @@ func TestHonestAgentsAreSigned(t *testing.T) {
 		}
 		cert := certs[0]
 		id, err := enroll.IdentityOf(cert)
-		if err != nil || id.Target != "paris" || id.Key != enroll.Fingerprint(cert.RawSubjectPublicKeyInfo) || !key.PublicKey.Equal(cert.PublicKey) ||
-			cert.URIs[0].String() != AgentURI("paris", center).String() || enroll.VerifyAgent(cert, p.AgentCAs()) != nil || cert.IsCA {
+		if err != nil || id.Target != "paris" || id.Key != enroll.Fingerprint(cert.RawSubjectPublicKeyInfo) ||
+			!key.PublicKey.Equal(cert.PublicKey) ||
+			cert.URIs[0].String() != AgentURI("paris", center).String() ||
+			enroll.VerifyAgent(cert, p.AgentCAs()) != nil ||
+			cert.IsCA {
 			t.Fatalf("signed %+v: %v", id, err)
 		}
 	}
@@ -100,7 +107,23 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 		t.Fatal(err)
 	}
 	subject := enroll.Subject
-	names := []string{"paris2", "pari", "paris-", "PARIS", "paris.eu", "paris/x", "", "root", "system:masters", "paris\x00", "paris,CN=x", "xparis", " paris", "paris ", "pаris"}
+	names := []string{
+		"paris2",
+		"pari",
+		"paris-",
+		"PARIS",
+		"paris.eu",
+		"paris/x",
+		"",
+		"root",
+		"system:masters",
+		"paris\x00",
+		"paris,CN=x",
+		"xparis",
+		" paris",
+		"paris ",
+		"pаris",
+	}
 	pick := func() string { return names[mathrand.IntN(len(names))] }
 	with := func(change func(*x509.CertificateRequest)) func() []byte {
 		return func() []byte {
@@ -140,7 +163,10 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 	return map[string]func() []byte{
 		"another name": with(func(r *x509.CertificateRequest) { r.Subject = subject(pick()) }),
 		"two names": with(func(r *x509.CertificateRequest) {
-			r.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: pick()}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "paris"}}
+			r.Subject.ExtraNames = []pkix.AttributeTypeAndValue{
+				{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: pick()},
+				{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "paris"},
+			}
 		}),
 		"more groups": with(func(r *x509.CertificateRequest) {
 			r.Subject.Organization = append(r.Subject.Organization, "system:masters")
@@ -148,20 +174,30 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 		"groups, reversed": with(func(r *x509.CertificateRequest) {
 			r.Subject.Organization = []string{"system:masters", enroll.Organization}
 		}),
-		"another group":     with(func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} }),
-		"no group":          with(func(r *x509.CertificateRequest) { r.Subject.Organization = nil }),
-		"a unit":            with(func(r *x509.CertificateRequest) { r.Subject.OrganizationalUnit = []string{"x"} }),
-		"a serial number":   with(func(r *x509.CertificateRequest) { r.Subject.SerialNumber = "1" }),
-		"a DNS name":        with(func(r *x509.CertificateRequest) { r.DNSNames = []string{"center"} }),
-		"an address":        with(func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)} }),
+		"another group": with(
+			func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} },
+		),
+		"no group":        with(func(r *x509.CertificateRequest) { r.Subject.Organization = nil }),
+		"a unit":          with(func(r *x509.CertificateRequest) { r.Subject.OrganizationalUnit = []string{"x"} }),
+		"a serial number": with(func(r *x509.CertificateRequest) { r.Subject.SerialNumber = "1" }),
+		"a DNS name":      with(func(r *x509.CertificateRequest) { r.DNSNames = []string{"center"} }),
+		"an address": with(
+			func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)} },
+		),
 		"an e-mail address": with(func(r *x509.CertificateRequest) { r.EmailAddresses = []string{"a@b"} }),
 		"its own URI":       with(func(r *x509.CertificateRequest) { r.URIs = []*url.URL{AgentURI("paris", center)} }),
 		"another's URI":     with(func(r *x509.CertificateRequest) { r.URIs = []*url.URL{AgentURI("tokyo", center)} }),
 		"to be an authority": extension(asn1.ObjectIdentifier{2, 5, 29, 19}, struct {
 			IsCA bool
 		}{true}),
-		"to be a server":       extension(asn1.ObjectIdentifier{2, 5, 29, 37}, []asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 1}}),
-		"to sign certificates": extension(asn1.ObjectIdentifier{2, 5, 29, 15}, asn1.BitString{Bytes: []byte{0x06}, BitLength: 7}),
+		"to be a server": extension(
+			asn1.ObjectIdentifier{2, 5, 29, 37},
+			[]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 1}},
+		),
+		"to sign certificates": extension(
+			asn1.ObjectIdentifier{2, 5, 29, 15},
+			asn1.BitString{Bytes: []byte{0x06}, BitLength: 7},
+		),
 		"an unknown extension": extension(asn1.ObjectIdentifier{1, 2, 3, 4}, "x"),
 		"an RSA key":           func() []byte { return request(t, weak, x509.CertificateRequest{Subject: subject("paris")}) },
 		"an Ed25519 key":       func() []byte { return request(t, edwards, x509.CertificateRequest{Subject: subject("paris")}) },
@@ -171,9 +207,11 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 		"a P-384 key": func() []byte {
 			return request(t, newKey(t, elliptic.P384()), x509.CertificateRequest{Subject: subject("paris")})
 		},
-		"an IA5 string":         form(asn1.RawValue{Tag: asn1.TagIA5String, Bytes: []byte("paris")}),
-		"a teletex string":      form(asn1.RawValue{Tag: asn1.TagT61String, Bytes: []byte("paris")}),
-		"a wide string":         form(asn1.RawValue{Tag: asn1.TagBMPString, Bytes: []byte("\x00p\x00a\x00r\x00i\x00s")}),
+		"an IA5 string":    form(asn1.RawValue{Tag: asn1.TagIA5String, Bytes: []byte("paris")}),
+		"a teletex string": form(asn1.RawValue{Tag: asn1.TagT61String, Bytes: []byte("paris")}),
+		"a wide string": form(
+			asn1.RawValue{Tag: asn1.TagBMPString, Bytes: []byte("\x00p\x00a\x00r\x00i\x00s")},
+		),
 		"a string with an end":  form(asn1.RawValue{Tag: asn1.TagUTF8String, Bytes: []byte("paris\x00")}),
 		"another version":       func() []byte { return otherVersion(t, key, spki) },
 		"another key's request": func() []byte { return stolen(t, other, spki) },
@@ -191,7 +229,9 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 			return append(one, one...)
 		},
 		"oversized": func() []byte {
-			return append(bytes.Repeat([]byte{'\n'}, keyfile.MaxRequestBytes), request(t, key, x509.CertificateRequest{Subject: subject("paris")})...)
+			return append(
+				bytes.Repeat([]byte{'\n'}, keyfile.MaxRequestBytes),
+				request(t, key, x509.CertificateRequest{Subject: subject("paris")})...)
 		},
 		"a certificate": func() []byte { return keyfile.EncodeCertificates(&x509.Certificate{Raw: []byte{0x30, 0}}) },
 	}

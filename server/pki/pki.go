@@ -21,8 +21,10 @@ import (
 // ErrDamaged is returned when the directory is not there although the center's data is, holds some
 // of its files but not all, or one that cannot be read. A center does not serve then: new keys
 // would lock out everybody who trusts the old ones.
-var ErrDamaged = errors.New("the center's keys are damaged; restore this directory from a backup (to give up the center instead and begin anew, " +
-	"with which every site has to join again, move its whole data directory away)")
+var ErrDamaged = errors.New(
+	"the center's keys are damaged; restore this directory from a backup (to give up the center instead and begin anew, " +
+		"with which every site has to join again, move its whole data directory away)",
+)
 
 // DefaultAgentLife is how long an agent's certificate lives. It is renewed at two thirds of that.
 const DefaultAgentLife = 30 * 24 * time.Hour

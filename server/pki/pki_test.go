@@ -37,7 +37,8 @@ func TestLoadIsStableAndPrivate(t *testing.T) {
 	}
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		info, ierr := d.Info()
-		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[d.IsDir()]; err != nil || ierr != nil || info.Mode().Perm() != want {
+		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[d.IsDir()]; err != nil || ierr != nil ||
+			info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, %v, %v", path, info.Mode(), err, ierr)
 		}
 		return nil
@@ -87,7 +88,11 @@ func TestDamageIsRefused(t *testing.T) {
 			}
 			before := contents(t, dir)
 			_, err := reload(dir)
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), strings.TrimSuffix(strings.TrimSuffix(filepath.Join(dir, file), ".key"), ".crt")) {
+			if !errors.Is(err, ErrDamaged) ||
+				!strings.Contains(
+					err.Error(),
+					strings.TrimSuffix(strings.TrimSuffix(filepath.Join(dir, file), ".key"), ".crt"),
+				) {
 				t.Errorf("%s %s: %v", file, how, err)
 			}
 			if !maps.Equal(contents(t, dir), before) {
@@ -129,7 +134,9 @@ func TestKindsOfCertificatesDoNotMix(t *testing.T) {
 	servers := x509.NewCertPool()
 	servers.AppendCertsFromPEM(p.Bundle())
 	for roots, want := range map[*x509.CertPool]bool{p.ClientCAs(): true, p.AgentCAs(): false, servers: false} {
-		_, err := alice.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+		_, err := alice.Verify(
+			x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+		)
 		if (err == nil) != want {
 			t.Errorf("a person's certificate, accepted %t: %v", !want, err)
 		}

@@ -34,7 +34,11 @@ func trusts(t *testing.T, bundle []byte, s *Serving) bool {
 
 func agentCertificate(t *testing.T, p *PKI) *x509.Certificate {
 	t.Helper()
-	chain, err := p.SignAgent(request(t, newKey(t, elliptic.P256()), x509.CertificateRequest{Subject: enroll.Subject("paris")}), "paris", store.Incarnation{1})
+	chain, err := p.SignAgent(
+		request(t, newKey(t, elliptic.P256()), x509.CertificateRequest{Subject: enroll.Subject("paris")}),
+		"paris",
+		store.Incarnation{1},
+	)
 	must(t, err)
 	certs, err := keyfile.Certificates(chain)
 	must(t, err)
@@ -81,7 +85,8 @@ func TestRotationKeepsEverybody(t *testing.T) {
 			st := is.Authorities()
 			certs, err := keyfile.Certificates(is.Bundle())
 			must(t, err)
-			if st.Phase != step.phase || st.Generation != step.generation || len(certs) != step.authorities || st.Bundle != enroll.BundleName(is.Bundle()) {
+			if st.Phase != step.phase || st.Generation != step.generation || len(certs) != step.authorities ||
+				st.Bundle != enroll.BundleName(is.Bundle()) {
 				t.Errorf("step %d, %s: %+v, %d authorities", i, name, st, len(certs))
 			}
 			if got := trusts(t, old, serving); got != step.trusts {
@@ -93,7 +98,8 @@ func TestRotationKeepsEverybody(t *testing.T) {
 			if got := enroll.VerifyAgent(first, is.AgentCAs()) == nil; got != step.knows {
 				t.Errorf("step %d, %s: the first certificate is accepted: %t", i, name, got)
 			}
-			if fresh := agentCertificate(t, is); enroll.VerifyAgent(fresh, is.AgentCAs()) != nil || enroll.AuthorityName(fresh) != st.Authority {
+			if fresh := agentCertificate(t, is); enroll.VerifyAgent(fresh, is.AgentCAs()) != nil ||
+				enroll.AuthorityName(fresh) != st.Authority {
 				t.Errorf("step %d, %s: a fresh certificate is not accepted", i, name)
 			}
 			if !pinned(t, serving, p.Pin()) {
@@ -151,7 +157,9 @@ func TestHalfAStepIsNone(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "ca-2"), 0o700)) // made, and not in the state yet
 	p, err := reload(dir)
 	must(t, err)
-	if left, _ := filepath.Glob(filepath.Join(dir, "*ca-*")); p.Authorities().Bundle != before.Bundle || p.Authorities().Phase != before.Phase || len(left) != 1 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "*ca-*")); p.Authorities().Bundle != before.Bundle ||
+		p.Authorities().Phase != before.Phase ||
+		len(left) != 1 {
 		t.Errorf("after a crash: %+v, files %v", p.Authorities(), left)
 	}
 	must(t, os.Rename(filepath.Join(dir, StateFile), filepath.Join(dir, "aside")))

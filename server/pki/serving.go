@@ -53,8 +53,11 @@ func renewAt(c *x509.Certificate) time.Time {
 // issueServer issues a certificate whose chain holds all that somebody needs who knows an authority
 // by its pin alone, or only the authority before this one.
 func issueServer(of trusted, hosts []string) (*tls.Certificate, error) {
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "skerry center"}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	template := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "skerry center"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)

@@ -65,7 +65,10 @@ func Choose(w Wish, world World, current []string) Choice {
 		c.Reason, c.Message = problem.Reason, problem.Message
 	case w.Nowhere():
 	case len(c.Targets) == 0 && cordoned > 0:
-		c.Reason, c.Message = "Unschedulable", fmt.Sprintf("%d targets fit but are unschedulable: uncordon one", cordoned)
+		c.Reason, c.Message = "Unschedulable", fmt.Sprintf(
+			"%d targets fit but are unschedulable: uncordon one",
+			cordoned,
+		)
 	case len(c.Targets) == 0:
 		c.Reason, c.Message = "NoTargets", "no target that this space may use has the labels: join one or change the selector"
 	case len(c.Targets) < w.Count:
@@ -113,7 +116,11 @@ func (w Wish) fitting(world World) (map[string]Target, Choice) {
 	for _, name := range w.Names {
 		if t, exists, offered := world.target(name); exists {
 			if !offered {
-				complain("NotOffered", "target %q is not offered to this space, see locationSelector of the Space", name)
+				complain(
+					"NotOffered",
+					"target %q is not offered to this space, see locationSelector of the Space",
+					name,
+				)
 				continue
 			}
 			fits[name] = t

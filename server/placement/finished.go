@@ -13,7 +13,9 @@ func Finished(k store.Key, obj map[string]any) bool {
 	case "batch/jobs":
 		done := false
 		for c := range fields.Maps(status, "conditions") {
-			done = done || (fields.String(c, "type") == "Complete" || fields.String(c, "type") == "Failed") && fields.String(c, "status") == "True"
+			done = done ||
+				(fields.String(c, "type") == "Complete" || fields.String(c, "type") == "Failed") &&
+					fields.String(c, "status") == "True"
 		}
 		return done
 	case "/pods":

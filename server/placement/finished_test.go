@@ -9,7 +9,9 @@ import (
 func TestFinished(t *testing.T) {
 	job, pod := store.Key{Group: "batch", Resource: "jobs"}, store.Key{Resource: "pods"}
 	condition := func(kind, status string) map[string]any {
-		return map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}}}
+		return map[string]any{
+			"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}},
+		}
 	}
 	phase := func(p string) map[string]any { return map[string]any{"status": map[string]any{"phase": p}} }
 	for name, c := range map[string]struct {

@@ -93,7 +93,8 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return k.Name == "default"
 	case "/secrets":
 		t := fields.String(obj, "type")
-		return t == "kubernetes.io/service-account-token" || t == helmRelease || strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
+		return t == "kubernetes.io/service-account-token" || t == helmRelease ||
+			strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
 			strings.HasPrefix(t, "skerry.dev/")
 	case "scheduling.k8s.io/priorityclasses":
 		return strings.HasPrefix(k.Name, "system-")

@@ -20,7 +20,11 @@ func (s State) makeBeforeBreak(current, leaving, joining []string) Step {
 				fmt.Sprintf("%s is kept until %s is ready: %s", Join(leaving), t, why))
 		}
 	}
-	return Step{Decision: staying, Phase: Finishing, Message: fmt.Sprintf("ready on %s, leaving %s", Join(staying), Join(leaving))}
+	return Step{
+		Decision: staying,
+		Phase:    Finishing,
+		Message:  fmt.Sprintf("ready on %s, leaving %s", Join(staying), Join(leaving)),
+	}
 }
 
 func (s State) breakBeforeMake(current, leaving, joining []string) Step {
@@ -48,7 +52,11 @@ func (s State) breakBeforeMake(current, leaving, joining []string) Step {
 	}
 	for _, t := range without(s.Wanted, s.Move.From) {
 		if why, ok := s.NotReady[t]; ok {
-			return s.wait(current, fmt.Sprintf("%s is not ready: %s", t, why), fmt.Sprintf("%s is not ready yet: %s", t, why))
+			return s.wait(
+				current,
+				fmt.Sprintf("%s is not ready: %s", t, why),
+				fmt.Sprintf("%s is not ready yet: %s", t, why),
+			)
 		}
 	}
 	return Step{Decision: current, Phase: Finishing, Message: fmt.Sprintf("ready on %s, left %s", Join(current),
@@ -97,7 +105,11 @@ func (s State) wait(current []string, problem, message string) Step {
 // places.
 func (s State) back(current, from []string) Step {
 	step := Step{Decision: from, Phase: GivenUp, Move: s.Move, Message: fmt.Sprintf(
-		"not moved to %s, kept on %s: %s. It is tried again when the objects, the wish or the targets change", Join(s.Move.To), Join(from), s.Move.Message)}
+		"not moved to %s, kept on %s: %s. It is tried again when the objects, the wish or the targets change",
+		Join(s.Move.To),
+		Join(from),
+		s.Move.Message,
+	)}
 	leaving := without(current, from)
 	if message := stranded(s, Union(from, leaving), leaving); message != "" {
 		return Step{Decision: current, Phase: VolumeWouldStay, Message: message, Move: s.Move}

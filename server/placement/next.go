@@ -97,7 +97,12 @@ type Step struct {
 // alone, so that a center that restarts in the middle goes on.
 func Next(s State) Step {
 	if s.Suspended {
-		return Step{Decision: s.Current, Phase: Suspended, Message: "spec.suspend holds the decision as it is", Move: s.paused()}
+		return Step{
+			Decision: s.Current,
+			Phase:    Suspended,
+			Message:  "spec.suspend holds the decision as it is",
+			Move:     s.paused(),
+		}
 	}
 	current := without(s.Current, s.Gone)
 	if m := s.Move; m != nil && m.GaveUp != "" {
@@ -151,8 +156,13 @@ func stranded(s State, current, leaving []string) string {
 			}
 		}
 		if !safe {
-			return fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and the workload that uses it with the label "+
-				"skerry.dev/target=%s", strings.Join(head(volumes, 3), ", "), from, from)
+			return fmt.Sprintf(
+				"%s would be left behind on %s; to let the rest move, pin it and the workload that uses it with the label "+
+					"skerry.dev/target=%s",
+				strings.Join(head(volumes, 3), ", "),
+				from,
+				from,
+			)
 		}
 	}
 	return ""

@@ -139,8 +139,17 @@ func TestBreakBeforeMakeIsNeverInTwoPlaces(t *testing.T) {
 		has := map[string]bool{current[0]: true}
 		var move *Move
 		step := func(overdue bool) {
-			s := State{Current: current, Wanted: wanted, BreakFirst: true, Overdue: overdue, Move: move, Fingerprint: Join(wanted),
-				NotReady: map[string]string{}, Unseen: map[string]string{}, Present: map[string]string{}}
+			s := State{
+				Current:     current,
+				Wanted:      wanted,
+				BreakFirst:  true,
+				Overdue:     overdue,
+				Move:        move,
+				Fingerprint: Join(wanted),
+				NotReady:    map[string]string{},
+				Unseen:      map[string]string{},
+				Present:     map[string]string{},
+			}
 			for _, n := range names {
 				if has[n] {
 					s.Present[n] = "x"

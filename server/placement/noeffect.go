@@ -58,7 +58,8 @@ func acts(k store.Key) bool {
 
 // systemNamespace reports whether a namespace is one that a space has for itself.
 func systemNamespace(name string) bool {
-	return name == v1alpha1.UsersNamespace || name == "kube-system" || name == "kube-public" || name == "kube-node-lease"
+	return name == v1alpha1.UsersNamespace || name == "kube-system" || name == "kube-public" ||
+		name == "kube-node-lease"
 }
 
 func runsPods(k store.Key) bool {
@@ -74,13 +75,17 @@ func noRights(k store.Key, obj map[string]any) (reason, message string) {
 	}
 	account := ""
 	for s := range fields.Maps(obj, "subjects") {
-		if fields.String(s, "kind") == "ServiceAccount" && account == "" && !strings.HasPrefix(fields.String(s, "namespace"), "kube-") {
+		if fields.String(s, "kind") == "ServiceAccount" && account == "" &&
+			!strings.HasPrefix(fields.String(s, "namespace"), "kube-") {
 			account = fields.String(s, "namespace") + "/" + fields.String(s, "name")
 		}
 	}
 	if account == "" {
 		return "", ""
 	}
-	return OnlyInSpace, fmt.Sprintf("ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
-		"site that they run on, where the site's admin must grant them", account)
+	return OnlyInSpace, fmt.Sprintf(
+		"ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
+			"site that they run on, where the site's admin must grant them",
+		account,
+	)
 }

@@ -117,7 +117,8 @@ func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
 	p.Available = b.AvailableReplicas
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments":
-		p.Ready = observed && b.UnavailableReplicas == 0 && b.UpdatedReplicas == b.Replicas && b.AvailableReplicas == b.Replicas
+		p.Ready = observed && b.UnavailableReplicas == 0 && b.UpdatedReplicas == b.Replicas &&
+			b.AvailableReplicas == b.Replicas
 	case "apps/statefulsets":
 		p.Ready = observed && b.AvailableReplicas == b.Replicas
 		p.HasVolume = b.Replicas > 0

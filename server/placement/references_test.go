@@ -34,8 +34,19 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := store.Key{Space: "s", Group: "apps", Resource: "statefulsets", Namespace: "n", Name: "x"}
-	want := []string{"services/db", "priorityclasses/high", "serviceaccounts/runner", "secrets/pull", "configmaps/settings", "secrets/cert",
-		"persistentvolumeclaims/data", "configmaps/more", "secrets/key", "secrets/env", "secrets/all"}
+	want := []string{
+		"services/db",
+		"priorityclasses/high",
+		"serviceaccounts/runner",
+		"secrets/pull",
+		"configmaps/settings",
+		"secrets/cert",
+		"persistentvolumeclaims/data",
+		"configmaps/more",
+		"secrets/key",
+		"secrets/env",
+		"secrets/all",
+	}
 	got := References(k, obj)
 	if len(got) != len(want) {
 		t.Fatalf("got %v", got)
@@ -56,7 +67,9 @@ func TestReferences(t *testing.T) {
 }
 
 func TestExcluded(t *testing.T) {
-	mirrored := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}}}
+	mirrored := map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}},
+	}
 	for text, c := range map[string]struct {
 		k    store.Key
 		obj  map[string]any

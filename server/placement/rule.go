@@ -66,7 +66,12 @@ func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
 		r.Wish.Selectors = append(r.Wish.Selectors, s)
 	}
 	for i, o := range spec.Objects {
-		c := clause{group: o.APIGroup, resources: asSet(o.Resources), namespaces: asSet(o.Namespaces), names: asSet(o.Names)}
+		c := clause{
+			group:      o.APIGroup,
+			resources:  asSet(o.Resources),
+			namespaces: asSet(o.Namespaces),
+			names:      asSet(o.Names),
+		}
 		var err error
 		if c.ofNamespace, err = optional(o.NamespaceSelector); err != nil {
 			return nil, fmt.Errorf("compile spec.objects[%d].namespaceSelector: %w", i, err)

@@ -39,7 +39,11 @@ func TestWhatFailsComesBack(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if want := []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second, 9 * time.Second}; !slices.Equal(tries, want) || failures != 4 {
+		if want := []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second, 9 * time.Second}; !slices.Equal(
+			tries,
+			want,
+		) ||
+			failures != 4 {
 			t.Errorf("tried at %v, want %v; %d failures told", tries, want, failures)
 		}
 		if n := q.NumRequeues("bad"); n != 0 {
@@ -59,9 +63,14 @@ func TestEnd(t *testing.T) {
 		q.Add("it")
 		var running sync.WaitGroup
 		running.Go(func() {
-			queue.Drain(ctx, q, func(ctx context.Context, _ string) error { return ctx.Err() }, func(item string, err error) {
-				t.Errorf("%s failed at the end: %v", item, err)
-			})
+			queue.Drain(
+				ctx,
+				q,
+				func(ctx context.Context, _ string) error { return ctx.Err() },
+				func(item string, err error) {
+					t.Errorf("%s failed at the end: %v", item, err)
+				},
+			)
 		})
 		synctest.Wait()
 		q.ShutDown()

@@ -60,5 +60,9 @@ func (b *admissionLimit) admit(now time.Time) error {
 	}
 	b.queue = b.queue.Add(time.Duration(float64(time.Second) / b.rate))
 	wait := min(longestRetry, max(shortestRetry, b.queue.Sub(now)))
-	return &tunnel.Refused{Reason: "Busy", RetryAfter: wait, Message: "many sites come at once; this one has its turn soon"}
+	return &tunnel.Refused{
+		Reason:     "Busy",
+		RetryAfter: wait,
+		Message:    "many sites come at once; this one has its turn soon",
+	}
 }

@@ -49,7 +49,11 @@ func (f *fakeAuthorities) step(from, to v1alpha1.AuthoritiesPhase, do func()) er
 }
 
 func (f *fakeAuthorities) Announce() error {
-	return f.step(v1alpha1.AuthoritiesStable, v1alpha1.AuthoritiesAnnounced, func() { f.more = append(f.more, newAuthority(f.center.t)) })
+	return f.step(
+		v1alpha1.AuthoritiesStable,
+		v1alpha1.AuthoritiesAnnounced,
+		func() { f.more = append(f.more, newAuthority(f.center.t)) },
+	)
 }
 
 func (f *fakeAuthorities) Switch() error {

@@ -33,9 +33,19 @@ func (d *Server) sameLocked(name string, hello tunnel.Hello) error {
 	if other == "" {
 		return nil
 	}
-	return &tunnel.Refused{Reason: clusterKnown, Final: true, Message: fmt.Sprintf("the cluster of site %q is site %q here already (the UID of its Namespace kube-system is %s), and under two "+
-		"names it would delete and rewrite its own objects. Where %q is no more: skerry target remove %s. Where this cluster is a copy of that one: start the agent with --force",
-		name, other, hello.Cluster, other, other)}
+	return &tunnel.Refused{
+		Reason: clusterKnown,
+		Final:  true,
+		Message: fmt.Sprintf(
+			"the cluster of site %q is site %q here already (the UID of its Namespace kube-system is %s), and under two "+
+				"names it would delete and rewrite its own objects. Where %q is no more: skerry target remove %s. Where this cluster is a copy of that one: start the agent with --force",
+			name,
+			other,
+			hello.Cluster,
+			other,
+			other,
+		),
+	}
 }
 
 // withCluster returns the first target, but for one, that has a cluster.
@@ -57,9 +67,20 @@ func (d *Server) loops(name string, hello tunnel.Hello) error {
 	case hello.Center.IsZero():
 		return nil
 	case hello.Center == d.cfg.Incarnation:
-		return &tunnel.Refused{Reason: ownParent, Final: true, Message: fmt.Sprintf("the relay %q is this very center: it was started with its own address as --parent", name)}
+		return &tunnel.Refused{
+			Reason: ownParent,
+			Final:  true,
+			Message: fmt.Sprintf(
+				"the relay %q is this very center: it was started with its own address as --parent",
+				name,
+			),
+		}
 	case slices.Contains(d.above(), hello.Center):
-		return &tunnel.Refused{Reason: ownParent, Final: true, Message: fmt.Sprintf("the relay %q is above this center: its --parent leads back to it", name)}
+		return &tunnel.Refused{
+			Reason:  ownParent,
+			Final:   true,
+			Message: fmt.Sprintf("the relay %q is above this center: its --parent leads back to it", name),
+		}
 	}
 	return nil
 }

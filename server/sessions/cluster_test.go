@@ -38,11 +38,17 @@ func TestOneClusterHasOneName(t *testing.T) {
 	first := c.connect(paris, inCluster("uid-1", false))
 	got(t, first.welcome, "the first name is let in")
 	r := refusal(t, c.connect(rome, inCluster("uid-1", false)))
-	if r.Reason != clusterKnown || !r.Final || !strings.Contains(r.Message, `"rome"`) || !strings.Contains(r.Message, `"paris"`) || !strings.Contains(r.Message, "--force") {
+	if r.Reason != clusterKnown || !r.Final || !strings.Contains(r.Message, `"rome"`) ||
+		!strings.Contains(r.Message, `"paris"`) ||
+		!strings.Contains(r.Message, "--force") {
 		t.Errorf("refused: %+v", r)
 	}
 	status := func(name string) v1alpha1.SyncTargetStatus { return c.api.status(t, name) }
-	within(t, "the status of the second says it", func() bool { return says(status("rome"), v1alpha1.ConditionConnected, "False/"+clusterKnown) })
+	within(
+		t,
+		"the status of the second says it",
+		func() bool { return says(status("rome"), v1alpha1.ConditionConnected, "False/"+clusterKnown) },
+	)
 	within(t, "the cluster of the first is recorded", func() bool { return status("paris").ClusterUID == "uid-1" })
 	stop()
 	c.open()
@@ -72,7 +78,11 @@ func TestOwnParent(t *testing.T) {
 			t.Errorf("%s: %+v", what, r)
 		}
 	}
-	w := got(t, c.connect(s, hello(func(h *tunnel.Hello) { h.Relay, h.Center = true, store.NewIncarnation() })).welcome, "another center is let in")
+	w := got(
+		t,
+		c.connect(s, hello(func(h *tunnel.Hello) { h.Relay, h.Center = true, store.NewIncarnation() })).welcome,
+		"another center is let in",
+	)
 	if len(w.Above) != 1 || w.Above[0] != above {
 		t.Errorf("it is told that above are %v", w.Above)
 	}

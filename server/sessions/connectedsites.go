@@ -68,11 +68,27 @@ const (
 // callAgain is how long after the call before it sites that have not come are called again: a
 // datagram may be lost, and a link that was down when the center died may come back later than the
 // center. They are called for half a minute, ever more seldom.
-var callAgain = []time.Duration{0, 700 * time.Millisecond, 800 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2 * time.Second, 3 * time.Second,
-	4 * time.Second, 6 * time.Second, 9 * time.Second}
+var callAgain = []time.Duration{
+	0,
+	700 * time.Millisecond,
+	800 * time.Millisecond,
+	time.Second,
+	1500 * time.Millisecond,
+	2 * time.Second,
+	3 * time.Second,
+	4 * time.Second,
+	6 * time.Second,
+	9 * time.Second,
+}
 
 func newConnectedSites(path string, log *slog.Logger) *connectedSites {
-	return &connectedSites{path: path, log: log, entries: map[string]netip.AddrPort{}, rewriteDue: make(chan struct{}), dirty: make(chan struct{}, 1)}
+	return &connectedSites{
+		path:       path,
+		log:        log,
+		entries:    map[string]netip.AddrPort{},
+		rewriteDue: make(chan struct{}),
+		dirty:      make(chan struct{}, 1),
+	}
 }
 
 // load returns what the file says.
@@ -167,7 +183,11 @@ func (r *connectedSites) run(ctx context.Context) {
 		}
 		err := r.write()
 		if err != nil && !r.failing {
-			r.log.Warn("who is connected could not be noted; after a crash sites come back some seconds later", "err", err)
+			r.log.Warn(
+				"who is connected could not be noted; after a crash sites come back some seconds later",
+				"err",
+				err,
+			)
 		}
 		r.failing = err != nil
 	}
@@ -233,7 +253,12 @@ func (r *connectedSites) before() map[string]netip.AddrPort {
 }
 
 // wakeMissing calls everybody who was connected before and has not come since.
-func (r *connectedSites) wakeMissing(ctx context.Context, waiting map[string]netip.AddrPort, came func(target string) bool, wake func(to net.Addr, target string) error) {
+func (r *connectedSites) wakeMissing(
+	ctx context.Context,
+	waiting map[string]netip.AddrPort,
+	came func(target string) bool,
+	wake func(to net.Addr, target string) error,
+) {
 	if len(waiting) == 0 {
 		return
 	}

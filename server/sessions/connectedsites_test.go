@@ -36,7 +36,8 @@ func TestRoll(t *testing.T) {
 			r.record(fmt.Sprint("site-", i), at(i+10))
 			began := time.Now()
 			r.wait(ctx)
-			if on := newConnectedSites(path, r.log).load(); on[fmt.Sprint("site-", i)] != at(i+10).AddrPort() || !time.Now().Equal(began) {
+			if on := newConnectedSites(path, r.log).load(); on[fmt.Sprint("site-", i)] != at(i+10).AddrPort() ||
+				!time.Now().Equal(began) {
 				t.Errorf("after site %d and %s the roll has %v", i, time.Since(began), on)
 			}
 		}
@@ -61,7 +62,11 @@ func TestRoll(t *testing.T) {
 
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
-		fmt.Fprintf(f, "torn 192.0.2\n\n nameless\nsite-9 192.0.2.9:1\nlong %s", strings.Repeat("x", 10*maxRollLine)) // a line that is too long ends it
+		fmt.Fprintf(
+			f,
+			"torn 192.0.2\n\n nameless\nsite-9 192.0.2.9:1\nlong %s",
+			strings.Repeat("x", 10*maxRollLine),
+		) // a line that is too long ends it
 		must(t, f.Close())
 		r = newConnectedSites(path, slog.New(slog.DiscardHandler))
 		called := map[string]int{}
@@ -70,7 +75,12 @@ func TestRoll(t *testing.T) {
 			called[target]++
 			return nil
 		})
-		want := map[string]int{"site-0": len(callAgain), "site-1": 1, "site-3": len(callAgain), "site-9": len(callAgain)}
+		want := map[string]int{
+			"site-0": len(callAgain),
+			"site-1": 1,
+			"site-3": len(callAgain),
+			"site-9": len(callAgain),
+		}
 		if fmt.Sprint(called) != fmt.Sprint(want) {
 			t.Errorf("called %v, want %v", called, want)
 		}
@@ -211,7 +221,8 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	t.Logf("1,000 sites at 100 a second: all in after %s, %d hellos", last.Sub(time.Unix(1000, 0)), tries)
-	if took := last.Sub(time.Unix(1000, 0)); len(waiting) > 0 || took < 9*time.Second || took > 15*time.Second || tries > 2500 {
+	if took := last.Sub(time.Unix(1000, 0)); len(waiting) > 0 || took < 9*time.Second || took > 15*time.Second ||
+		tries > 2500 {
 		t.Errorf("%d still wait after %s, %d hellos", len(waiting), took, tries)
 	}
 }

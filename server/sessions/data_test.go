@@ -41,7 +41,10 @@ func (c *center) bare(ctx context.Context, s *site, session tunnel.Conn) (data.B
 	block, _ := pem.Decode(s.chain)
 	roots := x509.NewCertPool()
 	roots.AddCert(c.server.cert)
-	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes}, PrivateKey: s.key}}, RootCAs: roots}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes}, PrivateKey: s.key}},
+		RootCAs:      roots,
+	}
 	if session != nil && session.Transport() == "quic" {
 		d, err := quic.DialData(ctx, session, config, nil)
 		if err != nil {
@@ -156,14 +159,16 @@ func TestAway(t *testing.T) {
 	c := newCenter(t)
 	c.open()
 	var away *tunnel.Away
-	if _, err := c.sessions.OpenStream(t.Context(), "nowhere"); !errors.As(err, &away) || !away.Since.IsZero() || away.Target != "nowhere" {
+	if _, err := c.sessions.OpenStream(t.Context(), "nowhere"); !errors.As(err, &away) || !away.Since.IsZero() ||
+		away.Target != "nowhere" {
 		t.Errorf("a target that does not exist: %v", err)
 	}
 	s := c.joined("paris")
 	l := c.connect(s) // an agent that serves no streams
 	got(t, l.welcome, "a welcome")
 	_, err := c.sessions.OpenStream(t.Context(), "paris")
-	if !errors.As(err, &away) || time.Since(away.Since) > patience || !strings.Contains(err.Error(), "serves no streams") {
+	if !errors.As(err, &away) || time.Since(away.Since) > patience ||
+		!strings.Contains(err.Error(), "serves no streams") {
 		t.Errorf("an agent that serves no streams: %v", err)
 	}
 	l.stop()
@@ -221,7 +226,8 @@ func TestDataConnectionEndsWithItsTarget(t *testing.T) {
 			if _, err := stream.Read(make([]byte, 1)); err == nil || err == io.EOF {
 				t.Errorf("the stream reads %v", err)
 			}
-			if err := got(t, r.ended, "the end of the data connection"); !errors.Is(err, tunnel.ErrRemoved) && !errors.Is(err, tunnel.ErrRefused) {
+			if err := got(t, r.ended, "the end of the data connection"); !errors.Is(err, tunnel.ErrRemoved) &&
+				!errors.Is(err, tunnel.ErrRefused) {
 				t.Errorf("the agent was told %v", err)
 			}
 			if _, err := c.sessions.OpenStream(t.Context(), "paris"); err == nil {
@@ -232,7 +238,10 @@ func TestDataConnectionEndsWithItsTarget(t *testing.T) {
 }
 
 func (c *center) annotate(name string, value any) {
-	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+	c.api.change(
+		targetsPath+"/paris",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}},
+	)
 }
 
 // A stream goes on while one session of its site replaces the other, whichever way they come, and
@@ -304,7 +313,10 @@ func TestStreamsCountAgainstTheBudget(t *testing.T) {
 	c := newCenter(t)
 	c.open()
 	c.reach(c.joined("paris"), echo{})
-	c.api.change(targetsPath+"/paris", map[string]any{"spec": map[string]any{"link": map[string]any{"class": "wan", "bytesPerDay": "100k"}}})
+	c.api.change(
+		targetsPath+"/paris",
+		map[string]any{"spec": map[string]any{"link": map[string]any{"class": "wan", "bytesPerDay": "100k"}}},
+	)
 	must(t, c.says("paris", "hello"))
 	if c.sessions.session("paris").use.Now().Hold {
 		t.Fatal("the budget is used up by a few bytes")

@@ -22,7 +22,11 @@ type detach struct {
 }
 
 func detachOf(st *v1alpha1.SyncTarget) detach {
-	return detach{st.Spec.DetachPolicy == v1alpha1.DetachClean, st.DeletionTimestamp != nil, slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach)}
+	return detach{
+		st.Spec.DetachPolicy == v1alpha1.DetachClean,
+		st.DeletionTimestamp != nil,
+		slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach),
+	}
 }
 
 // waits reports whether a SyncTarget waits for its target to be empty.
@@ -54,11 +58,18 @@ func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 		return nil
 	}
 	st := known.object
-	finalizers := slices.DeleteFunc(slices.Clone(st.Finalizers), func(f string) bool { return f == v1alpha1.FinalizerDetach })
+	finalizers := slices.DeleteFunc(
+		slices.Clone(st.Finalizers),
+		func(f string) bool { return f == v1alpha1.FinalizerDetach },
+	)
 	if want {
 		finalizers = append(finalizers, v1alpha1.FinalizerDetach)
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion, "finalizers": finalizers}})
+	patch, err := json.Marshal(
+		map[string]any{
+			"metadata": map[string]any{"uid": st.UID, "resourceVersion": st.ResourceVersion, "finalizers": finalizers},
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -66,7 +77,15 @@ func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+	_, err = client.Resource(
+		syncTargets,
+	).Patch(
+		ctx,
+		name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{FieldManager: "skerry"},
+	)
 	if apierrors.IsNotFound(err) {
 		return nil
 	} else if err == nil && is.deleting {

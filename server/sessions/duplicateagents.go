@@ -46,8 +46,14 @@ func (s *session) replaces(old *session, now time.Time) bool {
 // is not mentioned.
 func duplicateCondition(st *v1alpha1.SyncTarget, s *session, now time.Time) {
 	if !s.at.IsZero() && now.Sub(s.at) < rivalTime {
-		set(st, v1alpha1.ConditionUnique, metav1.ConditionFalse, "TwoAgents", fmt.Sprintf("two agents with the key of this site take turns, from %s and from %s: one is a copy "+
-			"of the other. Stop the copy, remove its data directory and let it join with a token and a name of its own", s.conn.RemoteAddr(), s.from))
+		set(
+			st,
+			v1alpha1.ConditionUnique,
+			metav1.ConditionFalse,
+			"TwoAgents",
+			fmt.Sprintf("two agents with the key of this site take turns, from %s and from %s: one is a copy "+
+				"of the other. Stop the copy, remove its data directory and let it join with a token and a name of its own", s.conn.RemoteAddr(), s.from),
+		)
 		return
 	}
 	for _, c := range st.Status.Conditions {

@@ -52,7 +52,11 @@ func TestClonedDevice(t *testing.T) {
 func TestWordOfACopyEnds(t *testing.T) {
 	now := time.Now()
 	s := &session{}
-	old := &session{hello: tunnel.Hello{Instance: "b"}, duplicateAgents: duplicateAgents{ousted: []string{"a"}}, conn: farConn{}}
+	old := &session{
+		hello:           tunnel.Hello{Instance: "b"},
+		duplicateAgents: duplicateAgents{ousted: []string{"a"}},
+		conn:            farConn{},
+	}
 	s.hello.Instance, s.conn = "a", farConn{}
 	if !s.replaces(old, now) {
 		t.Fatal("a and b take turns unseen")

@@ -78,7 +78,8 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 	if target != nil && isRevoked(target, key) {
 		return nil, enroll.ErrRevoked
 	}
-	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" && target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
+	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" &&
+		target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
 		return nil, enroll.ErrNameInUse
 	}
 	chain, err := d.cfg.Sign(r.CSR, r.Name)
@@ -134,7 +135,17 @@ func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data 
 	if err != nil {
 		return err
 	}
-	u, err := client.Resource(secrets).Namespace(tokenNamespace).Patch(ctx, t.secret.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	u, err := client.Resource(
+		secrets,
+	).Namespace(
+		tokenNamespace,
+	).Patch(
+		ctx,
+		t.secret.Name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	if apierrors.IsNotFound(err) {
 		return enroll.ErrTokenUnknown
 	} else if err != nil {
@@ -147,8 +158,14 @@ func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data 
 // ensureTarget makes the SyncTarget, or gives the existing one, which was read before, the key. A
 // site that joins again keeps its place and the labels that it has there; the token's labels count
 // in any case.
-func ensureTarget(ctx context.Context, client dynamic.Interface, name string, existing *unstructured.Unstructured, key string,
-	fromSite, fromToken map[string]string) (*unstructured.Unstructured, error) {
+func ensureTarget(
+	ctx context.Context,
+	client dynamic.Interface,
+	name string,
+	existing *unstructured.Unstructured,
+	key string,
+	fromSite, fromToken map[string]string,
+) (*unstructured.Unstructured, error) {
 	labels := maps.Clone(fromSite)
 	if existing != nil {
 		maps.Copy(labels, existing.GetLabels())
@@ -194,7 +211,9 @@ func siteLabels(labels map[string]string) map[string]string {
 // checkLabels tells which label is none that an object can have.
 func checkLabels(labels map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		if errs := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])); len(errs) > 0 {
+		if errs := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])); len(
+			errs,
+		) > 0 {
 			return fmt.Errorf("label %s=%s: %s", k, labels[k], strings.Join(errs, "; "))
 		}
 	}

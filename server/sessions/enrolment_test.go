@@ -64,7 +64,10 @@ func TestForgeriesAreNotSigned(t *testing.T) {
 	c := newCenter(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	fresh, expired, used := c.token(nil, time.Hour), c.token(nil, time.Hour), c.token(nil, time.Hour)
-	c.api.change(secretsPath+"/"+tokenPrefix+expired.ID, map[string]any{"data": map[string]any{dataExpires: []byte("2020-01-01T00:00:00Z")}})
+	c.api.change(
+		secretsPath+"/"+tokenPrefix+expired.ID,
+		map[string]any{"data": map[string]any{dataExpires: []byte("2020-01-01T00:00:00Z")}},
+	)
 	owner := newSite(t, "owner")
 	if c.join(owner, used).status != http.StatusOK {
 		t.Fatal("the honest join was refused")
@@ -167,13 +170,21 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 // A write by somebody else to the token's Secret or to the SyncTarget does not spoil a join.
 func TestJoinMeetsOtherWriters(t *testing.T) {
 	c := newCenter(t)
-	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "u", "labels": map[string]any{"by": "admin"}}})
+	c.api.change(
+		targetsPath+"/paris",
+		map[string]any{
+			"metadata": map[string]any{"name": "paris", "uid": "u", "labels": map[string]any{"by": "admin"}},
+		},
+	)
 	token, s := c.token(nil, time.Hour), newSite(t, "paris")
 	met := map[string]bool{}
 	c.api.meddle = func(r *http.Request, path string) int {
 		if obj := c.api.objects[path]; r.Method == http.MethodPatch && obj != nil && !met[path] {
 			met[path] = true
-			c.api.put(path, merged(obj, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"seen": "yes"}}}))
+			c.api.put(
+				path,
+				merged(obj, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"seen": "yes"}}}),
+			)
 		}
 		return 0
 	}
@@ -185,7 +196,14 @@ func TestJoinMeetsOtherWriters(t *testing.T) {
 func TestLabelsOfATarget(t *testing.T) {
 	c := newCenter(t)
 	s := newSite(t, "paris")
-	s.labels = map[string]string{"region": "site", "tier": "site", "skerry.dev/target": "evil", "skerry.dev": "evil", "x.skerry.dev/a": "evil", "notskerry.dev/a": "mine"}
+	s.labels = map[string]string{
+		"region":            "site",
+		"tier":              "site",
+		"skerry.dev/target": "evil",
+		"skerry.dev":        "evil",
+		"x.skerry.dev/a":    "evil",
+		"notskerry.dev/a":   "mine",
+	}
 	if out := c.join(s, c.token(map[string]string{"region": "token", "skerry.dev/zone": "token"}, time.Hour)); out.status != http.StatusOK {
 		t.Fatalf("join: %+v", out)
 	}
@@ -197,7 +215,10 @@ func TestLabelsOfATarget(t *testing.T) {
 		t.Errorf("labels %v, want %v", got, want)
 	}
 	// Whoever joins again changes none that are there; the token does.
-	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"labels": map[string]any{"tier": "admin"}}})
+	c.api.change(
+		targetsPath+"/paris",
+		map[string]any{"metadata": map[string]any{"labels": map[string]any{"tier": "admin"}}},
+	)
 	s.labels = map[string]string{"tier": "site", "new": "site"}
 	if out := c.join(s, c.token(map[string]string{"region": "token-2"}, time.Hour)); out.status != http.StatusOK {
 		t.Fatalf("join again: %+v", out)
@@ -221,7 +242,10 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 	if out := c.join(other, token); out.Code != "name-in-use" {
 		t.Fatalf("another site of the name: %+v", out)
 	}
-	c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
+	c.api.change(
+		targetsPath+"/paris",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}},
+	)
 	if out := c.join(other, token); out.status != http.StatusOK {
 		t.Errorf("after it was let go: %+v", out)
 	}
@@ -233,7 +257,8 @@ func TestNoSiteIsNamedRoot(t *testing.T) {
 	c := newCenter(t)
 	token, s := c.token(nil, time.Hour), newSite(t, v1alpha1.RootSpace)
 	out := c.join(s, token)
-	if out.status != http.StatusUnprocessableEntity || out.Code != "name" || !strings.Contains(out.Message, "space of the center's admin") {
+	if out.status != http.StatusUnprocessableEntity || out.Code != "name" ||
+		!strings.Contains(out.Message, "space of the center's admin") {
 		t.Errorf("a site named root: HTTP %d, %q: %s", out.status, out.Code, out.Message)
 	}
 	if c.signed.Load() != 0 || c.api.get(targetsPath+"/"+v1alpha1.RootSpace) != nil {

@@ -122,7 +122,11 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, path string) {
 			items = append(items, obj)
 		}
 	}
-	answer(w, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": items})
+	answer(
+		w,
+		http.StatusOK,
+		map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": items},
+	)
 }
 
 func (f *fakeAPI) patch(w http.ResponseWriter, path string, old, patch map[string]any) {
@@ -261,5 +265,16 @@ func fail(w http.ResponseWriter, code int, reason ...string) {
 	if len(reason) > 0 {
 		why = reason[0]
 	}
-	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": why, "code": code, "message": why})
+	answer(
+		w,
+		code,
+		map[string]any{
+			"kind":       "Status",
+			"apiVersion": "v1",
+			"status":     "Failure",
+			"reason":     why,
+			"code":       code,
+			"message":    why,
+		},
+	)
 }

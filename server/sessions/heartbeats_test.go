@@ -26,17 +26,32 @@ func sites(n int) (names []string) {
 
 // standingDoor is a server that keeps the statuses of targets until stop returns, through a
 // transport to the API. All of them have a session and all that is in one feed.
-func standingDoor(t *testing.T, api *fakeAPI, through http.RoundTripper, targets ...string) (server *Server, feed *store.Feed, stop func()) {
+func standingDoor(
+	t *testing.T,
+	api *fakeAPI,
+	through http.RoundTripper,
+	targets ...string,
+) (server *Server, feed *store.Feed, stop func()) {
 	server = New((&stub{count: func() int { api.asked.Add(1); return 0 }}).in(Config{
 		API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: through} },
 		Log: slog.New(slog.DiscardHandler)}))
-	feed = store.NewFeed(store.NewIncarnation(), 1, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") })
+	feed = store.NewFeed(
+		store.NewIncarnation(),
+		1,
+		func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, errors.New("no body") },
+	)
 	for _, name := range targets {
 		api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name}})
 	}
 	api.follow(server)
 	for _, name := range targets {
-		s := &session{target: name, conn: standingConn{target: name}, heard: time.Now(), acked: feed.Head(), use: tunnel.NewLinkUse(tunnel.Link{})}
+		s := &session{
+			target: name,
+			conn:   standingConn{target: name},
+			heard:  time.Now(),
+			acked:  feed.Head(),
+			use:    tunnel.NewLinkUse(tunnel.Link{}),
+		}
 		s.watches(feed)
 		server.sessions[name] = s
 	}
@@ -60,12 +75,20 @@ func TestHeartbeatsAreSpread(t *testing.T) {
 		}
 		time.Sleep(heartbeat)
 		for i := range n {
-			if seen := api.status(t, fmt.Sprintf("site-%d", i)).LastSeen; seen == nil || time.Since(seen.Time) > 2*heartbeat {
+			if seen := api.status(t, fmt.Sprintf("site-%d", i)).LastSeen; seen == nil ||
+				time.Since(seen.Time) > 2*heartbeat {
 				t.Errorf("site-%d was last seen %s, it is %s", i, seen, time.Now())
 			}
 		}
 		before, _ = api.count()
-		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		feed.Apply(
+			2,
+			store.Change{
+				Key:        store.Key{Space: "s", Resource: "configmaps", Name: "one"},
+				Hash:       store.HashBody(1, []byte("{}")),
+				Generation: 1,
+			},
+		)
 		for _, s := range server.current() { // all have stored it before anybody looks
 			s.acknowledged(feed.Head())
 		}
@@ -96,7 +119,14 @@ func TestIdleSessionsAreLeftAlone(t *testing.T) {
 		if now := api.asked.Load(); now-before > n+glances { // each once for what has crossed its link, and what its heartbeat asks
 			t.Errorf("%d looks at %d sessions in %d glances, nothing has happened", now-before, n, glances)
 		}
-		feed.Apply(2, store.Change{Key: store.Key{Space: "s", Resource: "configmaps", Name: "one"}, Hash: store.HashBody(1, []byte("{}")), Generation: 1})
+		feed.Apply(
+			2,
+			store.Change{
+				Key:        store.Key{Space: "s", Resource: "configmaps", Name: "one"},
+				Hash:       store.HashBody(1, []byte("{}")),
+				Generation: 1,
+			},
+		)
 		time.Sleep(settle + 3*glance)
 		if is := api.status(t, "site-0"); !says(is, v1alpha1.ConditionSynced, "False/Behind") {
 			t.Errorf("the sites lack something, and one says %+v", is)

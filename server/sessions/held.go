@@ -61,18 +61,36 @@ func (is siteState) offer() (*v1alpha1.SyncTargetHeld, tunnel.Accept) {
 		return nil, tunnel.Accept{}
 	case is.held != nil && distrusts(is.said, tunnel.CenterRegressed):
 		h := is.held
-		held := &v1alpha1.SyncTargetHeld{Reason: tunnel.CenterRegressed, Message: fmt.Sprintf("the target is at %s, this center at %s: %s", h.At, h.Head, h.Why),
-			Objects: int32(h.Objects), Deletions: int32(h.Delete), Changes: int32(h.Change), Additions: int32(h.Add),
-			Accept: nameOf(tunnel.CenterRegressed, text(h.At), h.Head.Incarnation, h.Delete, h.Deletions)}
+		held := &v1alpha1.SyncTargetHeld{
+			Reason:    tunnel.CenterRegressed,
+			Message:   fmt.Sprintf("the target is at %s, this center at %s: %s", h.At, h.Head, h.Why),
+			Objects:   int32(h.Objects),
+			Deletions: int32(h.Delete),
+			Changes:   int32(h.Change),
+			Additions: int32(h.Add),
+			Accept:    nameOf(tunnel.CenterRegressed, text(h.At), h.Head.Incarnation, h.Delete, h.Deletions),
+		}
 		for _, k := range h.First {
 			held.First = append(held.First, k.String())
 		}
 		return held, tunnel.Accept{Center: h.Head, At: h.At, Deletions: h.Delete}
 	case is.said.Withheld != nil && distrusts(is.said, tunnel.DeletionsHeld):
 		w := is.said.Withheld
-		return &v1alpha1.SyncTargetHeld{Reason: tunnel.DeletionsHeld, Objects: int32(w.Objects), Deletions: int32(w.Deletions), First: w.First,
-			Message: fmt.Sprintf("%d of %d objects are to be deleted, up to revision %d", w.Deletions, w.Objects, w.UpTo),
-			Accept:  nameOf(tunnel.DeletionsHeld, w.UpTo, w.Deletions)}, tunnel.Accept{DeletionsUpTo: w.UpTo}
+		return &v1alpha1.SyncTargetHeld{
+				Reason:    tunnel.DeletionsHeld,
+				Objects:   int32(w.Objects),
+				Deletions: int32(w.Deletions),
+				First:     w.First,
+				Message: fmt.Sprintf(
+					"%d of %d objects are to be deleted, up to revision %d",
+					w.Deletions,
+					w.Objects,
+					w.UpTo,
+				),
+				Accept: nameOf(tunnel.DeletionsHeld, w.UpTo, w.Deletions),
+			}, tunnel.Accept{
+				DeletionsUpTo: w.UpTo,
+			}
 	default:
 		return nil, tunnel.Accept{}
 	}
@@ -108,5 +126,13 @@ func (d *Server) accepted(s *session) {
 	s.mu.Lock()
 	s.given = known.accept
 	s.mu.Unlock()
-	d.cfg.Log.Info("an admin's acceptance goes to the target", "target", s.target, "reason", held.Reason, "deletions", held.Deletions)
+	d.cfg.Log.Info(
+		"an admin's acceptance goes to the target",
+		"target",
+		s.target,
+		"reason",
+		held.Reason,
+		"deletions",
+		held.Deletions,
+	)
 }

@@ -13,7 +13,10 @@ import (
 
 // accept is an admin's word about a target.
 func (c *center) accept(name, word string) {
-	c.api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationAccept: word}}})
+	c.api.change(
+		targetsPath+"/"+name,
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationAccept: word}}},
+	)
 }
 
 // A site that does not obey this center is shown with what it would lose; an admin's word goes to
@@ -27,7 +30,16 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 	s := c.joined("paris")
 	sink, accepted := storetest.NewMemory(), make(chan tunnel.Accept, 10)
 	elsewhere := store.Position{Incarnation: store.NewIncarnation(), Era: 7, Revision: 40}
-	must(t, sink.Commit(t.Context(), store.Batch{Entries: []store.Entry{storetest.Value(1, 30, `{}`), storetest.Value(2, 40, `{}`)}, Through: elsewhere}))
+	must(
+		t,
+		sink.Commit(
+			t.Context(),
+			store.Batch{
+				Entries: []store.Entry{storetest.Value(1, 30, `{}`), storetest.Value(2, 40, `{}`)},
+				Through: elsewhere,
+			},
+		),
+	)
 	l := c.connect(s, func(cfg *tunnel.ChildConfig) {
 		cfg.Desired = sink
 		cfg.OnAccept = func(a tunnel.Accept) (bool, error) { accepted <- a; return false, nil }
@@ -35,11 +47,14 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
 	within(t, "what is held", func() bool { return status().Held != nil })
 	held := *status().Held
-	if held.Reason != tunnel.CenterRegressed || held.Objects != 2 || held.Deletions != 2 || held.Additions != 3 || held.Changes != 0 || len(held.First) != 2 ||
+	if held.Reason != tunnel.CenterRegressed || held.Objects != 2 || held.Deletions != 2 || held.Additions != 3 ||
+		held.Changes != 0 ||
+		len(held.First) != 2 ||
 		!strings.Contains(held.Message, elsewhere.String()) {
 		t.Errorf("held: %+v", held)
 	}
-	if !says(status(), v1alpha1.ConditionCenterTrusted, "False/CenterRegressed") || !says(status(), v1alpha1.ConditionSynced, "False/CenterRegressed") {
+	if !says(status(), v1alpha1.ConditionCenterTrusted, "False/CenterRegressed") ||
+		!says(status(), v1alpha1.ConditionSynced, "False/CenterRegressed") {
 		t.Errorf("conditions %+v", status().Conditions)
 	}
 	c.accept("paris", "0123456789abcdef")
@@ -70,12 +85,14 @@ func TestHeldTargetIsAccepted(t *testing.T) {
 		cfg.Desired = sink
 		cfg.OnAccept = func(a tunnel.Accept) (bool, error) { return true, sink.Accept(a.Center) }
 	})
-	if err := got(t, l.ended, "the session's end"); err == nil || !strings.Contains(err.Error(), tunnel.ErrAgain.Error()) {
+	if err := got(t, l.ended, "the session's end"); err == nil ||
+		!strings.Contains(err.Error(), tunnel.ErrAgain.Error()) {
 		t.Errorf("the session ended with %v", err)
 	}
 	c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Desired = sink })
 	within(t, "a site that follows", func() bool {
-		return status().Held == nil && says(status(), v1alpha1.ConditionSynced, "True") && says(status(), v1alpha1.ConditionCenterTrusted, "True")
+		return status().Held == nil && says(status(), v1alpha1.ConditionSynced, "True") &&
+			says(status(), v1alpha1.ConditionCenterTrusted, "True")
 	})
 	if len(sink.Live()) != 3 {
 		t.Errorf("%d objects after the accept, want 3", len(sink.Live()))
@@ -93,7 +110,9 @@ func TestWithheldDeletionsAreConfirmed(t *testing.T) {
 	})
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
 	within(t, "synced", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
-	l.says.Withhold(&tunnel.Withheld{Deletions: 20, Objects: 30, UpTo: 17, First: []string{"shop/core/configmaps/web/a"}})
+	l.says.Withhold(
+		&tunnel.Withheld{Deletions: 20, Objects: 30, UpTo: 17, First: []string{"shop/core/configmaps/web/a"}},
+	)
 	within(t, "the guard", func() bool {
 		return says(status(), v1alpha1.ConditionSynced, "False/DeletionsHeld") && status().Held != nil
 	})
@@ -106,5 +125,9 @@ func TestWithheldDeletionsAreConfirmed(t *testing.T) {
 		t.Errorf("accepted %+v", a)
 	}
 	l.says.Withhold(nil)
-	within(t, "no guard", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().Held == nil })
+	within(
+		t,
+		"no guard",
+		func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().Held == nil },
+	)
 }

@@ -12,7 +12,13 @@ import (
 // comes begins a session of a target in place of the one that there was.
 func comes(server *Server, target string) *session {
 	old := server.session(target)
-	s := &session{target: target, conn: old.conn, began: time.Now(), written: time.Now(), use: tunnel.NewLinkUse(tunnel.Link{})}
+	s := &session{
+		target:  target,
+		conn:    old.conn,
+		began:   time.Now(),
+		written: time.Now(),
+		use:     tunnel.NewLinkUse(tunnel.Link{}),
+	}
 	s.watches(old.feed)
 	server.mu.Lock()
 	server.sessions[target] = s
@@ -39,7 +45,8 @@ func TestASiteThatComesIsWrittenOnce(t *testing.T) {
 		}
 		writes := func() int { n, _ := api.count(); return n }
 		introduce(comes(server, "paris"))
-		if n := writes(); n != 1 || !says(api.status(t, "paris"), v1alpha1.ConditionSynced, "True") || api.status(t, "paris").LastSeen == nil {
+		if n := writes(); n != 1 || !says(api.status(t, "paris"), v1alpha1.ConditionSynced, "True") ||
+			api.status(t, "paris").LastSeen == nil {
 			t.Errorf("%d writes for a site that came; it says %+v", n, api.status(t, "paris"))
 		}
 		time.Sleep(10 * heartbeat) // so that what was said of the last contact is old
@@ -51,7 +58,11 @@ func TestASiteThatComesIsWrittenOnce(t *testing.T) {
 		}
 		time.Sleep(heartbeat)
 		if n := writes(); n != before+1 || api.status(t, "paris").AppliedRevision != 9 {
-			t.Errorf("%d writes in its first minute, one is its heartbeat; it says %+v", n-before, api.status(t, "paris"))
+			t.Errorf(
+				"%d writes in its first minute, one is its heartbeat; it says %+v",
+				n-before,
+				api.status(t, "paris"),
+			)
 		}
 		stop()
 	})
@@ -81,7 +92,15 @@ func TestASiteThatHoldsIsShownAtOnce(t *testing.T) {
 		api := newFakeAPI()
 		server, _, stop := standingDoor(t, api, api, "paris")
 		s := comes(server, "paris")
-		s.updateConditions(tunnel.ChildStatus{Conditions: []tunnel.Condition{{Type: tunnel.CenterTrusted, Status: tunnel.False, Reason: tunnel.CenterRegressed}}}, 0, server.cfg.Log)
+		s.updateConditions(
+			tunnel.ChildStatus{
+				Conditions: []tunnel.Condition{
+					{Type: tunnel.CenterTrusted, Status: tunnel.False, Reason: tunnel.CenterRegressed},
+				},
+			},
+			0,
+			server.cfg.Log,
+		)
 		server.targets.touch("paris")
 		time.Sleep(2*glance + settle)
 		if !says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True") || time.Since(s.began) >= introduction {

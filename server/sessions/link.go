@@ -115,8 +115,14 @@ func budget(st *v1alpha1.SyncTarget, p policy, now tunnel.Link) {
 	case p.perDay == 0:
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionWithinBudget)
 	case now.Hold:
-		set(st, v1alpha1.ConditionWithinBudget, metav1.ConditionFalse, "BudgetUsed", "spec.link.bytesPerDay is used up. Changes made in the spaces, errors, "+
-			"changed conditions and deletions cross all the same; other statuses, Pods and events wait until "+p.until())
+		set(
+			st,
+			v1alpha1.ConditionWithinBudget,
+			metav1.ConditionFalse,
+			"BudgetUsed",
+			"spec.link.bytesPerDay is used up. Changes made in the spaces, errors, "+
+				"changed conditions and deletions cross all the same; other statuses, Pods and events wait until "+p.until(),
+		)
 	default:
 		set(st, v1alpha1.ConditionWithinBudget, metav1.ConditionTrue, "BytesLeft", "nothing is held back on the link")
 	}

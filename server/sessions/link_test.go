@@ -119,27 +119,45 @@ func TestLinkOfASession(t *testing.T) {
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
 	within(t, "the bytes of a handshake", func() bool {
 		is := status()
-		return is.BytesToday != nil && is.BytesToday.Down > 500 && is.BytesToday.Up > 500 && is.BytesToday.Date == date(time.Now()) &&
+		return is.BytesToday != nil && is.BytesToday.Down > 500 && is.BytesToday.Up > 500 &&
+			is.BytesToday.Date == date(time.Now()) &&
 			is.BytesToday.Budgeted == is.BytesToday.Down+is.BytesToday.Up
 	})
 	by, sum := status().BytesToday.ByPurpose, int64(0)
 	for _, n := range byPurpose(by) {
 		sum += *n
 	}
-	if all := status().BytesToday; by.Control == 0 || by.Positions == 0 || by.Transport < 500 || sum < all.Budgeted || sum > all.Budgeted*11/10 {
+	if all := status().BytesToday; by.Control == 0 || by.Positions == 0 || by.Transport < 500 || sum < all.Budgeted ||
+		sum > all.Budgeted*11/10 {
 		t.Errorf("%+v of %+v", by, all)
 	}
 	if says(status(), v1alpha1.ConditionWithinBudget, "True") {
 		t.Error("a condition of a budget that is none")
 	}
 	patch := func(link string) {
-		_, err := must2(c.sessions.client())(t).Resource(syncTargets).Patch(t.Context(), "paris", types.MergePatchType, []byte(`{"spec":{"link":`+link+`}}`), metav1.PatchOptions{})
+		_, err := must2(
+			c.sessions.client(),
+		)(
+			t,
+		).Resource(
+			syncTargets,
+		).Patch(
+			t.Context(),
+			"paris",
+			types.MergePatchType,
+			[]byte(`{"spec":{"link":`+link+`}}`),
+			metav1.PatchOptions{},
+		)
 		must(t, err)
 	}
 	patch(`{"class":"wan","bytesPerDay":"1Mi"}`)
 	within(t, "a budget", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "True/BytesLeft") })
 	patch(`{"bytesPerDay":"100"}`) // the API would refuse so little
-	within(t, "a budget that is used up", func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "False/BudgetUsed") })
+	within(
+		t,
+		"a budget that is used up",
+		func() bool { return says(status(), v1alpha1.ConditionWithinBudget, "False/BudgetUsed") },
+	)
 	if got := c.sessions.session("paris").use.Now(); got != (tunnel.Link{Class: delta.WAN, Hold: true}) {
 		t.Errorf("the link is used as %+v", got)
 	}

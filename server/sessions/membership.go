@@ -30,14 +30,23 @@ func (d *Server) member(id tunnel.Identity) error {
 	switch {
 	case !ok:
 		return &tunnel.Refused{Reason: targetUnknown, RetryAfter: retryStranger,
-			Message: fmt.Sprintf("this center has no SyncTarget %q: it was removed; join again with a new token", id.Target)}
+			Message: fmt.Sprintf(
+				"this center has no SyncTarget %q: it was removed; join again with a new token",
+				id.Target,
+			)}
 	case isRevoked(known.object, id.Key):
 		return &tunnel.Refused{Reason: revoked, RetryAfter: retryRevoked,
-			Message: fmt.Sprintf("the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
-				"skerry target release %s; skerry token create; then start the agent here once with --token-file", id.Target)}
+			Message: fmt.Sprintf(
+				"the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
+					"skerry target release %s; skerry token create; then start the agent here once with --token-file",
+				id.Target,
+			)}
 	case known.key != id.Key:
 		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: retryStranger,
-			Message: fmt.Sprintf("the name of SyncTarget %q was released, or another site has joined under it since; join again with a new token", id.Target)}
+			Message: fmt.Sprintf(
+				"the name of SyncTarget %q was released, or another site has joined under it since; join again with a new token",
+				id.Target,
+			)}
 	default:
 		return nil
 	}

@@ -16,11 +16,19 @@ import (
 // revoke writes what `skerry target revoke` writes.
 func (c *center) revoke(name string) {
 	target, _ := c.sessions.targets.get(name)
-	c.api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRevoked: target.key + ",aa"}}})
+	c.api.change(
+		targetsPath+"/"+name,
+		map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRevoked: target.key + ",aa"}},
+		},
+	)
 }
 
 func (c *center) release(name string) {
-	c.api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
+	c.api.change(
+		targetsPath+"/"+name,
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}},
+	)
 }
 
 // A revoked key loses its session at once and gets nothing ever again: no session, no renewal, no
@@ -43,12 +51,16 @@ func TestRevokedKeyIsNeverLetIn(t *testing.T) {
 		for name, chain := range map[string][]byte{"valid": valid, "expired": expired} {
 			s.chain = chain
 			l := c.connect(s, func(cfg *tunnel.ChildConfig) {
-				cfg.Renewal = &tunnel.Renewal{Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return s.csr(t), nil },
-					Install: func([]byte, []byte) error { return nil }}
+				cfg.Renewal = &tunnel.Renewal{
+					Wait:    func() time.Duration { return 0 },
+					CSR:     func() ([]byte, error) { return s.csr(t), nil },
+					Install: func([]byte, []byte) error { return nil },
+				}
 			})
 			var why *tunnel.Refused
 			err := got(t, l.ended, "a refusal")
-			if !errors.As(err, &why) || why.Reason != "Revoked" || why.RetryAfter < 5*time.Minute || !strings.Contains(why.Message, "skerry target release paris") {
+			if !errors.As(err, &why) || why.Reason != "Revoked" || why.RetryAfter < 5*time.Minute ||
+				!strings.Contains(why.Message, "skerry target release paris") {
 				t.Errorf("%s, with a certificate that is %s: %v", when, name, err)
 			}
 		}

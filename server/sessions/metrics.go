@@ -22,14 +22,44 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descTargets     = desc("skerry_targets", "SyncTargets, by whether their reports are current: reachable, or why not.", "state")
-	descCondition   = desc("skerry_targets_condition_false", "SyncTargets of which a condition is False, by its type.", "condition")
-	descRefusedAll  = desc("skerry_refused_objects", "Objects that targets refuse; one counts for each target that does.")
-	descLackingAll  = desc("skerry_unapplied_objects", "Objects that are placed on connected targets and of which these do not say yet that they have them as desired, or refuse them.")
-	descUnreachable = desc("skerry_target_unreachable_seconds", "How long the reports of a target have been old; the longest alone.", "target")
-	descRefused     = desc("skerry_target_refused_objects", "Objects that a target refuses; the targets with most alone.", "target")
-	descLacking     = desc("skerry_target_unapplied_objects", "Objects that a target does not have as desired and does not refuse; the targets with most alone.", "target")
-	descHeld        = desc("skerry_target_held_deletions", "Deletions that a target withholds until an admin accepts them; the targets with most alone.", "target")
+	descTargets = desc(
+		"skerry_targets",
+		"SyncTargets, by whether their reports are current: reachable, or why not.",
+		"state",
+	)
+	descCondition = desc(
+		"skerry_targets_condition_false",
+		"SyncTargets of which a condition is False, by its type.",
+		"condition",
+	)
+	descRefusedAll = desc(
+		"skerry_refused_objects",
+		"Objects that targets refuse; one counts for each target that does.",
+	)
+	descLackingAll = desc(
+		"skerry_unapplied_objects",
+		"Objects that are placed on connected targets and of which these do not say yet that they have them as desired, or refuse them.",
+	)
+	descUnreachable = desc(
+		"skerry_target_unreachable_seconds",
+		"How long the reports of a target have been old; the longest alone.",
+		"target",
+	)
+	descRefused = desc(
+		"skerry_target_refused_objects",
+		"Objects that a target refuses; the targets with most alone.",
+		"target",
+	)
+	descLacking = desc(
+		"skerry_target_unapplied_objects",
+		"Objects that a target does not have as desired and does not refuse; the targets with most alone.",
+		"target",
+	)
+	descHeld = desc(
+		"skerry_target_held_deletions",
+		"Deletions that a target withholds until an admin accepts them; the targets with most alone.",
+		"target",
+	)
 )
 
 // Describe implements prometheus.Collector.
@@ -68,8 +98,14 @@ type health struct {
 }
 
 func (d *Server) health(now time.Time) health {
-	h := health{states: map[string]int{"reachable": 0}, failing: map[string]int{}, away: map[string]float64{}, refused: map[string]float64{},
-		lacking: map[string]float64{}, held: map[string]float64{}}
+	h := health{
+		states:  map[string]int{"reachable": 0},
+		failing: map[string]int{},
+		away:    map[string]float64{},
+		refused: map[string]float64{},
+		lacking: map[string]float64{},
+		held:    map[string]float64{},
+	}
 	for _, name := range d.targets.names() {
 		t, ok := d.targets.get(name)
 		if !ok {
@@ -111,6 +147,9 @@ func sum(of map[string]float64) (all float64) {
 
 // worst names the targets with the highest values.
 func worst(of map[string]float64) []string {
-	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(
+		maps.Keys(of),
+		func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b)) },
+	)
 	return names[:min(len(names), maxSeries)]
 }

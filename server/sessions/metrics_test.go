@@ -50,7 +50,8 @@ skerry_targets_condition_false{condition="StoreHealthy"} %[3]d
 `, n/2+4, n-1, n)), "skerry_refused_objects", "skerry_target_unapplied_objects", "skerry_targets", "skerry_targets_condition_false"); err != nil {
 		t.Error(err)
 	}
-	if named, err := testutil.GatherAndCount(registry, "skerry_target_refused_objects"); err != nil || named != maxSeries {
+	if named, err := testutil.GatherAndCount(registry, "skerry_target_refused_objects"); err != nil ||
+		named != maxSeries {
 		t.Errorf("%d targets are named, %v, want the worst %d", named, err, maxSeries)
 	}
 	if named, err := testutil.GatherAndCount(registry, "skerry_target_unreachable_seconds"); err != nil || named != 1 {

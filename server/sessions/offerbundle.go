@@ -36,14 +36,20 @@ func (d *Server) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
 	if s.holds == nil {
 		return // it speaks of no credentials: it takes no orders about them
 	}
-	next := offer{bundle: is.Bundle, renew: is.Phase == v1alpha1.AuthoritiesSwitched && s.holds.Authority != is.Authority, at: time.Now()}
+	next := offer{
+		bundle: is.Bundle,
+		renew:  is.Phase == v1alpha1.AuthoritiesSwitched && s.holds.Authority != is.Authority,
+		at:     time.Now(),
+	}
 	if s.holds.Bundle == next.bundle && !next.renew {
 		return
 	}
 	if s.offered.bundle == next.bundle && s.offered.renew == next.renew && next.at.Sub(s.offered.at) < offerPause {
 		return
 	}
-	if s.commands.Put(tunnel.Bundle{PEM: d.cfg.Authorities.Bundle(), Renew: next.renew}) { // else it is behind with its orders: later
+	if s.commands.Put(
+		tunnel.Bundle{PEM: d.cfg.Authorities.Bundle(), Renew: next.renew},
+	) { // else it is behind with its orders: later
 		s.offered = next
 	}
 }
@@ -62,6 +68,9 @@ func (s *session) identity() *v1alpha1.SyncTargetIdentity {
 	if s.holds == nil {
 		return nil
 	}
-	return &v1alpha1.SyncTargetIdentity{CertificateUntil: metav1.NewTime(s.holds.Until.Truncate(time.Second)), Authority: s.holds.Authority,
-		Bundle: s.holds.Bundle}
+	return &v1alpha1.SyncTargetIdentity{
+		CertificateUntil: metav1.NewTime(s.holds.Until.Truncate(time.Second)),
+		Authority:        s.holds.Authority,
+		Bundle:           s.holds.Bundle,
+	}
 }

@@ -117,7 +117,11 @@ func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out,
 	}
 	for _, c := range said.Conditions {
 		if c.Type == tunnel.TargetReachable && c.Status == tunnel.False {
-			return placement.Outage{Reason: placement.OutageCluster, Since: since(t, v1alpha1.ConditionTargetReachable, now), Detail: c.Reason}, true, true
+			return placement.Outage{
+				Reason: placement.OutageCluster,
+				Since:  since(t, v1alpha1.ConditionTargetReachable, now),
+				Detail: c.Reason,
+			}, true, true
 		}
 	}
 	return subtree(t, said.Subtree, now)
@@ -146,7 +150,10 @@ func subtree(t target, below *tunnel.SubtreeStatus, now time.Time) (is placement
 		if t.object.Status.Objects == 0 {
 			return is, false, true
 		}
-		return placement.Outage{Reason: placement.OutageNoSites, Since: since(t, v1alpha1.ConditionSubtreeHealthy, now)}, true, true
+		return placement.Outage{
+			Reason: placement.OutageNoSites,
+			Since:  since(t, v1alpha1.ConditionSubtreeHealthy, now),
+		}, true, true
 	}
 	is = placement.Outage{Reason: placement.OutageBelow}
 	for _, a := range below.Reach.Away {
@@ -162,7 +169,8 @@ func subtree(t target, below *tunnel.SubtreeStatus, now time.Time) (is placement
 
 // since is when a condition of a target became False, now where it has not been written yet.
 func since(t target, kind string, now time.Time) time.Time {
-	if c := apimeta.FindStatusCondition(t.object.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+	if c := apimeta.FindStatusCondition(t.object.Status.Conditions, kind); c != nil &&
+		c.Status == metav1.ConditionFalse {
 		return c.LastTransitionTime.Time
 	}
 	return now

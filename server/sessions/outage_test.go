@@ -50,7 +50,13 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 		server, feed, stop := standingDoor(t, api, api, "paris", "rome")
 		defer stop()
 		conn := &fadingConn{standingConn: standingConn{target: "paris"}}
-		s := &session{target: "paris", conn: conn, heard: time.Now(), acked: feed.Head(), use: tunnel.NewLinkUse(tunnel.Link{})}
+		s := &session{
+			target: "paris",
+			conn:   conn,
+			heard:  time.Now(),
+			acked:  feed.Head(),
+			use:    tunnel.NewLinkUse(tunnel.Link{}),
+		}
 		s.watches(feed)
 		server.mu.Lock()
 		server.sessions["paris"] = s
@@ -60,11 +66,13 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 		cut := time.Now()
 		time.Sleep(10 * time.Second)
 		o, out := server.Outage("paris")
-		if !out || o.Reason != placement.OutageSilent || o.Since.Before(cut.Add(-2*time.Second)) || o.Since.After(cut.Add(time.Second)) {
+		if !out || o.Reason != placement.OutageSilent || o.Since.Before(cut.Add(-2*time.Second)) ||
+			o.Since.After(cut.Add(time.Second)) {
 			t.Errorf("10 s after %s: %+v, %t", cut, o, out)
 		}
 		is := api.status(t, "paris")
-		if !says(is, v1alpha1.ConditionConnected, "True/Silent") || is.LastSeen == nil || !is.LastSeen.Time.Equal(o.Since) {
+		if !says(is, v1alpha1.ConditionConnected, "True/Silent") || is.LastSeen == nil ||
+			!is.LastSeen.Time.Equal(o.Since) {
 			t.Errorf("status %+v", is)
 		}
 		writes, _ := api.count()
@@ -74,7 +82,8 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 		}
 		conn.fades(false)
 		time.Sleep(3*glance + settle)
-		if _, out := server.Outage("paris"); out || !says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True/SessionOpen") {
+		if _, out := server.Outage("paris"); out ||
+			!says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True/SessionOpen") {
 			t.Errorf("heard again, and the status is %+v", api.status(t, "paris"))
 		}
 		if _, out := server.Outage("rome"); out {
@@ -86,10 +95,18 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 // What an agent says of its cluster, and what a relay says of its sites, are outages, too.
 func TestOutagesThatAreTold(t *testing.T) {
 	reachable := func(status string) *tunnel.ChildStatus {
-		return &tunnel.ChildStatus{Conditions: []tunnel.Condition{{Type: tunnel.TargetReachable, Status: status, Reason: "Forbidden", Message: "403"}}}
+		return &tunnel.ChildStatus{
+			Conditions: []tunnel.Condition{
+				{Type: tunnel.TargetReachable, Status: status, Reason: "Forbidden", Message: "403"},
+			},
+		}
 	}
 	below := func(targets, connected int, away ...tunnel.SiteAway) *tunnel.ChildStatus {
-		return &tunnel.ChildStatus{Subtree: &tunnel.SubtreeStatus{Reach: &tunnel.SubtreeReach{Targets: targets, Connected: connected, Away: away}}}
+		return &tunnel.ChildStatus{
+			Subtree: &tunnel.SubtreeStatus{
+				Reach: &tunnel.SubtreeReach{Targets: targets, Connected: connected, Away: away},
+			},
+		}
 	}
 	at := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for name, c := range map[string]struct {
@@ -105,11 +122,26 @@ func TestOutagesThatAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI()
-			api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"name": "paris", "uid": "paris"}, "status": map[string]any{"objects": 3}})
+			api.change(
+				targetsPath+"/paris",
+				map[string]any{
+					"metadata": map[string]any{"name": "paris", "uid": "paris"},
+					"status":   map[string]any{"objects": 3},
+				},
+			)
 			var told []string
-			server := New((&stub{count: func() int { return 3 }, outage: func(target string) { told = append(told, target) }}).in(Config{}))
+			server := New(
+				(&stub{count: func() int { return 3 }, outage: func(target string) { told = append(told, target) }}).in(
+					Config{},
+				),
+			)
 			api.follow(server)
-			server.sessions["paris"] = &session{target: "paris", conn: standingConn{target: "paris"}, heard: time.Now(), said: c.said}
+			server.sessions["paris"] = &session{
+				target: "paris",
+				conn:   standingConn{target: "paris"},
+				heard:  time.Now(),
+				said:   c.said,
+			}
 			for range 2 { // the second changes nothing
 				server.assess(time.Now())
 			}
@@ -147,8 +179,11 @@ func TestOutagesAfterARestart(t *testing.T) {
 		seen := time.Now().Add(-time.Hour).Truncate(time.Second)
 		for name, status := range map[string]string{"gone": "False", "there": "True"} {
 			api.change(targetsPath+"/"+name, map[string]any{"metadata": map[string]any{"name": name, "uid": name},
-				"status": map[string]any{"lastSeen": seen.UTC().Format(time.RFC3339), "conditions": []any{map[string]any{"type": "Connected", "status": status,
-					"reason": "X", "message": "", "lastTransitionTime": seen.UTC().Format(time.RFC3339)}}}})
+				"status": map[string]any{
+					"lastSeen": seen.UTC().Format(time.RFC3339),
+					"conditions": []any{map[string]any{"type": "Connected", "status": status,
+						"reason": "X", "message": "", "lastTransitionTime": seen.UTC().Format(time.RFC3339)}},
+				}})
 		}
 		server, _, stop := standingDoor(t, api, api)
 		defer stop()
@@ -175,7 +210,8 @@ func TestRelayWithoutSites(t *testing.T) {
 		if !says(st.Status, v1alpha1.ConditionSubtreeHealthy, want) {
 			t.Errorf("%d objects: %+v", objects, st.Status.Conditions)
 		}
-		if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionSubtreeHealthy); objects > 0 && !strings.Contains(c.Message, "no sites") {
+		if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionSubtreeHealthy); objects > 0 &&
+			!strings.Contains(c.Message, "no sites") {
 			t.Error(c.Message)
 		}
 	}

@@ -128,10 +128,19 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 	status.Applied, status.Refused = int32(p.tally.Applied), int32(p.tally.Refused)
 	status.Refusals, status.Moves = nil, nil
 	for _, r := range p.tally.First {
-		status.Refusals = append(status.Refusals, v1alpha1.Refusal{Object: r.Key.String(), Reason: words(r.Reason), Message: words(r.Message)})
+		status.Refusals = append(
+			status.Refusals,
+			v1alpha1.Refusal{Object: r.Key.String(), Reason: words(r.Reason), Message: words(r.Message)},
+		)
 	}
 	for _, m := range p.moves {
-		move := v1alpha1.MoveUnderWay{Object: m.Key.String(), From: m.From, To: m.To, Phase: string(m.Phase), Message: words(m.Message)}
+		move := v1alpha1.MoveUnderWay{
+			Object:  m.Key.String(),
+			From:    m.From,
+			To:      m.To,
+			Phase:   string(m.Phase),
+			Message: words(m.Message),
+		}
 		if !m.Since.IsZero() {
 			since := metav1.NewTime(m.Since).Rfc3339Copy()
 			move.Since = &since

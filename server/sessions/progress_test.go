@@ -26,15 +26,31 @@ func TestProgressIsInTheStatus(t *testing.T) {
 		go server.count(t.Context())
 		time.Sleep(welcomeBack + time.Minute)
 		k := store.Key{Space: "shop", Resource: "configmaps", Namespace: "web", Name: "one"}
-		next := &progress{tally: placement.Tally{Applied: 7, Refused: 2, First: []placement.Refused{{Key: k, Reason: "Forbidden", Message: "not allowed here"}}}}
+		next := &progress{
+			tally: placement.Tally{
+				Applied: 7,
+				Refused: 2,
+				First:   []placement.Refused{{Key: k, Reason: "Forbidden", Message: "not allowed here"}},
+			},
+		}
 		for range 12 {
-			next.moves = append(next.moves, placement.Moving{Key: k, From: []string{"paris"}, To: []string{"rome"}, Phase: placement.Waiting, Message: "rome is not ready"})
+			next.moves = append(
+				next.moves,
+				placement.Moving{
+					Key:     k,
+					From:    []string{"paris"},
+					To:      []string{"rome"},
+					Phase:   placement.Waiting,
+					Message: "rome is not ready",
+				},
+			)
 		}
 		counted.Store(next)
 		server.Recount("paris")
 		time.Sleep(countSettle + settle + 2*glance)
 		is := api.status(t, "paris")
-		if is.Applied != 7 || is.Refused != 2 || len(is.Refusals) != 1 || is.Refusals[0].Object != k.String() || is.Refusals[0].Reason != "Forbidden" {
+		if is.Applied != 7 || is.Refused != 2 || len(is.Refusals) != 1 || is.Refusals[0].Object != k.String() ||
+			is.Refusals[0].Reason != "Forbidden" {
 			t.Errorf("status %+v", is)
 		}
 		if len(is.Moves) != maxNamed || is.Moves[0].Message != "rome is not ready" || is.Moves[0].Since != nil {

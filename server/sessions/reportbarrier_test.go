@@ -25,7 +25,11 @@ func TestConfirm(t *testing.T) {
 	c.open()
 	s := c.joined("paris")
 	k := storetest.Key(99)
-	reported := store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil })
+	reported := store.NewFeed(
+		store.NewIncarnation(),
+		0,
+		func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil },
+	)
 	reported.Apply(1, store.Change{Key: k, Hash: store.HashBody(1, body(k)), Generation: 1})
 	connect := func() *link {
 		l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Reported = reported })

@@ -37,7 +37,11 @@ func (d *Server) asked(obj map[string]any) {
 	if text, _, _ := unstructured.NestedString(obj, "data", v1alpha1.AuthoritiesRequestKey); text != "" {
 		request = &v1alpha1.AuthoritiesRequest{}
 		if err := json.Unmarshal([]byte(text), request); err != nil {
-			d.cfg.Log.Error("the request to rotate the authorities cannot be read; make it with: skerry ca rotate", "err", err)
+			d.cfg.Log.Error(
+				"the request to rotate the authorities cannot be read; make it with: skerry ca rotate",
+				"err",
+				err,
+			)
 			request = nil
 		}
 	}
@@ -87,10 +91,26 @@ func (d *Server) step() error {
 			return nil
 		}
 		if err := do(); err != nil {
-			d.cfg.Log.Error("a step of the authorities' rotation failed; it is tried again", "phase", is.Phase, "next", due, "err", err)
+			d.cfg.Log.Error(
+				"a step of the authorities' rotation failed; it is tried again",
+				"phase",
+				is.Phase,
+				"next",
+				due,
+				"err",
+				err,
+			)
 			return fmt.Errorf("the step to %s failed: %w", due, err)
 		}
-		d.cfg.Log.Info("the authorities are rotated", "phase", due, "generation", d.cfg.Authorities.Authorities().Generation, "waited for", waiting)
+		d.cfg.Log.Info(
+			"the authorities are rotated",
+			"phase",
+			due,
+			"generation",
+			d.cfg.Authorities.Authorities().Generation,
+			"waited for",
+			waiting,
+		)
 		if d.cfg.Rotated != nil {
 			d.cfg.Rotated()
 		}
@@ -137,7 +157,12 @@ func ready(identity *v1alpha1.SyncTargetIdentity, is v1alpha1.AuthoritiesStatus)
 
 // nextPhase is the phase that is due, empty while the present one lasts; notBefore is when it may
 // begin if nothing but time is awaited.
-func nextPhase(is v1alpha1.AuthoritiesStatus, request *v1alpha1.AuthoritiesRequest, waiting int, now time.Time) (due v1alpha1.AuthoritiesPhase, notBefore time.Time) {
+func nextPhase(
+	is v1alpha1.AuthoritiesStatus,
+	request *v1alpha1.AuthoritiesRequest,
+	waiting int,
+	now time.Time,
+) (due v1alpha1.AuthoritiesPhase, notBefore time.Time) {
 	if request == nil {
 		request = &v1alpha1.AuthoritiesRequest{}
 	}
@@ -188,10 +213,22 @@ func (d *Server) writeRotationStatus(ctx context.Context, problem error) error {
 	if err != nil {
 		return err
 	}
-	_, err = api.Patch(ctx, v1alpha1.AuthoritiesName, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+	_, err = api.Patch(
+		ctx,
+		v1alpha1.AuthoritiesName,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{FieldManager: "skerry"},
+	)
 	if apierrors.IsNotFound(err) {
-		_, err = api.Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": v1alpha1.AuthoritiesName}, "data": data}}, metav1.CreateOptions{FieldManager: "skerry"})
+		_, err = api.Create(
+			ctx,
+			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{
+					"name": v1alpha1.AuthoritiesName,
+				}, "data": data}},
+			metav1.CreateOptions{FieldManager: "skerry"},
+		)
 	}
 	if err == nil {
 		d.told = string(text)

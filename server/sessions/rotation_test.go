@@ -179,7 +179,10 @@ func TestRotationIsForced(t *testing.T) {
 	s := c.joined("paris")
 	c.joined("lost")
 	c.revoke("lost")
-	w := &wallet{holds: tunnel.CredentialStatus{Bundle: c.authorities.Authorities().Bundle, Authority: "old"}, refuses: true}
+	w := &wallet{
+		holds:   tunnel.CredentialStatus{Bundle: c.authorities.Authorities().Bundle, Authority: "old"},
+		refuses: true,
+	}
 	l := c.connect(s, c.withWallet(s, w))
 	got(t, l.welcome, "a welcome")
 	c.ask(v1alpha1.AuthoritiesRequest{Generation: 2})
@@ -193,7 +196,8 @@ func TestRotationIsForced(t *testing.T) {
 	c.authorities.fail = nil
 	c.authorities.mu.Unlock()
 	within(t, "the switch", func() bool { return c.toldStatus().Phase == v1alpha1.AuthoritiesSwitched })
-	if is := c.toldStatus(); is.Problem != "" || is.NextAt == nil || time.Until(is.NextAt.Time) < v1alpha1.DefaultRetireAfter-time.Hour {
+	if is := c.toldStatus(); is.Problem != "" || is.NextAt == nil ||
+		time.Until(is.NextAt.Time) < v1alpha1.DefaultRetireAfter-time.Hour {
 		t.Errorf("after the switch: %+v", is)
 	}
 	if len(l.ended) > 0 {

@@ -60,10 +60,28 @@ type Server struct {
 // New returns a Server that accepts nobody before Run.
 func New(cfg Config) *Server {
 	meter, strangers := traffic.New(), &unknownAgents{names: map[string]v1alpha1.UnknownAgent{}}
-	d := &Server{cfg: cfg, targets: newTargets(), subtree: newSubtreeStatus(), meter: meter, usage: newUsage(), shared: delta.NewShared(), connected: newConnectedSites(cfg.ConnectedFile, cfg.Log),
-		admissions: newAdmission(), outages: newOutages(), progress: newProgresses(), sessions: map[string]*session{}, unknownAgents: strangers, unwanted: map[string]*tunnel.Refused{}, left: map[string]time.Time{}, barriers: map[string]int64{}, rotation: make(chan struct{}, 1),
-		client:   sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
-		statuses: sync.OnceValues(func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) })}
+	d := &Server{
+		cfg:           cfg,
+		targets:       newTargets(),
+		subtree:       newSubtreeStatus(),
+		meter:         meter,
+		usage:         newUsage(),
+		shared:        delta.NewShared(),
+		connected:     newConnectedSites(cfg.ConnectedFile, cfg.Log),
+		admissions:    newAdmission(),
+		outages:       newOutages(),
+		progress:      newProgresses(),
+		sessions:      map[string]*session{},
+		unknownAgents: strangers,
+		unwanted:      map[string]*tunnel.Refused{},
+		left:          map[string]time.Time{},
+		barriers:      map[string]int64{},
+		rotation:      make(chan struct{}, 1),
+		client:        sync.OnceValues(func() (dynamic.Interface, error) { return dynamic.NewForConfig(cfg.API()) }),
+		statuses: sync.OnceValues(
+			func() (rest.Interface, error) { return rest.UnversionedRESTClientFor(dynamic.ConfigFor(cfg.API())) },
+		),
+	}
 	connections := data.NewMetrics()
 	d.budget = mux.NewBudget(dataBudget)
 	d.links = d.newLinks(connections)
@@ -88,8 +106,10 @@ func (d *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dataOverQUIC, dataOverTCP := d.takes(ctx)
-	listener, err := quic.Listen(quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
-		Metrics: d.cfg.Metrics, Log: d.cfg.Log})
+	listener, err := quic.Listen(
+		quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
+			Metrics: d.cfg.Metrics, Log: d.cfg.Log},
+	)
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}

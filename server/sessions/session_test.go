@@ -16,7 +16,8 @@ func TestOnlyTheRecordedKeyIsAdmitted(t *testing.T) {
 	c := newCenter(t)
 	c.open()
 	s := c.joined("paris")
-	if w := got(t, c.connect(s).welcome, "a welcome right after the join"); w.Incarnation != c.incarnation || w.RenewOnly {
+	if w := got(t, c.connect(s).welcome, "a welcome right after the join"); w.Incarnation != c.incarnation ||
+		w.RenewOnly {
 		t.Errorf("welcome %+v", w)
 	}
 	other := newSite(t, "paris")
@@ -129,13 +130,17 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 	if w := got(t, l.welcome, "a welcome"); !w.RenewOnly {
 		t.Errorf("welcome %+v", w)
 	}
-	if err := got(t, l.ended, "the end of a session that cannot renew"); err == nil || errors.Is(err, tunnel.ErrRenewed) {
+	if err := got(t, l.ended, "the end of a session that cannot renew"); err == nil ||
+		errors.Is(err, tunnel.ErrRenewed) {
 		t.Errorf("ended with %v", err)
 	}
 	renew := func(s *site, csr []byte) error {
 		l := c.connect(s, func(cfg *tunnel.ChildConfig) {
-			cfg.Renewal = &tunnel.Renewal{Wait: func() time.Duration { return time.Hour }, CSR: func() ([]byte, error) { return csr, nil },
-				Install: func(chain, _ []byte) error { s.chain = chain; return nil }}
+			cfg.Renewal = &tunnel.Renewal{
+				Wait:    func() time.Duration { return time.Hour },
+				CSR:     func() ([]byte, error) { return csr, nil },
+				Install: func(chain, _ []byte) error { s.chain = chain; return nil },
+			}
 		})
 		err := got(t, l.ended, "the end of a renewal")
 		if !l.desired.Position().Incarnation.IsZero() || c.sessions.session("paris") != nil {

@@ -24,8 +24,11 @@ func newReaching(t *testing.T) *reaching {
 
 // seen is a status that says since when a target is connected or not.
 func (r *reaching) seen(name string, connected bool, since time.Duration, below *v1alpha1.SyncTargetBelow) {
-	status := &v1alpha1.SyncTargetStatus{Below: below, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse,
-		LastTransitionTime: metav1.NewTime(r.now.Add(-since))}}}
+	status := &v1alpha1.SyncTargetStatus{
+		Below: below,
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse,
+			LastTransitionTime: metav1.NewTime(r.now.Add(-since))}},
+	}
 	if connected {
 		status.Conditions[0].Status = metav1.ConditionTrue
 	}
@@ -102,7 +105,11 @@ func TestARestartIsNotTold(t *testing.T) {
 func TestReachThroughRelays(t *testing.T) {
 	r := newReaching(t)
 	targets, connected := int32(3), int32(2)
-	below := &v1alpha1.SyncTargetBelow{Targets: &targets, Connected: &connected, Away: []v1alpha1.SiteAway{{Path: "fjord/vik", Since: metav1.NewTime(r.now.Add(-time.Hour))}}}
+	below := &v1alpha1.SyncTargetBelow{
+		Targets:   &targets,
+		Connected: &connected,
+		Away:      []v1alpha1.SiteAway{{Path: "fjord/vik", Since: metav1.NewTime(r.now.Add(-time.Hour))}},
+	}
 	r.seen("nordic", true, time.Hour, below)
 	r.seen("older", true, time.Hour, &v1alpha1.SyncTargetBelow{Troubled: 7})
 	r.seen("bergen", false, 2*time.Hour, nil)
@@ -111,7 +118,15 @@ func TestReachThroughRelays(t *testing.T) {
 	r.after(awayAfter, "1/6 bergen:2h0m45s nordic:45s")
 	r.observe("bergen", &v1alpha1.SyncTargetStatus{}, r.now)
 	r.after(quiet, "1/5 nordic:15m45s")
-	r.observe("nordic", &v1alpha1.SyncTargetStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: revoked}}}, r.now)
+	r.observe(
+		"nordic",
+		&v1alpha1.SyncTargetStatus{
+			Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: revoked},
+			},
+		},
+		r.now,
+	)
 	r.after(quiet, "1/1")
 	r.observe("older", &v1alpha1.SyncTargetStatus{}, r.now)
 	r.after(0, "0/0")
@@ -169,8 +184,10 @@ func TestFirstSiteIsToldAtOnce(t *testing.T) {
 	if !r.tick(now) || r.said.Connected != 0 {
 		t.Fatalf("the first word is %+v", r.said)
 	}
-	joined := &v1alpha1.SyncTargetStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionTrue,
-		LastTransitionTime: metav1.NewTime(now)}}}
+	joined := &v1alpha1.SyncTargetStatus{
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionConnected, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(now)}},
+	}
 	r.observe("one", joined, now.Add(time.Second))
 	if !r.tick(now.Add(2*time.Second)) || r.said.Connected != 1 {
 		t.Errorf("with a site the word is %+v", r.said)

@@ -90,7 +90,10 @@ func troubles(name string, status *v1alpha1.SyncTargetStatus) (out tunnel.Subtre
 	out.Troubled += int(status.Below.Troubled)
 	for _, t := range status.Below.First {
 		if len(out.First) < tunnel.MaxTroubles {
-			out.First = append(out.First, tunnel.Trouble{Path: path.Join(name, t.Path), Type: t.Condition, Reason: t.Reason})
+			out.First = append(
+				out.First,
+				tunnel.Trouble{Path: path.Join(name, t.Path), Type: t.Condition, Reason: t.Reason},
+			)
 		}
 	}
 	return out
@@ -116,15 +119,24 @@ func subtreeTrouble(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus, objects i
 			reason, why = cmp.Or(reason, "SitesDisconnected"), append(why, absent)
 		}
 		if targets == 0 && objects > 0 {
-			reason, why = "NoSites", append(why, "objects are placed on this relay, and it has no sites: was its data lost? See what it holds with "+
-				"skerry status at the relay; a site comes back there with skerry token create and skerry agent join")
+			reason, why = "NoSites", append(
+				why,
+				"objects are placed on this relay, and it has no sites: was its data lost? See what it holds with "+
+					"skerry status at the relay; a site comes back there with skerry token create and skerry agent join",
+			)
 		}
 	}
 	if below.Troubled > 0 || below.Reach != nil {
 		st.Status.Below = told
 	}
 	if len(why) == 0 {
-		set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionTrue, "AllWell", "no site below this relay says that anything is wrong")
+		set(
+			st,
+			v1alpha1.ConditionSubtreeHealthy,
+			metav1.ConditionTrue,
+			"AllWell",
+			"no site below this relay says that anything is wrong",
+		)
 		return
 	}
 	set(st, v1alpha1.ConditionSubtreeHealthy, metav1.ConditionFalse, reason, strings.Join(why, "; "))
@@ -151,9 +163,11 @@ func trouble(relay string, told *v1alpha1.SyncTargetBelow, below *tunnel.Subtree
 	if more := below.Troubled - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return reason, []string{fmt.Sprintf("sites below this relay that hold something back, or say that something is wrong: %s. "+
-		"They are looked after at the relay that they are attached to (%s): run there skerry status, and where one holds, skerry target accept NAME --dry-run",
-		strings.Join(names, ", "), strings.Join(relays, ", "))}
+	return reason, []string{
+		fmt.Sprintf("sites below this relay that hold something back, or say that something is wrong: %s. "+
+			"They are looked after at the relay that they are attached to (%s): run there skerry status, and where one holds, skerry target accept NAME --dry-run",
+			strings.Join(names, ", "), strings.Join(relays, ", ")),
+	}
 }
 
 // away puts those below a relay that have no session into its status, and says who they are;

@@ -30,12 +30,22 @@ func TestWhatIsBelowARelay(t *testing.T) {
 	if told == nil || told.Troubled != 0 || told.First != nil {
 		t.Errorf("it goes on as %+v", told)
 	}
-	trouble := &tunnel.SubtreeStatus{Troubled: 7, First: []tunnel.Trouble{{Path: "fjord/vik", Type: tunnel.ClockInSync, Reason: "Behind"},
-		{Path: "oslo", Type: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}}}
+	trouble := &tunnel.SubtreeStatus{
+		Troubled: 7,
+		First: []tunnel.Trouble{{Path: "fjord/vik", Type: tunnel.ClockInSync, Reason: "Behind"},
+			{Path: "oslo", Type: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}},
+	}
 	l.says.ReportSubtree(trouble)
-	within(t, "the sites in trouble", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") })
-	want := &v1alpha1.SyncTargetBelow{Troubled: 7, First: []v1alpha1.SiteInTrouble{{Path: "fjord/vik", Condition: tunnel.ClockInSync, Reason: "Behind"},
-		{Path: "oslo", Condition: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}}}
+	within(
+		t,
+		"the sites in trouble",
+		func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") },
+	)
+	want := &v1alpha1.SyncTargetBelow{
+		Troubled: 7,
+		First: []v1alpha1.SiteInTrouble{{Path: "fjord/vik", Condition: tunnel.ClockInSync, Reason: "Behind"},
+			{Path: "oslo", Condition: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}},
+	}
 	if is := status(); !reflect.DeepEqual(is.Below, want) || !says(is, v1alpha1.ConditionSynced, "True") {
 		t.Errorf("status %+v", is)
 	}
@@ -52,19 +62,55 @@ func TestWhatIsBelowARelay(t *testing.T) {
 		t.Error("nothing goes on")
 	}
 	if wanted := (&tunnel.SubtreeStatus{Troubled: 7, First: []tunnel.Trouble{{Path: "nordic/fjord/vik", Type: tunnel.ClockInSync, Reason: "Behind"},
-		{Path: "nordic/oslo", Type: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}}}); !reflect.DeepEqual(told, wanted) {
+		{Path: "nordic/oslo", Type: tunnel.CenterTrusted, Reason: tunnel.CenterRegressed}}}); !reflect.DeepEqual(
+		told,
+		wanted,
+	) {
 		t.Errorf("it goes on as %+v", told)
 	}
 	l = c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
 	l.says.ReportSubtree(&tunnel.SubtreeStatus{})
-	within(t, "the end of it", func() bool { told, _ := c.sessions.Subtree(); return told.Troubled == 0 && status().Below == nil })
-	l.says.ReportSubtree(&tunnel.SubtreeStatus{Troubled: 1, First: trouble.First[1:], Reach: &tunnel.SubtreeReach{Targets: 3, Connected: 1, Away: []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}}}})
-	within(t, "the sites that are away beside the trouble", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") })
-	if is := status().Below; is == nil || is.Targets == nil || *is.Targets != 3 || *is.Connected != 1 || len(is.Away) != 1 || is.Away[0].Path != "fjord/vik" || is.Away[0].Since.Unix() != 1763794800 {
+	within(
+		t,
+		"the end of it",
+		func() bool { told, _ := c.sessions.Subtree(); return told.Troubled == 0 && status().Below == nil },
+	)
+	l.says.ReportSubtree(
+		&tunnel.SubtreeStatus{
+			Troubled: 1,
+			First:    trouble.First[1:],
+			Reach: &tunnel.SubtreeReach{
+				Targets:   3,
+				Connected: 1,
+				Away:      []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}},
+			},
+		},
+	)
+	within(
+		t,
+		"the sites that are away beside the trouble",
+		func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesHold") },
+	)
+	if is := status().Below; is == nil || is.Targets == nil || *is.Targets != 3 || *is.Connected != 1 ||
+		len(is.Away) != 1 ||
+		is.Away[0].Path != "fjord/vik" ||
+		is.Away[0].Since.Unix() != 1763794800 {
 		t.Errorf("below: %+v", is)
 	}
-	l.says.ReportSubtree(&tunnel.SubtreeStatus{Reach: &tunnel.SubtreeReach{Targets: 3, Connected: 1, Away: []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}}}})
-	within(t, "the sites that are away", func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesDisconnected") })
+	l.says.ReportSubtree(
+		&tunnel.SubtreeStatus{
+			Reach: &tunnel.SubtreeReach{
+				Targets:   3,
+				Connected: 1,
+				Away:      []tunnel.SiteAway{{Path: "fjord/vik", Since: 1763794800}},
+			},
+		},
+	)
+	within(
+		t,
+		"the sites that are away",
+		func() bool { return says(status(), v1alpha1.ConditionSubtreeHealthy, "False/SitesDisconnected") },
+	)
 	message = apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionSubtreeHealthy).Message
 	if want := "2 of 3 sites below this relay are not connected, longest: fjord/vik (since 2025-11-22 07:00 UTC). What runs there goes on"; message != want {
 		t.Errorf("message %q", message)
@@ -117,11 +163,15 @@ func TestTroublesAreCounted(t *testing.T) {
 	fjord := bad(tunnel.TargetReachable)
 	fjord.Below = &v1alpha1.SyncTargetBelow{Troubled: 30}
 	for i := range 10 {
-		fjord.Below.First = append(fjord.Below.First, v1alpha1.SiteInTrouble{Path: fmt.Sprint("site-", i), Condition: tunnel.ClockInSync, Reason: "Ahead"})
+		fjord.Below.First = append(
+			fjord.Below.First,
+			v1alpha1.SiteInTrouble{Path: fmt.Sprint("site-", i), Condition: tunnel.ClockInSync, Reason: "Ahead"},
+		)
 	}
 	see("fjord", fjord)
 	is, changed := d.Subtree()
-	if is.Troubled != 32 || len(is.First) != tunnel.MaxTroubles || is.First[0].Path != "fjord" || is.First[9].Path != "fjord/site-8" {
+	if is.Troubled != 32 || len(is.First) != tunnel.MaxTroubles || is.First[0].Path != "fjord" ||
+		is.First[9].Path != "fjord/site-8" {
 		t.Errorf("%+v", is)
 	}
 	fjord.BytesToday = &v1alpha1.BytesToday{Up: 7}

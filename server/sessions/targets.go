@@ -35,7 +35,13 @@ type targets struct {
 }
 
 func newTargets() *targets {
-	return &targets{known: map[string]target{}, dirty: map[string]bool{}, again: map[string]bool{}, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &targets{
+		known:   map[string]target{},
+		dirty:   map[string]bool{},
+		again:   map[string]bool{},
+		wake:    make(chan struct{}, 1),
+		changed: make(chan struct{}),
+	}
 }
 
 func (t *targets) get(name string) (target, bool) {
@@ -109,8 +115,13 @@ func (t *targets) takeChanged() []string {
 // put takes over a SyncTarget. It reports whether the SyncTarget is new, who may come in under its
 // name has changed, or its link is to be used in another way.
 func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
-	is := target{key: obj.Annotations[v1alpha1.AnnotationKey], accept: obj.Annotations[v1alpha1.AnnotationAccept], object: obj,
-		link: policyOf(obj.Spec.Link), detach: detachOf(obj)}
+	is := target{
+		key:    obj.Annotations[v1alpha1.AnnotationKey],
+		accept: obj.Annotations[v1alpha1.AnnotationAccept],
+		object: obj,
+		link:   policyOf(obj.Spec.Link),
+		detach: detachOf(obj),
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[name]

@@ -94,7 +94,15 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 	if err != nil {
 		return "", err
 	}
-	_, err = client.Resource(secrets).Namespace(tokenNamespace).Create(ctx, &unstructured.Unstructured{Object: obj}, metav1.CreateOptions{})
+	_, err = client.Resource(
+		secrets,
+	).Namespace(
+		tokenNamespace,
+	).Create(
+		ctx,
+		&unstructured.Unstructured{Object: obj},
+		metav1.CreateOptions{},
+	)
 	if err != nil {
 		return "", fmt.Errorf("create the join token: %w", err)
 	}
@@ -108,7 +116,14 @@ func ListTokens(ctx context.Context, root *rest.Config) ([]TokenInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := client.Resource(secrets).Namespace(tokenNamespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + string(tokenType)})
+	list, err := client.Resource(
+		secrets,
+	).Namespace(
+		tokenNamespace,
+	).List(
+		ctx,
+		metav1.ListOptions{FieldSelector: "type=" + string(tokenType)},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("list join tokens: %w", err)
 	}
@@ -156,7 +171,12 @@ func readToken(u *unstructured.Unstructured) (*storedToken, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", u.GetName(), err)
 	}
-	t := &storedToken{hash: string(s.Data[dataHash]), usedKey: string(s.Data[dataUsedKey]), target: string(s.Data[dataTarget]), secret: &s}
+	t := &storedToken{
+		hash:    string(s.Data[dataHash]),
+		usedKey: string(s.Data[dataUsedKey]),
+		target:  string(s.Data[dataTarget]),
+		secret:  &s,
+	}
 	t.ID, t.UsedBy = strings.TrimPrefix(s.Name, tokenPrefix), string(s.Data[dataUsedBy])
 	var err error
 	if t.Expires, err = time.Parse(time.RFC3339, string(s.Data[dataExpires])); err != nil {

@@ -32,11 +32,16 @@ func TestTokens(t *testing.T) {
 	list, err := ListTokens(t.Context(), c.root())
 	must(t, err)
 	if len(list) != 2 || list[0].ID != early.ID || list[1].ID != late.ID || list[0].UsedBy != "paris" || list[1].UsedBy != "" ||
-		!maps.Equal(list[0].Labels, map[string]string{"site": "a", "skerry.dev/zone": "x"}) || time.Until(list[0].Expires).Round(time.Minute) != time.Hour {
+		!maps.Equal(list[0].Labels, map[string]string{"site": "a", "skerry.dev/zone": "x"}) ||
+		time.Until(list[0].Expires).Round(time.Minute) != time.Hour {
 		t.Errorf("tokens: %+v", list)
 	}
-	c.api.change(secretsPath+"/"+tokenPrefix+"bad", map[string]any{"metadata": map[string]any{"name": tokenPrefix + "bad"}, "type": string(tokenType)})
-	if list, err = ListTokens(t.Context(), c.root()); err == nil || len(list) != 2 || !strings.Contains(err.Error(), "token bad") {
+	c.api.change(
+		secretsPath+"/"+tokenPrefix+"bad",
+		map[string]any{"metadata": map[string]any{"name": tokenPrefix + "bad"}, "type": string(tokenType)},
+	)
+	if list, err = ListTokens(t.Context(), c.root()); err == nil || len(list) != 2 ||
+		!strings.Contains(err.Error(), "token bad") {
 		t.Errorf("with a broken token: %v, %v", list, err)
 	}
 	must(t, RevokeToken(t.Context(), c.root(), late.ID))

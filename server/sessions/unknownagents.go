@@ -71,7 +71,15 @@ func (u *unknownAgents) list(at time.Time, known func(string) bool) []v1alpha1.U
 // unknownAgent notes an agent that is not known here.
 func (d *Server) unknownAgent(name, from, why string) {
 	if d.session(name) == nil && d.unknownAgents.record(name, from, why, time.Now()) {
-		d.cfg.Log.Warn("an agent knocks that this center does not know; if the center's data was lost, restore its backup", "name", name, "from", from, "why", why)
+		d.cfg.Log.Warn(
+			"an agent knocks that this center does not know; if the center's data was lost, restore its backup",
+			"name",
+			name,
+			"from",
+			from,
+			"why",
+			why,
+		)
 	}
 }
 
@@ -107,7 +115,12 @@ func (d *Server) publishUnknownAgents(ctx context.Context) {
 // sameNames reports whether what was told has the same agents.
 func sameNames(told string, list []v1alpha1.UnknownAgent) bool {
 	var before []v1alpha1.UnknownAgent
-	return json.Unmarshal([]byte(told), &before) == nil && slices.EqualFunc(before, list, func(a, b v1alpha1.UnknownAgent) bool { return a.Name == b.Name && a.Why == b.Why })
+	return json.Unmarshal([]byte(told), &before) == nil &&
+		slices.EqualFunc(
+			before,
+			list,
+			func(a, b v1alpha1.UnknownAgent) bool { return a.Name == b.Name && a.Why == b.Why },
+		)
 }
 
 func (d *Server) writeUnknownAgents(ctx context.Context, text string) error {
@@ -121,10 +134,22 @@ func (d *Server) writeUnknownAgents(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	_, err = api.Patch(ctx, v1alpha1.UnknownAgentsName, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+	_, err = api.Patch(
+		ctx,
+		v1alpha1.UnknownAgentsName,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{FieldManager: "skerry"},
+	)
 	if apierrors.IsNotFound(err) {
-		_, err = api.Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": v1alpha1.UnknownAgentsName}, "data": data}}, metav1.CreateOptions{FieldManager: "skerry"})
+		_, err = api.Create(
+			ctx,
+			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{
+					"name": v1alpha1.UnknownAgentsName,
+				}, "data": data}},
+			metav1.CreateOptions{FieldManager: "skerry"},
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("write configmap %s: %w", v1alpha1.UnknownAgentsName, err)

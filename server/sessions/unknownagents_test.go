@@ -38,10 +38,15 @@ func TestUnknownAgentsAreTold(t *testing.T) {
 	}
 	within(t, "both are told", func() bool {
 		return strings.Contains(told(), `"name":"oslo"`) && strings.Contains(told(), `"why":"WrongAuthority"`) && strings.Contains(told(), `"name":"rome"`) &&
-			strings.Contains(told(), `"why":"TargetUnknown"`) && !strings.Contains(told(), "NOT")
+			strings.Contains(told(), `"why":"TargetUnknown"`) &&
+			!strings.Contains(told(), "NOT")
 	})
 	c.connect(c.joined("oslo"))
-	within(t, "who has joined is not told any more", func() bool { return !strings.Contains(told(), "oslo") && strings.Contains(told(), "rome") })
+	within(
+		t,
+		"who has joined is not told any more",
+		func() bool { return !strings.Contains(told(), "oslo") && strings.Contains(told(), "rome") },
+	)
 }
 
 // Anybody can knock, so that only so many are remembered, and for a while.

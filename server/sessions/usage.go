@@ -85,9 +85,17 @@ type crossing struct {
 
 // byPurpose are the fields of what is told of each purpose.
 func byPurpose(b *v1alpha1.BytesByPurpose) [traffic.Transport + 1]*int64 {
-	return [...]*int64{traffic.Control: &b.Control, traffic.Positions: &b.Positions, traffic.Desired: &b.Desired, traffic.Errors: &b.Errors,
-		traffic.Status: &b.Status, traffic.Associated: &b.Associated, traffic.Events: &b.Events, traffic.Streams: &b.Streams,
-		traffic.Transport: &b.Transport}
+	return [...]*int64{
+		traffic.Control:    &b.Control,
+		traffic.Positions:  &b.Positions,
+		traffic.Desired:    &b.Desired,
+		traffic.Errors:     &b.Errors,
+		traffic.Status:     &b.Status,
+		traffic.Associated: &b.Associated,
+		traffic.Events:     &b.Events,
+		traffic.Streams:    &b.Streams,
+		traffic.Transport:  &b.Transport,
+	}
 }
 
 // crossed is what has crossed since the last call.

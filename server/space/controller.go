@@ -22,7 +22,11 @@ const (
 	workers = 4
 )
 
-var spaces = schema.GroupVersionResource{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "spaces"}
+var spaces = schema.GroupVersionResource{
+	Group:    v1alpha1.GroupVersion.Group,
+	Version:  v1alpha1.GroupVersion.Version,
+	Resource: "spaces",
+}
 
 // Content is what is stored in a space.
 type Content interface {
@@ -68,7 +72,11 @@ func New(c Config) *Controller {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Controller{config: c, queue: queue.New[string](20*time.Millisecond, 10*time.Second), ready: make(chan struct{})}
+	return &Controller{
+		config: c,
+		queue:  queue.New[string](20*time.Millisecond, 10*time.Second),
+		ready:  make(chan struct{}),
+	}
 }
 
 // Ready is closed when all spaces are known and root has its namespaces.

@@ -34,7 +34,15 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 			return 0, err
 		}
 		if left := usersOwn(keys); len(left) > 0 {
-			return retainRecheck, c.refuse(ctx, s, "ObjectsLeft", fmt.Sprintf("deletionPolicy is Retain and %s; delete them, or set spec.deletionPolicy to Delete", summarize(left)))
+			return retainRecheck, c.refuse(
+				ctx,
+				s,
+				"ObjectsLeft",
+				fmt.Sprintf(
+					"deletionPolicy is Retain and %s; delete them, or set spec.deletionPolicy to Delete",
+					summarize(left),
+				),
+			)
 		}
 	}
 	// From here on the space answers 404, so that nothing new comes in.
@@ -62,7 +70,13 @@ func (c *Controller) progress(ctx context.Context, s *v1alpha1.Space) func(left 
 			return
 		}
 		last = time.Now()
-		c.setCondition(s, v1alpha1.ConditionDeleting, metav1.ConditionTrue, "Removing", fmt.Sprintf("%d objects are left to delete", left))
+		c.setCondition(
+			s,
+			v1alpha1.ConditionDeleting,
+			metav1.ConditionTrue,
+			"Removing",
+			fmt.Sprintf("%d objects are left to delete", left),
+		)
 		if err := c.update(ctx, s, "status"); err != nil && ctx.Err() == nil {
 			c.config.Log.Debug("progress of a deletion is not shown", "space", s.Name, "err", err)
 		}
@@ -138,7 +152,12 @@ func summarize(left []store.Key) string {
 		names = append(names, k.Resource+" "+name)
 	}
 	if len(left) > maxNamed {
-		return fmt.Sprintf("%d objects are left: %s and %d more", len(left), strings.Join(names, ", "), len(left)-maxNamed)
+		return fmt.Sprintf(
+			"%d objects are left: %s and %d more",
+			len(left),
+			strings.Join(names, ", "),
+			len(left)-maxNamed,
+		)
 	}
 	return fmt.Sprintf("%d objects are left: %s", len(left), strings.Join(names, ", "))
 }

@@ -63,7 +63,14 @@ func emptyNamespaces(ctx context.Context, loopback func(string) *rest.Config, lo
 		put:    e.note,
 		remove: func(any) {},
 	}
-	cache.NewReflectorWithOptions(lw, &corev1.Namespace{}, to, cache.ReflectorOptions{Name: "namespaces of all spaces"}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(
+		lw,
+		&corev1.Namespace{},
+		to,
+		cache.ReflectorOptions{Name: "namespaces of all spaces"},
+	).RunWithContext(
+		ctx,
+	)
 }
 
 func (e *emptier) note(obj any) {
@@ -127,7 +134,14 @@ func (e *emptier) empty(ctx context.Context, n namespace) error {
 	if err != nil {
 		return err
 	}
-	d := deletion.NewNamespacedResourcesDeleter(ctx, core.Namespaces(), meta, core, disco.ServerPreferredNamespacedResources, corev1.FinalizerKubernetes)
+	d := deletion.NewNamespacedResourcesDeleter(
+		ctx,
+		core.Namespaces(),
+		meta,
+		core,
+		disco.ServerPreferredNamespacedResources,
+		corev1.FinalizerKubernetes,
+	)
 	return d.Delete(ctx, n.name)
 }
 

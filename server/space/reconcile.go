@@ -96,7 +96,11 @@ func ensureNamespaces(ctx context.Context, loopback func(string) *rest.Config, s
 	g, ctx := errgroup.WithContext(ctx)
 	for _, name := range bootstrapNamespaces {
 		g.Go(func() error {
-			_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			_, err := client.Namespaces().Create(
+				ctx,
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+				metav1.CreateOptions{},
+			)
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("create namespace %s in space %s: %w", name, space, err)
 			}
@@ -106,7 +110,12 @@ func ensureNamespaces(ctx context.Context, loopback func(string) *rest.Config, s
 	return g.Wait()
 }
 
-func (c *Controller) setCondition(s *v1alpha1.Space, kind string, status metav1.ConditionStatus, reason, message string) {
+func (c *Controller) setCondition(
+	s *v1alpha1.Space,
+	kind string,
+	status metav1.ConditionStatus,
+	reason, message string,
+) {
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.Generation})
 }

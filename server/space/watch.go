@@ -85,7 +85,14 @@ func (c *Controller) watch(ctx context.Context) {
 			}
 		},
 	}
-	cache.NewReflectorWithOptions(lw, &unstructured.Unstructured{}, to, cache.ReflectorOptions{Name: "spaces"}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(
+		lw,
+		&unstructured.Unstructured{},
+		to,
+		cache.ReflectorOptions{Name: "spaces"},
+	).RunWithContext(
+		ctx,
+	)
 }
 
 // enqueue queues a Space unless there is nothing to do for it: after a start that is true of nearly
@@ -96,7 +103,9 @@ func (c *Controller) enqueue(obj any) {
 		return
 	}
 	s := &v1alpha1.Space{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err == nil && s.DeletionTimestamp == nil && c.settled(s) {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err == nil &&
+		s.DeletionTimestamp == nil &&
+		c.settled(s) {
 		return
 	}
 	c.queue.Add(u.GetName())

@@ -64,5 +64,10 @@ type Remover interface {
 type Resolver interface {
 	// Resolve returns the resource that serves a kind in a space, such as deployments. It returns an
 	// error when the space does not serve the kind.
-	Resolve(ctx context.Context, space string, gv schema.GroupVersion, kind string) (resource string, namespaced bool, err error)
+	Resolve(
+		ctx context.Context,
+		space string,
+		gv schema.GroupVersion,
+		kind string,
+	) (resource string, namespaced bool, err error)
 }

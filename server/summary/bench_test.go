@@ -27,8 +27,10 @@ func (i *instant) Patch(context.Context, store.Key, string, string, []byte) (map
 
 func (i *instant) Report(string, store.Key) (store.Entry, bool, error) {
 	const conditions = `[{"type":"Available","status":"True","reason":"MinimumReplicasAvailable"},{"type":"Progressing","status":"True"}]`
-	return store.Entry{Body: fmt.Appendf(nil, `{"uid":"u","gen":1,"status":{"observedGeneration":1,"replicas":%d,"conditions":%s}}`,
-		i.replicas, conditions)}, true, nil
+	return store.Entry{
+		Body: fmt.Appendf(nil, `{"uid":"u","gen":1,"status":{"observedGeneration":1,"replicas":%d,"conditions":%s}}`,
+			i.replicas, conditions),
+	}, true, nil
 }
 
 func (i *instant) Located(k store.Key) (placement.Located, bool) {

@@ -70,7 +70,10 @@ func add(list any, extra []condition) []any {
 	old, _ := list.([]any)
 	var out []any
 	for _, c := range old {
-		if m, _ := c.(map[string]any); !slices.ContainsFunc(extra, func(e condition) bool { return m["type"] == e.Type }) {
+		if m, _ := c.(map[string]any); !slices.ContainsFunc(
+			extra,
+			func(e condition) bool { return m["type"] == e.Type },
+		) {
 			out = append(out, c)
 		}
 	}

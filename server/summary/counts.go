@@ -24,7 +24,10 @@ func (s *Summary) Tally(target string, first int) (out placement.Tally) {
 		switch p := placement.Judge(e.Key, r); {
 		case p.Refused != nil:
 			out.Refused++
-			out.First = append(out.First, placement.Refused{Key: e.Key, Reason: p.Refused.Reason, Message: p.Refused.Message})
+			out.First = append(
+				out.First,
+				placement.Refused{Key: e.Key, Reason: p.Refused.Reason, Message: p.Refused.Message},
+			)
 		case p.Applied == e.Hash:
 			out.Applied++
 		}

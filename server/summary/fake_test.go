@@ -44,7 +44,9 @@ type center struct {
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
 		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
-	c.s = New(Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	c.s = New(
+		Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
+	)
 	c.s.Bind(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -141,9 +143,23 @@ func (c *center) place(k store.Key, apiVersion, kind string, targets ...string) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.objects[k]; !ok {
-		c.commit(k, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name}})
+		c.commit(
+			k,
+			map[string]any{
+				"apiVersion": apiVersion,
+				"kind":       kind,
+				"metadata":   map[string]any{"name": k.Name, "uid": "uid-" + k.Name},
+			},
+		)
 	}
-	c.placed[k] = placement.Located{Key: k, APIVersion: apiVersion, Kind: kind, UID: "uid-" + k.Name, Generation: 1, Targets: targets}
+	c.placed[k] = placement.Located{
+		Key:        k,
+		APIVersion: apiVersion,
+		Kind:       kind,
+		UID:        "uid-" + k.Name,
+		Generation: 1,
+		Targets:    targets,
+	}
 }
 
 // says makes a target report; a nil report is a tombstone.
@@ -175,7 +191,15 @@ func (c *center) commit(k store.Key, o map[string]any) {
 	}
 	o["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(c.revision)
 	c.objects[k] = o
-	c.s.Apply(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: c.revision, Object: spaceapitest.Clone(o)})
+	c.s.Apply(
+		store.Write{
+			Key:        k,
+			APIVersion: o["apiVersion"].(string),
+			Kind:       o["kind"].(string),
+			Revision:   c.revision,
+			Object:     spaceapitest.Clone(o),
+		},
+	)
 }
 
 func (c *center) failing() error {

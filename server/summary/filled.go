@@ -138,6 +138,9 @@ func revisionOp(k store.Key, before shown, f *store.Filled) map[string]any {
 	if f == nil || !isDeployment(k) || before.filled == filledSum(f) {
 		return nil
 	}
-	return map[string]any{"op": "add", "path": "/metadata/annotations/" + strings.ReplaceAll(store.DeploymentRevision, "/", "~1"),
-		"value": strconv.FormatInt(f.Revision, 10)}
+	return map[string]any{
+		"op":    "add",
+		"path":  "/metadata/annotations/" + strings.ReplaceAll(store.DeploymentRevision, "/", "~1"),
+		"value": strconv.FormatInt(f.Revision, 10),
+	}
 }

@@ -32,12 +32,21 @@ func TestTheRevisionOfADeploymentIsShownWithItsStatus(t *testing.T) {
 	c.place(web, "apps/v1", "Deployment", "a")
 	c.annotate(web, map[string]any{"skerry.dev/targets": "a"})
 	says := func(revision int64, replicas int) {
-		c.says("a", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: revision, ClusterIP: "10.0.0.1"}, Status: status(`{"replicas":%d}`, replicas)})
+		c.says(
+			"a",
+			web,
+			&store.Report{
+				OriginUID: "uid-web",
+				Filled:    &store.Filled{Revision: revision, ClusterIP: "10.0.0.1"},
+				Status:    status(`{"replicas":%d}`, replicas),
+			},
+		)
 	}
 	shows := func(revision, replicas int) {
 		t.Helper()
 		c.eventually(fmt.Sprint("revision ", revision), func() bool {
-			return c.notes(web)[store.DeploymentRevision] == fmt.Sprint(revision) && num(c.status(web)["replicas"]) == float64(replicas)
+			return c.notes(web)[store.DeploymentRevision] == fmt.Sprint(revision) &&
+				num(c.status(web)["replicas"]) == float64(replicas)
 		})
 	}
 	says(1, 1)
@@ -49,7 +58,10 @@ func TestTheRevisionOfADeploymentIsShownWithItsStatus(t *testing.T) {
 	}
 	says(3, 3) // a status that is as it was
 	shows(3, 3)
-	c.annotate(web, map[string]any{"skerry.dev/targets": "a", store.DeploymentRevision: "1"}) // kubectl rollout undo writes the annotations of before
+	c.annotate(
+		web,
+		map[string]any{"skerry.dev/targets": "a", store.DeploymentRevision: "1"},
+	) // kubectl rollout undo writes the annotations of before
 	shows(3, 3)
 	if c.notes(web)["skerry.dev/targets"] != "a" {
 		t.Error("another annotation was lost")
@@ -64,12 +76,20 @@ func TestTheRevisionOfADeploymentIsShownWithItsStatus(t *testing.T) {
 func TestTheRevisionOfADeploymentWithoutAnnotations(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a", "b")
-	c.says("b", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 9}, Status: status(`{"replicas":3}`)})
+	c.says(
+		"b",
+		web,
+		&store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 9}, Status: status(`{"replicas":3}`)},
+	)
 	c.eventually("the status", func() bool { return num(c.status(web)["replicas"]) == 3 })
 	if c.notes(web)[store.DeploymentRevision] != nil {
 		t.Error("the second target speaks for all")
 	}
-	c.says("a", web, &store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 2}, Status: status(`{"replicas":3}`)})
+	c.says(
+		"a",
+		web,
+		&store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 2}, Status: status(`{"replicas":3}`)},
+	)
 	c.eventually("the revision and the status", func() bool {
 		return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 6
 	})
@@ -79,14 +99,38 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	c := newCenter(t)
 	k := key("", "services", "web")
 	c.mu.Lock()
-	c.commit(k, map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web", "uid": "uid-web"},
-		"spec": map[string]any{"type": "NodePort", "ports": []any{map[string]any{"port": 80, "protocol": "TCP"}, map[string]any{"port": 80, "protocol": "UDP"},
-			map[string]any{"port": 81, "protocol": "TCP", "nodePort": 30081}}}})
+	c.commit(
+		k,
+		map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Service",
+			"metadata":   map[string]any{"name": "web", "uid": "uid-web"},
+			"spec": map[string]any{
+				"type": "NodePort",
+				"ports": []any{
+					map[string]any{"port": 80, "protocol": "TCP"},
+					map[string]any{"port": 80, "protocol": "UDP"},
+					map[string]any{"port": 81, "protocol": "TCP", "nodePort": 30081},
+				},
+			},
+		},
+	)
 	c.mu.Unlock()
 	c.place(k, "v1", "Service", "a")
 	says := func(target, ip string, tcp int64) {
-		c.says(target, k, &store.Report{OriginUID: "uid-web", Status: status(`{"loadBalancer":{}}`), Filled: &store.Filled{Revision: 3, ClusterIP: ip,
-			NodePorts: []store.NodePort{{Port: 80, Protocol: "TCP", NodePort: tcp}, {Port: 81, Protocol: "TCP", NodePort: 31111}}}})
+		c.says(
+			target,
+			k,
+			&store.Report{
+				OriginUID: "uid-web",
+				Status:    status(`{"loadBalancer":{}}`),
+				Filled: &store.Filled{Revision: 3, ClusterIP: ip,
+					NodePorts: []store.NodePort{
+						{Port: 80, Protocol: "TCP", NodePort: tcp},
+						{Port: 81, Protocol: "TCP", NodePort: 31111},
+					}},
+			},
+		)
 	}
 	shows := func(ip string, ports ...float64) {
 		t.Helper()
@@ -105,7 +149,8 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	}
 	says("a", "10.0.0.1", 30500)
 	shows("10.0.0.1", 30500, 0, 30081)
-	if got := c.notes(k)[v1alpha1.AnnotationAllocated]; got != `{"clusterIP":"10.0.0.1","nodePorts":[30500]}` || c.notes(k)[store.DeploymentRevision] != nil {
+	if got := c.notes(k)[v1alpha1.AnnotationAllocated]; got != `{"clusterIP":"10.0.0.1","nodePorts":[30500]}` ||
+		c.notes(k)[store.DeploymentRevision] != nil {
 		t.Errorf("annotations %v", c.notes(k))
 	}
 	writes := c.count()
@@ -125,8 +170,20 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 
 // What a user has chosen stays, and what an older center wrote is told from it.
 func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
-	byCenter := []any{map[string]any{"manager": "skerry", "operation": "Update", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}}}}
-	forParent := []any{map[string]any{"manager": "skerry", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}}}}
+	byCenter := []any{
+		map[string]any{
+			"manager":   "skerry",
+			"operation": "Update",
+			"fieldsV1":  map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}},
+		},
+	}
+	forParent := []any{
+		map[string]any{
+			"manager":   "skerry",
+			"operation": "Apply",
+			"fieldsV1":  map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}},
+		},
+	}
 	port := func(node int) map[string]any { return map[string]any{"port": 80, "protocol": "TCP", "nodePort": node} }
 	for _, x := range []struct {
 		what       string
@@ -149,7 +206,11 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		c := newCenter(t)
 		k := key("", "services", "web")
 		c.objects[k] = map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": x.spec}
-		f := &store.Filled{ClusterIP: "10.0.0.1", NodePorts: []store.NodePort{{Port: 80, Protocol: "TCP", NodePort: 30500}}, HealthCheckNodePort: 30700}
+		f := &store.Filled{
+			ClusterIP:           "10.0.0.1",
+			NodePorts:           []store.NodePort{{Port: 80, Protocol: "TCP", NodePort: 30500}},
+			HealthCheckNodePort: 30700,
+		}
 		if patch := allocate(spaceapitest.Clone(c.objects[k]), "u", f); patch != nil {
 			if _, err := c.Patch(t.Context(), k, "v1", "", patch); err != nil {
 				t.Errorf("%s: %s: %v", x.what, patch, err)
@@ -160,7 +221,8 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		if ports, _ := is["ports"].([]any); len(ports) > 0 {
 			node = int64(num(ports[0].(map[string]any)["nodePort"]))
 		}
-		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.mark || c.notes(k)[v1alpha1.AnnotationNodePorts] != nil {
+		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.mark ||
+			c.notes(k)[v1alpha1.AnnotationNodePorts] != nil {
 			t.Errorf("%s: %v, annotations %v", x.what, is, c.notes(k))
 		}
 		if again := allocate(spaceapitest.Clone(c.objects[k]), "u", f); again != nil {
@@ -174,7 +236,15 @@ func TestAClaimShowsItsVolume(t *testing.T) {
 	claim := func(name string, spec map[string]any) store.Key {
 		k := key("", "persistentvolumeclaims", name)
 		c.mu.Lock()
-		c.commit(k, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": name, "uid": "uid-" + name}, "spec": spec})
+		c.commit(
+			k,
+			map[string]any{
+				"apiVersion": "v1",
+				"kind":       "PersistentVolumeClaim",
+				"metadata":   map[string]any{"name": name, "uid": "uid-" + name},
+				"spec":       spec,
+			},
+		)
 		c.mu.Unlock()
 		c.place(k, "v1", "PersistentVolumeClaim", "a")
 		return k
@@ -223,10 +293,33 @@ func TestFamiliesAndClassesAreTheTargets(t *testing.T) {
 	free, wish := key("", "services", "free"), key("", "services", "wish")
 	claim := key("", "persistentvolumeclaims", "data")
 	c.mu.Lock()
-	c.commit(free, map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "free", "uid": "uid-free"}, "spec": map[string]any{}})
-	c.commit(wish, map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "wish", "uid": "uid-wish"},
-		"spec": map[string]any{"ipFamilyPolicy": "RequireDualStack", "ipFamilies": []any{"IPv6", "IPv4"}}})
-	c.commit(claim, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "data", "uid": "uid-data"}, "spec": map[string]any{}})
+	c.commit(
+		free,
+		map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Service",
+			"metadata":   map[string]any{"name": "free", "uid": "uid-free"},
+			"spec":       map[string]any{},
+		},
+	)
+	c.commit(
+		wish,
+		map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Service",
+			"metadata":   map[string]any{"name": "wish", "uid": "uid-wish"},
+			"spec":       map[string]any{"ipFamilyPolicy": "RequireDualStack", "ipFamilies": []any{"IPv6", "IPv4"}},
+		},
+	)
+	c.commit(
+		claim,
+		map[string]any{
+			"apiVersion": "v1",
+			"kind":       "PersistentVolumeClaim",
+			"metadata":   map[string]any{"name": "data", "uid": "uid-data"},
+			"spec":       map[string]any{},
+		},
+	)
 	c.mu.Unlock()
 	spec := func(k store.Key) string {
 		c.mu.Lock()
@@ -236,21 +329,31 @@ func TestFamiliesAndClassesAreTheTargets(t *testing.T) {
 	site := func(target, family, class string) {
 		for _, k := range []store.Key{free, wish} {
 			c.place(k, "v1", "Service", target)
-			c.says(target, k, &store.Report{OriginUID: "uid-" + k.Name, Filled: &store.Filled{IPFamilies: []string{family}, IPFamilyPolicy: "SingleStack"}})
+			c.says(
+				target,
+				k,
+				&store.Report{
+					OriginUID: "uid-" + k.Name,
+					Filled:    &store.Filled{IPFamilies: []string{family}, IPFamilyPolicy: "SingleStack"},
+				},
+			)
 		}
 		c.place(claim, "v1", "PersistentVolumeClaim", target)
 		c.says(target, claim, &store.Report{OriginUID: "uid-data", Filled: &store.Filled{StorageClass: class}})
 		c.eventually(target, func() bool {
-			return spec(free) == `{"ipFamilies":["`+family+`"],"ipFamilyPolicy":"SingleStack"}` && spec(claim) == `{"storageClassName":"`+class+`"}`
+			return spec(free) == `{"ipFamilies":["`+family+`"],"ipFamilyPolicy":"SingleStack"}` &&
+				spec(claim) == `{"storageClassName":"`+class+`"}`
 		})
 	}
 	site("a", "IPv4", "standard")
 	site("b", "IPv6", "local-path")
 	c.stop()
-	if spec(wish) != `{"ipFamilies":["IPv6","IPv4"],"ipFamilyPolicy":"RequireDualStack"}` || c.notes(wish)[v1alpha1.AnnotationAllocated] != nil {
+	if spec(wish) != `{"ipFamilies":["IPv6","IPv4"],"ipFamilyPolicy":"RequireDualStack"}` ||
+		c.notes(wish)[v1alpha1.AnnotationAllocated] != nil {
 		t.Errorf("the wish is %s %v", spec(wish), c.notes(wish))
 	}
-	if c.notes(free)[v1alpha1.AnnotationAllocated] != `{"ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"}` || c.notes(claim)[v1alpha1.AnnotationAllocated] != `{"storageClass":"local-path"}` {
+	if c.notes(free)[v1alpha1.AnnotationAllocated] != `{"ipFamilies":["IPv6"],"ipFamilyPolicy":"SingleStack"}` ||
+		c.notes(claim)[v1alpha1.AnnotationAllocated] != `{"storageClass":"local-path"}` {
 		t.Errorf("marks %v %v", c.notes(free), c.notes(claim))
 	}
 }

@@ -44,7 +44,11 @@ func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool
 // unchanged returns the revision that a custom resource must still have when its status is written,
 // so that what somebody in the space writes for the first time is not lost; or that it is theirs
 // already.
-func (s *Summary) unchanged(ctx context.Context, at placement.Located, revision int64) (now int64, theirs bool, err error) {
+func (s *Summary) unchanged(
+	ctx context.Context,
+	at placement.Located,
+	revision int64,
+) (now int64, theirs bool, err error) {
 	if revision != 0 {
 		return revision, false, nil
 	}

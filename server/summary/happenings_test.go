@@ -25,7 +25,11 @@ func (c *center) happenings() map[string]bool {
 
 func warning(about *store.EventObject, message string, count int64) *store.Report {
 	return &store.Report{OriginUID: "uid-web", At: time.Now().UnixMilli(), Event: &store.ReportEvent{
-		Owner: store.EventObject{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, About: about, Type: "Warning", Reason: "Failed",
+		Owner: store.EventObject{
+			APIVersion: "apps/v1",
+			Kind:       "Deployment",
+			Name:       "web",
+		}, About: about, Type: "Warning", Reason: "Failed",
 		Message: message, Component: "kubelet", Count: count, First: 1764000000,
 	}}
 }

@@ -29,8 +29,20 @@ const (
 var typed = map[string]map[string]rule{
 	"apps/deployments": sums("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
 		"terminatingReplicas"),
-	"apps/statefulsets":       sums("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
-	"apps/replicasets":        sums("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas"),
+	"apps/statefulsets": sums(
+		"replicas",
+		"readyReplicas",
+		"currentReplicas",
+		"updatedReplicas",
+		"availableReplicas",
+	),
+	"apps/replicasets": sums(
+		"replicas",
+		"fullyLabeledReplicas",
+		"readyReplicas",
+		"availableReplicas",
+		"terminatingReplicas",
+	),
 	"/replicationcontrollers": sums("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
 	"apps/daemonsets": sums("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
 		"updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
@@ -40,7 +52,12 @@ var typed = map[string]map[string]rule{
 	"/services":                   {"conditions": worst, "loadBalancer": balancer},
 	"networking.k8s.io/ingresses": {"loadBalancer": balancer},
 	"/persistentvolumeclaims":     {"conditions": worst, "phase": severest},
-	"/pods":                       {"conditions": worst, "phase": severest, "startTime": earliest, "observedGeneration": least},
+	"/pods": {
+		"conditions":         worst,
+		"phase":              severest,
+		"startTime":          earliest,
+		"observedGeneration": least,
+	},
 	"autoscaling/horizontalpodautoscalers": with(sums("currentReplicas", "desiredReplicas"),
 		map[string]rule{"lastScaleTime": latest}),
 	"policy/poddisruptionbudgets": sums("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"),
@@ -110,7 +127,12 @@ func combine(out map[string]any, field string, r rule, a, b any) {
 	case last:
 		v = pick(a, b, func(x, y string) bool { return x > y }, false)
 	case severest:
-		v = pick(a, b, func(x, y string) bool { return severity(x) > severity(y) || severity(x) == severity(y) && x > y }, true)
+		v = pick(
+			a,
+			b,
+			func(x, y string) bool { return severity(x) > severity(y) || severity(x) == severity(y) && x > y },
+			true,
+		)
 	case union:
 		v = unite(a, b)
 	case worst:

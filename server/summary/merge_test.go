@@ -50,7 +50,11 @@ func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
 		case union:
 			s[f] = []any{float64(rapid.IntRange(0, 3).Draw(t, label+f+"e"))}
 		case balancer:
-			s[f] = map[string]any{"ingress": []any{map[string]any{"ip": fmt.Sprint("10.0.0.", rapid.IntRange(1, 3).Draw(t, label+f+"i"))}}}
+			s[f] = map[string]any{
+				"ingress": []any{
+					map[string]any{"ip": fmt.Sprint("10.0.0.", rapid.IntRange(1, 3).Draw(t, label+f+"i"))},
+				},
+			}
 		default:
 			s[f] = rapid.SampledFrom([]any{"x", "y", 1.0, map[string]any{"z": 1.0}}).Draw(t, label+f+"v")
 		}
@@ -63,9 +67,12 @@ func anyConditions(t *rapid.T, label string) []any {
 	for _, typ := range []string{"Available", "ReplicaFailure", "skerry.dev/Synced"} {
 		if rapid.Bool().Draw(t, label+typ) {
 			out = append(out, map[string]any{"type": typ,
-				"status":             rapid.SampledFrom([]string{"True", "False", "Unknown"}).Draw(t, label+typ+"s"),
-				"reason":             rapid.SampledFrom([]string{"A", "B"}).Draw(t, label+typ+"r"),
-				"lastTransitionTime": fmt.Sprintf("2026-01-0%dT00:00:00Z", rapid.IntRange(1, 2).Draw(t, label+typ+"t"))})
+				"status": rapid.SampledFrom([]string{"True", "False", "Unknown"}).Draw(t, label+typ+"s"),
+				"reason": rapid.SampledFrom([]string{"A", "B"}).Draw(t, label+typ+"r"),
+				"lastTransitionTime": fmt.Sprintf(
+					"2026-01-0%dT00:00:00Z",
+					rapid.IntRange(1, 2).Draw(t, label+typ+"t"),
+				)})
 		}
 	}
 	return out

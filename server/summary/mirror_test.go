@@ -16,8 +16,10 @@ func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
 	pod := key("", "pods", "web-0")
 	as := func(born, node, phase string) *store.Report {
 		r := podReport(phase)
-		r.Object = json.RawMessage(fmt.Sprintf(`{"metadata":{"creationTimestamp":%q,"ownerReferences":[{"apiVersion":"apps/v1",
-			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"nodeName":%q}}`, born, node))
+		r.Object = json.RawMessage(
+			fmt.Sprintf(`{"metadata":{"creationTimestamp":%q,"ownerReferences":[{"apiVersion":"apps/v1",
+			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"nodeName":%q}}`, born, node),
+		)
 		return r
 	}
 	field := func(path ...string) any {
@@ -36,12 +38,18 @@ func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
 		t.Errorf("mirrored as created at %v", at)
 	}
 	c.says("a", pod, as("t1", "n1", "Running"))
-	c.eventually("has a node", func() bool { return field("spec", "nodeName") == "n1" && field("status", "phase") == "Running" })
+	c.eventually(
+		"has a node",
+		func() bool { return field("spec", "nodeName") == "n1" && field("status", "phase") == "Running" },
+	)
 	if n := c.count(); n != 2 || field("metadata", "uid") != uid {
 		t.Errorf("%d writes, uid %v -> %v", n, uid, field("metadata", "uid"))
 	}
 	c.says("a", pod, as("t2", "n1", "Pending"))
-	c.eventually("another pod", func() bool { return field("metadata", "uid") != uid && field("status", "phase") == "Pending" })
+	c.eventually(
+		"another pod",
+		func() bool { return field("metadata", "uid") != uid && field("status", "phase") == "Pending" },
+	)
 }
 
 func podReport(phase string) *store.Report {
@@ -94,9 +102,14 @@ func TestTheHistoryOfAWorkloadIsMirrored(t *testing.T) {
 	c.place(web, "apps/v1", "Deployment", "a")
 	set := key("apps", "replicasets", "web-1")
 	says := func(ready int) {
-		c.says("a", set, &store.Report{OriginUID: "uid-web", Status: status(`{"readyReplicas":%d}`, ready), Object: json.RawMessage(
-			`{"kind":"Secret","metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"},"ownerReferences":[{"apiVersion":"apps/v1",
-			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"replicas":2}}`)})
+		c.says(
+			"a",
+			set,
+			&store.Report{OriginUID: "uid-web", Status: status(`{"readyReplicas":%d}`, ready), Object: json.RawMessage(
+				`{"kind":"Secret","metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"},"ownerReferences":[{"apiVersion":"apps/v1",
+			"kind":"Deployment","name":"web","uid":"uid-web"}]},"spec":{"replicas":2}}`,
+			)},
+		)
 	}
 	says(1)
 	c.eventually("mirrored", func() bool { return c.from(set) == "a" })
@@ -111,8 +124,15 @@ func TestTheHistoryOfAWorkloadIsMirrored(t *testing.T) {
 		t.Errorf("%d writes for one change", n)
 	}
 	revision := key("apps", "controllerrevisions", "web-2")
-	c.says("a", revision, &store.Report{OriginUID: "uid-web", Object: json.RawMessage(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1",
-		"kind":"Deployment","name":"web","uid":"uid-web"}]},"data":{"x":"y"},"revision":7}`)})
+	c.says(
+		"a",
+		revision,
+		&store.Report{
+			OriginUID: "uid-web",
+			Object: json.RawMessage(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1",
+		"kind":"Deployment","name":"web","uid":"uid-web"}]},"data":{"x":"y"},"revision":7}`),
+		},
+	)
 	c.eventually("a revision", func() bool {
 		o, _ := c.Get(t.Context(), revision, "")
 		return o["revision"] == 7.0 && o["data"] != nil && o["spec"] == nil
@@ -124,7 +144,10 @@ func TestMirrorsGoWithTheirOwnerAndNeverTakeAUsersPod(t *testing.T) {
 	c.place(web, "apps/v1", "Deployment", "a")
 	pod := key("", "pods", "web-0")
 	c.mu.Lock()
-	c.commit(pod, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web-0", "uid": "mine"}})
+	c.commit(
+		pod,
+		map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web-0", "uid": "mine"}},
+	)
 	c.mu.Unlock()
 	c.says("a", pod, podReport("Running"))
 	second := key("", "pods", "web-0.a")

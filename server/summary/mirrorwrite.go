@@ -95,7 +95,13 @@ func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid strin
 	if pk.Resource == "pods" {
 		subresource = "status"
 	}
-	return s.writeStatus(ctx, placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid}, subresource, status, nil)
+	return s.writeStatus(
+		ctx,
+		placement.Located{Key: pk, APIVersion: mirroredVersion(pk), UID: uid},
+		subresource,
+		status,
+		nil,
+	)
 }
 
 // changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a
@@ -153,7 +159,12 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
 		s.mirrorOfLocked(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
 		s.names[pk] = k
-		s.shown[pk] = shown{now: statusOf(obj), asked: canonical(w.status), got: statusOf(obj), revision: revisionOf(obj)}
+		s.shown[pk] = shown{
+			now:      statusOf(obj),
+			asked:    canonical(w.status),
+			got:      statusOf(obj),
+			revision: revisionOf(obj),
+		}
 	}
 }
 
@@ -162,7 +173,14 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 func mirrorHash(of string, object map[string]any) string {
 	meta := fields.Map(object, "metadata")
 	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})
-	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"], object["spec"], object["data"], object["revision"]}
+	all := []any{
+		meta["labels"],
+		meta["annotations"],
+		meta["ownerReferences"],
+		object["spec"],
+		object["data"],
+		object["revision"],
+	}
 	if of != "" {
 		all = append(all, of)
 	}

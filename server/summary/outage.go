@@ -163,7 +163,10 @@ func (s *Summary) outageCondition(at placement.Located) string {
 		return ""
 	}
 	now := time.Now()
-	is := condition{placement.Condition{Type: v1alpha1.ConditionObjectReachable, Reason: of.Reason(), Message: of.Message()}, of.Since()}
+	is := condition{
+		placement.Condition{Type: v1alpha1.ConditionObjectReachable, Reason: of.Reason(), Message: of.Message()},
+		of.Since(),
+	}
 	if had && old.Message != is.Message && now.Sub(s.worded[at.Key]) < rewordPause {
 		s.queue.AddAfter(at.Key, rewordPause-now.Sub(s.worded[at.Key]))
 		return old.since.UTC().Format(time.RFC3339)
@@ -174,8 +177,10 @@ func (s *Summary) outageCondition(at placement.Located) string {
 	s.setExtraLocked(at.Key, is.Condition, false)
 	s.extra[at.Key][is.Type] = is
 	if untold && !takesConditions(at.Key) {
-		s.events.record(placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
-			Reason: "SiteNotReachable", Message: is.Message})
+		s.events.record(
+			placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
+				Reason: "SiteNotReachable", Message: is.Message},
+		)
 	}
 	return is.since.UTC().Format(time.RFC3339)
 }

@@ -43,15 +43,19 @@ func TestAnOutageIsACondition(t *testing.T) {
 			t.Error("told before the site could come back")
 		}
 		time.Sleep(3 * time.Second)
-		want := "site paris has not been heard of since " + since.UTC().Format(time.RFC3339) + "; what is shown is from then"
+		want := "site paris has not been heard of since " + since.UTC().Format(
+			time.RFC3339,
+		) + "; what is shown is from then"
 		is := c.reachable(web)
-		if is["status"] != "False" || is["reason"] != "SiteSilent" || is["message"] != want || is["lastTransitionTime"] != since.UTC().Format(time.RFC3339) {
+		if is["status"] != "False" || is["reason"] != "SiteSilent" || is["message"] != want ||
+			is["lastTransitionTime"] != since.UTC().Format(time.RFC3339) {
 			t.Errorf("condition %v, want the message %q", is, want)
 		}
 		if num(c.status(web)["readyReplicas"]) != 2 {
 			t.Errorf("status %v", c.status(web))
 		}
-		if at := c.unreachableSince(cm); at != since.UTC().Format(time.RFC3339) || len(c.eventsOf("SiteNotReachable")) != 1 {
+		if at := c.unreachableSince(cm); at != since.UTC().Format(time.RFC3339) ||
+			len(c.eventsOf("SiteNotReachable")) != 1 {
 			t.Errorf("a ConfigMap says %q, events %v", at, c.eventsOf("SiteNotReachable"))
 		}
 		writes := c.count()
@@ -111,7 +115,9 @@ func TestSomeSitesAreSilent(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		is := c.reachable(web)
-		if text := fmt.Sprint(is["message"]); is["reason"] != "SomeSitesNotReachable" || !strings.HasPrefix(text, "5 of 8 sites: site site-0 has") || !strings.Contains(text, "and 2 more") {
+		if text := fmt.Sprint(is["message"]); is["reason"] != "SomeSitesNotReachable" ||
+			!strings.HasPrefix(text, "5 of 8 sites: site site-0 has") ||
+			!strings.Contains(text, "and 2 more") {
 			t.Errorf("condition %v", is)
 		}
 		if n := c.count() - writes; n > 3 {
@@ -133,7 +139,11 @@ func TestManyOutagesArePaced(t *testing.T) {
 			for j := range each {
 				last = key("apps", "deployments", fmt.Sprintf("web-%d-%d", i, j))
 				c.place(last, "apps/v1", "Deployment", fmt.Sprintf("site-%d", i))
-				c.says(fmt.Sprintf("site-%d", i), last, &store.Report{OriginUID: "uid-" + last.Name, Status: status(`{"replicas":1}`)})
+				c.says(
+					fmt.Sprintf("site-%d", i),
+					last,
+					&store.Report{OriginUID: "uid-" + last.Name, Status: status(`{"replicas":1}`)},
+				)
 			}
 		}
 		c.place(web, "apps/v1", "Deployment", "paris")
@@ -160,7 +170,11 @@ func TestManyOutagesArePaced(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		if n := c.count() - writes; n != 2*told-1 {
-			t.Errorf("%d writes: %d for those that were told, and as many to take it back, less the one site that is still away", n, told)
+			t.Errorf(
+				"%d writes: %d for those that were told, and as many to take it back, less the one site that is still away",
+				n,
+				told,
+			)
 		}
 		for i := range sites {
 			c.falls(fmt.Sprintf("site-%d", i), true)
@@ -172,7 +186,13 @@ func TestManyOutagesArePaced(t *testing.T) {
 				t.Fatalf("%d of %d objects are told after %s", c.count()-writes, sites*each, time.Since(began))
 			}
 		}
-		t.Logf("%d sites with %d objects each are all told after %s, with %d writes", sites, each, time.Since(began), c.count()-writes)
+		t.Logf(
+			"%d sites with %d objects each are all told after %s, with %d writes",
+			sites,
+			each,
+			time.Since(began),
+			c.count()-writes,
+		)
 		c.stop()
 	})
 }

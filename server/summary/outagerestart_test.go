@@ -20,7 +20,15 @@ func (c *center) restart() {
 	c.mu.Lock()
 	c.s.Reset(c.revision, storetest.Listing(func(yield func(store.Write) bool) {
 		for k, o := range c.objects {
-			if !yield(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: revisionOf(o), Object: spaceapitest.Clone(o)}) {
+			if !yield(
+				store.Write{
+					Key:        k,
+					APIVersion: o["apiVersion"].(string),
+					Kind:       o["kind"].(string),
+					Revision:   revisionOf(o),
+					Object:     spaceapitest.Clone(o),
+				},
+			) {
 				return
 			}
 		}

@@ -13,7 +13,15 @@ import (
 func TestPacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pacing
-		many, few := store.Key{Space: "a", Resource: "configmaps", Name: "many"}, store.Key{Space: "a", Resource: "configmaps", Name: "few"}
+		many, few := store.Key{
+			Space:    "a",
+			Resource: "configmaps",
+			Name:     "many",
+		}, store.Key{
+			Space:    "a",
+			Resource: "configmaps",
+			Name:     "few",
+		}
 		if d := p.wait(few, fewTargets); d != 0 || p.gathering(few) {
 			t.Errorf("an object on few targets waits for %s", d)
 		}

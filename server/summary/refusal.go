@@ -82,15 +82,22 @@ func (s *Summary) refusalCondition(at placement.Located, reports []*store.Report
 		}
 		lines = append(lines, r.line)
 		if !s.saidLocked(at.Key, r) {
-			news = append(news, placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
-				Reason: r.reason, Message: r.line})
+			news = append(
+				news,
+				placement.Event{Key: at.Key, APIVersion: at.APIVersion, Kind: at.Kind, UID: at.UID, Warning: true,
+					Reason: r.reason, Message: r.line},
+			)
 		}
 	}
 	changed = !maps.Equal(s.refused[at.Key], now)
 	if delete(s.refused, at.Key); len(now) > 0 {
 		s.refused[at.Key] = now
 	}
-	s.setExtraLocked(at.Key, placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)}, len(lines) == 0)
+	s.setExtraLocked(
+		at.Key,
+		placement.Condition{Type: v1alpha1.ConditionObjectSynced, Reason: reason, Message: first(lines, 3)},
+		len(lines) == 0,
+	)
 	for _, e := range news {
 		s.events.record(e)
 	}

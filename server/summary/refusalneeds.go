@@ -32,8 +32,11 @@ func (s *Summary) refusedNeeds(at placement.Located) (out []refusal) {
 			if !strings.HasPrefix(line, t+": ") {
 				line = t + ": " + line
 			}
-			out = append(out, refusal{NeedsRefused, "its pods need " + k.Resource + "/" + k.Name + ", which is refused: " + line,
-				at.Targets[i : i+1]})
+			out = append(
+				out,
+				refusal{NeedsRefused, "its pods need " + k.Resource + "/" + k.Name + ", which is refused: " + line,
+					at.Targets[i : i+1]},
+			)
 		}
 	}
 	return out

@@ -73,7 +73,13 @@ func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent) error 
 		s.withdrawEvents(ctx, from)
 		return nil
 	}
-	owner, ok := s.cfg.Delivery.Owner(from.key.Space, from.key.Namespace, groupOf(r.Event.Owner.APIVersion), r.Event.Owner.Kind, r.Event.Owner.Name)
+	owner, ok := s.cfg.Delivery.Owner(
+		from.key.Space,
+		from.key.Namespace,
+		groupOf(r.Event.Owner.APIVersion),
+		r.Event.Owner.Kind,
+		r.Event.Owner.Name,
+	)
 	if !ok || owner.UID != r.OriginUID || !slices.Contains(owner.Targets, from.target) {
 		s.withdrawEvents(ctx, from)
 		return nil
@@ -98,7 +104,11 @@ var errNotMirrored = errors.New("what the event is about is not mirrored yet")
 
 // eventsFor are the Events that show one report: at the placed object, where people look first, and
 // at what of it the Event is about, if the space shows that.
-func (s *Summary) eventsFor(from reportedEvent, owner placement.Located, r store.Report) (map[store.Key]map[string]any, error) {
+func (s *Summary) eventsFor(
+	from reportedEvent,
+	owner placement.Located,
+	r store.Report,
+) (map[store.Key]map[string]any, error) {
 	out := map[store.Key]map[string]any{}
 	add := func(kind, apiVersion, name, uid, message, component string) {
 		k := targetEventKey(from, kind, name)
@@ -114,8 +124,21 @@ func (s *Summary) eventsFor(from reportedEvent, owner placement.Located, r store
 		return out, nil
 	}
 	// The center says this one: a relay's agent passes on only what it is about.
-	add(owner.Kind, owner.APIVersion, owner.Key.Name, owner.UID, about.Kind+" "+about.Name+" on "+from.target+": "+r.Event.Message, "skerry")
-	mk := store.Key{Space: from.key.Space, Group: groupOf(about.APIVersion), Resource: mirroredResource(about.Kind), Namespace: owner.Key.Namespace, Name: about.Name}
+	add(
+		owner.Kind,
+		owner.APIVersion,
+		owner.Key.Name,
+		owner.UID,
+		about.Kind+" "+about.Name+" on "+from.target+": "+r.Event.Message,
+		"skerry",
+	)
+	mk := store.Key{
+		Space:     from.key.Space,
+		Group:     groupOf(about.APIVersion),
+		Resource:  mirroredResource(about.Kind),
+		Namespace: owner.Key.Namespace,
+		Name:      about.Name,
+	}
 	if mk.Resource == "" || len(owner.Targets) > mirrorTargets {
 		return out, nil
 	}
@@ -152,7 +175,12 @@ func mirroredResource(kind string) string {
 // targetEventKey names what one report of a target shows at one object.
 func targetEventKey(from reportedEvent, kind, name string) store.Key {
 	sum := sha256.Sum256([]byte(from.target + "\x00" + from.key.Name + "\x00" + kind))
-	k := store.Key{Space: from.key.Space, Resource: "events", Namespace: from.key.Namespace, Name: trim(name, 230) + "." + hex.EncodeToString(sum[:8])}
+	k := store.Key{
+		Space:     from.key.Space,
+		Resource:  "events",
+		Namespace: from.key.Namespace,
+		Name:      trim(name, 230) + "." + hex.EncodeToString(sum[:8]),
+	}
 	if k.Namespace == "" {
 		k.Namespace = "default"
 	}
@@ -163,11 +191,20 @@ func targetEvent(k store.Key, about map[string]any, target, message, component s
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Event",
-		"metadata":       map[string]any{"name": k.Name, "namespace": k.Namespace, "annotations": map[string]any{v1alpha1.AnnotationReportedFrom: target}},
+		"metadata": map[string]any{
+			"name":        k.Name,
+			"namespace":   k.Namespace,
+			"annotations": map[string]any{v1alpha1.AnnotationReportedFrom: target},
+		},
 		"involvedObject": about,
 		"type":           r.Event.Type, "reason": r.Event.Reason, "message": trim(message, 1024),
-		"source": map[string]any{"component": r.Event.Component, "host": target}, "reportingComponent": component, "reportingInstance": target,
-		"firstTimestamp": at(time.Unix(r.Event.First, 0)), "lastTimestamp": at(time.UnixMilli(r.At)), "count": r.Event.Count,
+		"source": map[string]any{
+			"component": r.Event.Component,
+			"host":      target,
+		}, "reportingComponent": component, "reportingInstance": target,
+		"firstTimestamp": at(
+			time.Unix(r.Event.First, 0),
+		), "lastTimestamp": at(time.UnixMilli(r.At)), "count": r.Event.Count,
 	}
 }
 
@@ -198,7 +235,8 @@ func (s *Summary) withdrawEvents(ctx context.Context, from reportedEvent) {
 	delete(s.reportedEvents.shown, from)
 	s.mu.Unlock()
 	for _, k := range gone {
-		if err := s.cfg.API.Delete(ctx, k, "v1", ""); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := s.cfg.API.Delete(ctx, k, "v1", ""); err != nil && !apierrors.IsNotFound(err) &&
+			!apierrors.IsConflict(err) {
 			s.cfg.Log.Debug("a target's event goes by its time to live", "key", k.String(), "err", err)
 		}
 	}

@@ -16,17 +16,26 @@ var replicaSet = key("apps", "replicasets", "web-1a")
 func (c *center) desire(image string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.desired[web] = fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"selector":{"matchLabels":{"app":"web"}},`+
-		`"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":%q,"name":"c"}]}}}}`, image)
+	c.desired[web] = fmt.Appendf(
+		nil,
+		`{"apiVersion":"apps/v1","kind":"Deployment","spec":{"selector":{"matchLabels":{"app":"web"}},`+
+			`"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":%q,"name":"c"}]}}}}`,
+		image,
+	)
 }
 
 // whole is the ReplicaSet as a target has it.
 func whole(image string, replicas int) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-1a","namespace":"app","labels":{"app":"web","pod-template-hash":"1a"},`+
-		`"annotations":{"deployment.kubernetes.io/desired-replicas":"0","deployment.kubernetes.io/max-replicas":"0","deployment.kubernetes.io/revision":"1"},`+
-		`"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"uid-web","controller":true}]},"spec":{"replicas":%d,`+
-		`"selector":{"matchLabels":{"app":"web","pod-template-hash":"1a"}},"template":{"metadata":{"labels":{"app":"web","pod-template-hash":"1a"}},`+
-		`"spec":{"containers":[{"image":%q,"name":"c"}]}}}}`, replicas, image)
+	return fmt.Appendf(
+		nil,
+		`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-1a","namespace":"app","labels":{"app":"web","pod-template-hash":"1a"},`+
+			`"annotations":{"deployment.kubernetes.io/desired-replicas":"0","deployment.kubernetes.io/max-replicas":"0","deployment.kubernetes.io/revision":"1"},`+
+			`"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"uid-web","controller":true}]},"spec":{"replicas":%d,`+
+			`"selector":{"matchLabels":{"app":"web","pod-template-hash":"1a"}},"template":{"metadata":{"labels":{"app":"web","pod-template-hash":"1a"}},`+
+			`"spec":{"containers":[{"image":%q,"name":"c"}]}}}}`,
+		replicas,
+		image,
+	)
 }
 
 // short is its report against the present version.
@@ -41,7 +50,12 @@ func (c *center) short(image string, replicas int) *store.Report {
 	if !ok || !fits {
 		c.t.Fatalf("%s does not have the template of %s", whole(image, replicas), body)
 	}
-	return &store.Report{OriginUID: "uid-web", Of: source.Name, Object: rest, Status: status(`{"replicas":%d}`, replicas)}
+	return &store.Report{
+		OriginUID: "uid-web",
+		Of:        source.Name,
+		Object:    rest,
+		Status:    status(`{"replicas":%d}`, replicas),
+	}
 }
 
 // image is what the ReplicaSet in the space runs, empty where there is none.
@@ -107,7 +121,11 @@ func TestAShortReportOfAnotherVersionWaits(t *testing.T) {
 	if c.exists(replicaSet) {
 		t.Error("mirrored with the template of another version")
 	}
-	c.says("a", replicaSet, &store.Report{OriginUID: "uid-web", Object: whole("v1", 0), Status: status(`{"replicas":0}`)})
+	c.says(
+		"a",
+		replicaSet,
+		&store.Report{OriginUID: "uid-web", Object: whole("v1", 0), Status: status(`{"replicas":0}`)},
+	)
 	c.eventually("the whole one is mirrored", func() bool { return c.image() == "v1" })
 
 	// With a mirror that is there already, only the status is known.

@@ -103,7 +103,13 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 // writeStatus writes a status when the object does not show it already, with what is filled in
 // beside it where that can go along. What the API will not take is not tried again before it
 // changes.
-func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subresource string, status json.RawMessage, filled *store.Filled) error {
+func (s *Summary) writeStatus(
+	ctx context.Context,
+	at placement.Located,
+	subresource string,
+	status json.RawMessage,
+	filled *store.Filled,
+) error {
 	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
 	defer s.begin(k)()
 	want := canonical(status)
@@ -113,7 +119,10 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 	if before.is(want) || len(status) == 0 || (before == shown{} && want == emptyStatus()) {
 		return nil
 	}
-	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": uid}, map[string]any{"op": "add", "path": "/status", "value": status}}
+	ops := []any{
+		map[string]any{"op": "test", "path": "/metadata/uid", "value": uid},
+		map[string]any{"op": "add", "path": "/status", "value": status},
+	}
 	along := revisionOp(k, before, filled)
 	if along != nil {
 		ops = append(ops, along)
@@ -128,7 +137,10 @@ func (s *Summary) writeStatus(ctx context.Context, at placement.Located, subreso
 		case theirs:
 			return nil
 		}
-		ops = append(ops, map[string]any{"op": "add", "path": "/metadata/resourceVersion", "value": strconv.FormatInt(revision, 10)})
+		ops = append(
+			ops,
+			map[string]any{"op": "add", "path": "/metadata/resourceVersion", "value": strconv.FormatInt(revision, 10)},
+		)
 	}
 	patch, err := json.Marshal(ops)
 	if err != nil {

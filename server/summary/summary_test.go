@@ -24,14 +24,18 @@ func TestOneTargetGivesItsExactStatusAndTheEchoEndsThere(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a")
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Generation: 1,
-		Status: status(`{"replicas":3,"readyReplicas":2,"conditions":[{"type":"Available","status":"False"}],"odd":{"x":[1,null]}}`)})
+		Status: status(
+			`{"replicas":3,"readyReplicas":2,"conditions":[{"type":"Available","status":"False"}],"odd":{"x":[1,null]}}`,
+		)})
 	c.eventually("the status", func() bool { return num(c.status(web)["readyReplicas"]) == 2 })
 	if odd := c.status(web)["odd"]; odd == nil {
 		t.Error("a field of the target's status was lost")
 	}
 	for range 20 { // the same again, in another notation: nothing to write
 		c.says("a", web, &store.Report{OriginUID: "uid-web", Generation: 1, At: time.Now().UnixMilli(),
-			Status: status(`{"odd":{"x":[1,null]},"conditions":[{"status":"False","type":"Available"}],"readyReplicas":2.0,"replicas":3}`)})
+			Status: status(
+				`{"odd":{"x":[1,null]},"conditions":[{"status":"False","type":"Available"}],"readyReplicas":2.0,"replicas":3}`,
+			)})
 	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3,"readyReplicas":3}`)})
 	c.eventually("the next status", func() bool { return num(c.status(web)["readyReplicas"]) == 3 })
@@ -57,14 +61,18 @@ func TestAReportAboutAnEarlierObjectOfThatNameIsIgnored(t *testing.T) {
 func TestSeveralTargetsAreMergedAndASilentOneHoldsObservedGenerationBack(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a", "b")
-	one := status(`{"observedGeneration":4,"replicas":3,"availableReplicas":3,"conditions":[{"type":"Available","status":"True"}]}`)
+	one := status(
+		`{"observedGeneration":4,"replicas":3,"availableReplicas":3,"conditions":[{"type":"Available","status":"True"}]}`,
+	)
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: one})
 	c.eventually("a's replicas", func() bool { return num(c.status(web)["replicas"]) == 3 })
 	if c.status(web)["observedGeneration"] != nil || c.status(web)["conditions"] != nil {
 		t.Errorf("b has not said anything yet: %v", c.status(web))
 	}
 	c.says("b", web, &store.Report{OriginUID: "uid-web",
-		Status: status(`{"observedGeneration":3,"replicas":3,"availableReplicas":1,"conditions":[{"type":"Available","status":"False"}]}`)})
+		Status: status(
+			`{"observedGeneration":3,"replicas":3,"availableReplicas":1,"conditions":[{"type":"Available","status":"False"}]}`,
+		)})
 	c.eventually("both", func() bool {
 		return num(c.status(web)["replicas"]) == 6 && num(c.status(web)["observedGeneration"]) == 3
 	})
@@ -82,13 +90,17 @@ func TestSeveralTargetsAreMergedAndASilentOneHoldsObservedGenerationBack(t *test
 func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a", "b")
-	refusal := &store.Report{OriginUID: "uid-web", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+	refusal := &store.Report{
+		OriginUID: "uid-web",
+		Error:     &store.ReportError{Reason: "QuotaExceeded", Message: "exceeded quota: pods"},
+	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
 	c.says("b", web, refusal)
 	find := func() map[string]any { return byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced] }
 	c.eventually("the condition", func() bool {
 		f := find()
-		return f["status"] == "False" && f["reason"] == "QuotaExceeded" && strings.HasPrefix(fmt.Sprint(f["message"]), "b: exceeded")
+		return f["status"] == "False" && f["reason"] == "QuotaExceeded" &&
+			strings.HasPrefix(fmt.Sprint(f["message"]), "b: exceeded")
 	})
 	events := func() (n int) {
 		c.mu.Lock()
@@ -104,13 +116,20 @@ func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	writes := c.count()
 	c.says("b", web, refusal)
 	c.says("b", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
-	c.eventually("the condition is taken off", func() bool { return find() == nil && num(c.status(web)["replicas"]) == 6 })
+	c.eventually(
+		"the condition is taken off",
+		func() bool { return find() == nil && num(c.status(web)["replicas"]) == 6 },
+	)
 	if n := c.count() - writes; n != 1 {
 		t.Errorf("%d writes to take it off", n)
 	}
 	cm := key("", "configmaps", "plain")
 	c.place(cm, "v1", "ConfigMap", "a")
-	c.says("a", cm, &store.Report{OriginUID: "uid-plain", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}})
+	c.says(
+		"a",
+		cm,
+		&store.Report{OriginUID: "uid-plain", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}},
+	)
 	c.eventually("an event for a kind without conditions", func() bool { return events() == 2 })
 	if c.status(cm) != nil {
 		t.Error("a ConfigMap got a status")
@@ -128,7 +147,10 @@ func TestARefusalOfAKindWithoutConditionsIsAnAnnotation(t *testing.T) {
 		text, _ := notes[v1alpha1.AnnotationRefused].(string)
 		return text
 	}
-	refusal := &store.Report{OriginUID: "uid-plain", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}}
+	refusal := &store.Report{
+		OriginUID: "uid-plain",
+		Error:     &store.ReportError{Reason: "QuotaExceeded", Message: "too many"},
+	}
 	c.says("a", secret, refusal)
 	c.eventually("marked", func() bool { return mark() == `{"reason":"QuotaExceeded","message":"a: too many"}` })
 	writes := c.count()
@@ -142,7 +164,14 @@ func TestARefusalOfAKindWithoutConditionsIsAnAnnotation(t *testing.T) {
 
 func TestEqualEventsAreCounted(t *testing.T) {
 	c := newCenter(t)
-	e := placement.Event{Key: web, APIVersion: "apps/v1", Kind: "Deployment", UID: "u", Reason: "Moved", Message: "to b"}
+	e := placement.Event{
+		Key:        web,
+		APIVersion: "apps/v1",
+		Kind:       "Deployment",
+		UID:        "u",
+		Reason:     "Moved",
+		Message:    "to b",
+	}
 	k := eventKey(e)
 	for want := 1.0; want <= 3; want++ {
 		c.s.Event(e)
@@ -159,7 +188,10 @@ func TestConflictsAreTriedAgainAndRefusedStatusesAreNot(t *testing.T) {
 	c.place(web, "apps/v1", "Deployment", "a")
 	gr := schema.GroupResource{Resource: "deployments"}
 	c.mu.Lock()
-	c.fail = []error{apierrors.NewConflict(gr, "web", fmt.Errorf("changed")), apierrors.NewInternalError(fmt.Errorf("busy"))}
+	c.fail = []error{
+		apierrors.NewConflict(gr, "web", fmt.Errorf("changed")),
+		apierrors.NewInternalError(fmt.Errorf("busy")),
+	}
 	c.mu.Unlock()
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":1}`)})
 	c.eventually("written in the end", func() bool { return num(c.status(web)["replicas"]) == 1 })
@@ -203,21 +235,30 @@ func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
 		o["status"] = map[string]any{"phase": phase}
 		o["metadata"].(map[string]any)["managedFields"] = []any{
 			map[string]any{"manager": "skerry", "fieldsV1": map[string]any{"f:status": map[string]any{}}},
-			map[string]any{"manager": "captain", "subresource": "status", "fieldsV1": map[string]any{"f:status": map[string]any{"f:phase": map[string]any{}}}}}
+			map[string]any{
+				"manager":     "captain",
+				"subresource": "status",
+				"fieldsV1":    map[string]any{"f:status": map[string]any{"f:phase": map[string]any{}}},
+			}}
 		c.commit(boat, o)
 	}
 	operate("Ready")
 	writes := c.count()
 	report(2)
 	operate("Sailing")
-	c.says("a", boat, &store.Report{OriginUID: "uid-mary", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}})
+	c.says(
+		"a",
+		boat,
+		&store.Report{OriginUID: "uid-mary", Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}},
+	)
 	c.eventually("a refusal is told in an annotation", func() bool {
 		o, _ := c.Get(t.Context(), boat, "")
 		return strings.Contains(string(encode(o)), v1alpha1.AnnotationRefused)
 	})
 	report(3)
-	c.stop()                                                                                              // which does what is queued
-	if got := c.status(boat); got["phase"] != "Sailing" || got["depth"] != nil || c.count() != writes+2 { // the annotation comes and goes
+	c.stop() // which does what is queued
+	if got := c.status(boat); got["phase"] != "Sailing" || got["depth"] != nil ||
+		c.count() != writes+2 { // the annotation comes and goes
 		t.Errorf("status %v after %d writes of the center", got, c.count()-writes)
 	}
 }
@@ -231,7 +272,9 @@ func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {
 	c.mu.Lock()
 	o := spaceapitest.Clone(c.objects[boat])
 	o["status"] = map[string]any{"phase": "Ready"}
-	o["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "captain", "fieldsV1": map[string]any{"f:status": map[string]any{}}}}
+	o["metadata"].(map[string]any)["managedFields"] = []any{
+		map[string]any{"manager": "captain", "fieldsV1": map[string]any{"f:status": map[string]any{}}},
+	}
 	c.objects[boat] = o // which the center has not been told of yet
 	c.mu.Unlock()
 	c.says("a", boat, &store.Report{OriginUID: "uid-mary", Status: status(`{"depth":1}`)})

@@ -30,7 +30,8 @@ func TestTally(t *testing.T) {
 		}
 	}
 	is := c.s.Tally("paris", 1)
-	if is.Applied != 1 || is.Refused != 2 || len(is.First) != 1 || is.First[0].Key.Name != "m2" || is.First[0].Reason != "Forbidden" {
+	if is.Applied != 1 || is.Refused != 2 || len(is.First) != 1 || is.First[0].Key.Name != "m2" ||
+		is.First[0].Reason != "Forbidden" {
 		t.Errorf("%+v", is)
 	}
 	if other := c.s.Tally("rome", 1); other.Applied+other.Refused != 0 {
@@ -41,7 +42,14 @@ func TestTally(t *testing.T) {
 func TestTallyHasDeletionsThatAreStuck(t *testing.T) {
 	c := newCenter(t)
 	k := key("", "configmaps", "stays")
-	c.says("paris", k, &store.Report{OriginUID: "uid-stays", Error: &store.ReportError{Reason: "WaitingForFinalizers", Message: "example.com/slow"}})
+	c.says(
+		"paris",
+		k,
+		&store.Report{
+			OriginUID: "uid-stays",
+			Error:     &store.ReportError{Reason: "WaitingForFinalizers", Message: "example.com/slow"},
+		},
+	)
 	if is := c.s.Tally("paris", 1); is.Refused != 1 || len(is.First) != 1 || is.First[0].Key != k {
 		t.Errorf("a deletion that is stuck: %+v", is)
 	}

@@ -26,7 +26,11 @@ type wanted struct {
 // wantedMirrors reads what the targets report of one name, and gives each Pod its name in the
 // space: the longest placed target keeps the plain one, others get their target's name behind it.
 // Targets that report nothing any more are gone.
-func (s *Summary) wantedMirrors(k store.Key, targets []string, taken bool) (want map[string]wanted, gone []string, err error) {
+func (s *Summary) wantedMirrors(
+	k store.Key,
+	targets []string,
+	taken bool,
+) (want map[string]wanted, gone []string, err error) {
 	var list []wanted
 	for _, t := range targets {
 		r, ok, err := s.report(t, k)
@@ -72,8 +76,16 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 		}
 		for i, t := range owner.Targets {
 			if t == target {
-				return wanted{target: target, hash: mirrorHash(r.Of, object), order: i, object: object, of: r.Of, status: r.Status,
-					owner: owner.Key, ownerUID: owner.UID}, true
+				return wanted{
+					target:   target,
+					hash:     mirrorHash(r.Of, object),
+					order:    i,
+					object:   object,
+					of:       r.Of,
+					status:   r.Status,
+					owner:    owner.Key,
+					ownerUID: owner.UID,
+				}, true
 			}
 		}
 	}

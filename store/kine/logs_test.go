@@ -19,7 +19,9 @@ func TestValuesStayOutOfLogs(t *testing.T) {
 	log.ReplaceHooks(logrus.StandardLogger().Hooks)
 	put := &etcdserverpb.PutRequest{Key: []byte("/registry/secrets/a"),
 		Value: []byte("pass>word: tell nobody")}
-	txn := &etcdserverpb.TxnRequest{Success: []*etcdserverpb.RequestOp{{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}}}}
+	txn := &etcdserverpb.TxnRequest{
+		Success: []*etcdserverpb.RequestOp{{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}}},
+	}
 	log.Errorf("error in txn %s: %v", txn, errors.New("database or disk is full"))
 	log.Errorf("error in put %s: %v", put, errors.New("database or disk is full"))
 	if text := out.String(); strings.Contains(text, "nobody") ||

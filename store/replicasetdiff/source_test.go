@@ -54,7 +54,8 @@ func TestWhatTheControllerMakesIsSaidShort(t *testing.T) {
 	s := source(t, deployment)
 	whole := replicaSet("", "")
 	rest, ok := s.Diff([]byte(whole))
-	if want := `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`; !ok || string(rest) != want {
+	if want := `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`; !ok ||
+		string(rest) != want {
 		t.Fatalf("%s, want %s", rest, want)
 	}
 	back, err := s.Whole(rest)

@@ -252,7 +252,8 @@ func TestUpwardStreamsNeedAHandler(t *testing.T) {
 		}
 		s.Write([]byte("x"))
 		s.SetDeadline(time.Now().Add(patience))
-		if n, err := s.Read(make([]byte, 1)); err == nil || err == io.EOF || n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		if n, err := s.Read(make([]byte, 1)); err == nil || err == io.EOF || n > 0 ||
+			errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("read %d bytes, %v", n, err)
 		}
 	})

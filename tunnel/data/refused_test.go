@@ -175,7 +175,11 @@ func TestRemoval(t *testing.T) {
 		if _, err := io.ReadFull(s, make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
-		w.links.End(w.who.Target, tunnel.ErrRemoved, func(who tunnel.Identity) bool { return who.Target == w.who.Target })
+		w.links.End(
+			w.who.Target,
+			tunnel.ErrRemoved,
+			func(who tunnel.Identity) bool { return who.Target == w.who.Target },
+		)
 		if err := w.conns[0].Err(); err != nil {
 			t.Errorf("ended although its holder stays: %v", err)
 		}
@@ -199,11 +203,15 @@ func TestRemoval(t *testing.T) {
 func TestAChildThatCannot(t *testing.T) {
 	w := newWorld(t, "pipe", echo)
 	w.dial = func(context.Context) (data.Bare, error) { return nil, errors.New("no way leads there") }
-	if _, err := w.links.Open(t.Context(), w.who.Target, w); err == nil || !strings.Contains(err.Error(), "no way leads there") {
+	if _, err := w.links.Open(t.Context(), w.who.Target, w); err == nil ||
+		!strings.Contains(err.Error(), "no way leads there") {
 		t.Errorf("told %v", err)
 	}
 	w.ask = func(n tunnel.Number) { // another child's word, and another number's, mean nothing
-		w.links.NotConnected(tunnel.Identity{Target: w.who.Target, Key: "01"}, tunnel.NotConnected{Number: n, Why: "mine"})
+		w.links.NotConnected(
+			tunnel.Identity{Target: w.who.Target, Key: "01"},
+			tunnel.NotConnected{Number: n, Why: "mine"},
+		)
 		w.links.NotConnected(w.who, tunnel.NotConnected{Number: tunnel.NewNumber(), Why: "another"})
 		w.links.NotConnected(w.who, tunnel.NotConnected{Number: n, Why: "this"})
 	}

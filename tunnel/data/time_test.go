@@ -62,7 +62,8 @@ func TestAChildThatDoesNotCome(t *testing.T) {
 		var bare data.Bare
 		w.ask = func(tunnel.Number) { bare, _ = w.dial(w.ctx) }
 		began := time.Now()
-		if _, err := w.links.Open(t.Context(), w.who.Target, w); !errors.Is(err, data.ErrLate) || time.Since(began) != 12*time.Second {
+		if _, err := w.links.Open(t.Context(), w.who.Target, w); !errors.Is(err, data.ErrLate) ||
+			time.Since(began) != 12*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		synctest.Wait()
@@ -144,7 +145,8 @@ func TestDeadPeer(t *testing.T) {
 				continue
 			}
 			s.SetDeadline(time.Now().Add(time.Second))
-			if _, err := io.Copy(io.Discard, s); err == nil || strings.Contains(err.Error(), "deadline") && at.Err() == nil {
+			if _, err := io.Copy(io.Discard, s); err == nil ||
+				strings.Contains(err.Error(), "deadline") && at.Err() == nil {
 				t.Errorf("stream %d reads %v", i, err)
 			}
 		}

@@ -138,7 +138,11 @@ func newWorld(t testing.TB, transport string, serve tunnel.StreamHandler) *world
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &world{ctx: ctx, serve: serve, budget: mux.NewBudget(64 << 20), meter: traffic.New()}
 	w.ask = w.connect
-	w.links = data.NewLinks(data.LinksConfig{Config: data.Config{Budget: mux.NewBudget(256 << 20), Meter: traffic.New(), Metrics: data.NewMetrics()}})
+	w.links = data.NewLinks(
+		data.LinksConfig{
+			Config: data.Config{Budget: mux.NewBudget(256 << 20), Meter: traffic.New(), Metrics: data.NewMetrics()},
+		},
+	)
 	switch transport {
 	case "pipe":
 		w.overPipe(pipe.Options{})
@@ -229,8 +233,13 @@ func (w *world) overTCP(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: w.tls(t, c)}, Log: slog.New(slog.DiscardHandler),
-		Data: func(d *tcp.Data) { w.links.Take(w.ctx, d) }})
+	listener := tcp.Listen(
+		tcp.ListenConfig{
+			Listener: tunneltest.Port{Listener: l, Config: w.tls(t, c)},
+			Log:      slog.New(slog.DiscardHandler),
+			Data:     func(d *tcp.Data) { w.links.Take(w.ctx, d) },
+		},
+	)
 	w.running.Go(func() { _, _ = listener.Accept(w.ctx) })
 	w.dial = func(ctx context.Context) (data.Bare, error) {
 		d, err := tcp.DialData(ctx, l.Addr().String(), tcp.DialConfig{TLS: site})
@@ -251,7 +260,11 @@ func (w *world) overQUIC(t testing.TB, f tunneltest.Faults) *tunneltest.Relay {
 		t.Fatal(err)
 	}
 	listener, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: w.tls(t, c), Log: slog.New(slog.DiscardHandler),
-		Data: quic.DataConfig{Expects: w.links.ExpectsFrom, Take: func(d *quic.Data) { w.links.Take(w.ctx, d) }, Budget: mux.NewBudget(256 << 20)}})
+		Data: quic.DataConfig{
+			Expects: w.links.ExpectsFrom,
+			Take:    func(d *quic.Data) { w.links.Take(w.ctx, d) },
+			Budget:  mux.NewBudget(256 << 20),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

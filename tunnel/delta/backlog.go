@@ -61,7 +61,11 @@ func (b *backlog) next(last store.Priority) []waiting {
 	if !b.urgentFirst {
 		return b.sorted
 	}
-	n, _ := slices.BinarySearchFunc(b.sorted, last+1, func(w waiting, p store.Priority) int { return cmp.Compare(w.Priority, p) })
+	n, _ := slices.BinarySearchFunc(
+		b.sorted,
+		last+1,
+		func(w waiting, p store.Priority) int { return cmp.Compare(w.Priority, p) },
+	)
 	return b.sorted[:n]
 }
 

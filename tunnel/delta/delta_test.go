@@ -77,11 +77,21 @@ func (s *source) live() map[store.Key]store.Hash {
 }
 
 func key(i int) store.Key {
-	return store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "web", Name: fmt.Sprintf("web-%d", i)}
+	return store.Key{
+		Space:     "shop",
+		Group:     "apps",
+		Resource:  "deployments",
+		Namespace: "web",
+		Name:      fmt.Sprintf("web-%d", i),
+	}
 }
 
 func body(i, version int) string {
-	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web-%d"},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"image":"nginx:1.27"}]}}}}`, i, version)
+	return fmt.Sprintf(
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web-%d"},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"image":"nginx:1.27"}]}}}}`,
+		i,
+		version,
+	)
 }
 
 // session is one Send and one Receive over a pipe.
@@ -96,7 +106,14 @@ func connect(t *testing.T, feed *store.Feed, sink store.Sink, send delta.SendOpt
 	return connectAs(t, feed, sink, send, delta.ReceiveOptions{}, o)
 }
 
-func connectAs(t *testing.T, feed *store.Feed, sink store.Sink, send delta.SendOptions, receive delta.ReceiveOptions, o pipe.Options) *session {
+func connectAs(
+	t *testing.T,
+	feed *store.Feed,
+	sink store.Sink,
+	send delta.SendOptions,
+	receive delta.ReceiveOptions,
+	o pipe.Options,
+) *session {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &session{sent: make(chan error, 1), got: make(chan error, 1), stop: cancel}
@@ -251,7 +268,13 @@ func TestCutAnywhere(t *testing.T) {
 					send = delta.Up(delta.LAN)
 				}
 				for range 20 {
-					s := connect(t, src.Feed, sink, send, pipe.Options{Latency: time.Millisecond, CutAfter: 1 + random.IntN(6000)})
+					s := connect(
+						t,
+						src.Feed,
+						sink,
+						send,
+						pipe.Options{Latency: time.Millisecond, CutAfter: 1 + random.IntN(6000)},
+					)
 					for range random.IntN(30) {
 						change(src, random)
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)

@@ -95,7 +95,10 @@ func (c Class) Up() FlowPolicy {
 	case WAN:
 		return FlowPolicy{Window: Window{Min: 200 * time.Millisecond, Max: 5 * time.Second}, InFlightBytes: 128 << 10}
 	case Metered:
-		return FlowPolicy{Window: Window{First: time.Second, Min: 5 * time.Second, Max: 30 * time.Second}, InFlightBytes: 32 << 10}
+		return FlowPolicy{
+			Window:        Window{First: time.Second, Min: 5 * time.Second, Max: 30 * time.Second},
+			InFlightBytes: 32 << 10,
+		}
 	default:
 		return FlowPolicy{Window: Window{Min: 50 * time.Millisecond, Max: time.Second}, InFlightBytes: 256 << 10}
 	}

@@ -162,8 +162,15 @@ func (s *sender) write(items []wire.Item, through store.Position, partial bool) 
 	if n := len(items); n > 0 {
 		s.entryBytes = (3*s.entryBytes + len(payload)/n) / 4
 	}
-	s.inFlight.sent(sentBatch{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial, at: time.Now()})
-	s.counter.batch(traffic.Sent, payload, len(items), func(i int) (store.Entry, int) { return items[i].Entry, items[i].Size() })
+	s.inFlight.sent(
+		sentBatch{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial, at: time.Now()},
+	)
+	s.counter.batch(
+		traffic.Sent,
+		payload,
+		len(items),
+		func(i int) (store.Entry, int) { return items[i].Entry, items[i].Size() },
+	)
 	// gofail: var encodedBeforeSend struct{}
 	if err := wire.WriteFrame(s.stream, wire.TypeBatch, payload); err != nil {
 		return fmt.Errorf("send a batch: %w", err)

@@ -100,13 +100,16 @@ func TestOtherDataIsHeld(t *testing.T) {
 			{"wiped", wiped, 25, 0, 0},
 		} {
 			h, s := holding(t, c.source, sink)
-			if h.Delete != c.delete || h.Change != c.change || h.Add != c.add || h.Objects != 25 || h.At != sink.Position() || len(h.First) != min(c.delete, delta.HeldKeys) {
+			if h.Delete != c.delete || h.Change != c.change || h.Add != c.add || h.Objects != 25 ||
+				h.At != sink.Position() ||
+				len(h.First) != min(c.delete, delta.HeldKeys) {
 				t.Errorf("%s: %+v", c.name, h)
 			}
 			// Both were running when they were stopped. The sender may hear of it from its context
 			// or from the receiver, and the receiver says why it held unless its own context ends
 			// first.
-			if sent, got := s.end(); sent == nil || !errors.Is(got, context.Canceled) && !errors.Is(got, store.ErrRegressed) {
+			if sent, got := s.end(); sent == nil ||
+				!errors.Is(got, context.Canceled) && !errors.Is(got, store.ErrRegressed) {
 				t.Errorf("%s: Send: %v; Receive: %v", c.name, sent, got)
 			}
 		}

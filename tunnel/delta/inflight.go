@@ -45,7 +45,15 @@ type sentBatch struct {
 }
 
 func newInFlight(feed *store.Feed, o SendOptions, landed func()) *inFlight {
-	return &inFlight{maxBatches: o.MaxInFlightBatches, onAck: o.OnAck, settle: feed.Acknowledge, meter: o.Meter, landed: landed, terms: o.Policy, stalled: o.OnStalled}
+	return &inFlight{
+		maxBatches: o.MaxInFlightBatches,
+		onAck:      o.OnAck,
+		settle:     feed.Acknowledge,
+		meter:      o.Meter,
+		landed:     landed,
+		terms:      o.Policy,
+		stalled:    o.OnStalled,
+	}
 }
 
 // room reports whether another batch may be sent while at most maxBytes may be in flight. One batch

@@ -21,12 +21,16 @@ func TestBodyThatCannotBeHad(t *testing.T) {
 		src, sink := newSource(store.NewIncarnation(), 7), storetest.NewMemory()
 		var broken atomic.Bool
 		whole := src.Feed
-		src.Feed = store.NewFeed(src.Head().Incarnation, 7, func(ctx context.Context, k store.Key) ([]byte, int64, error) {
-			if k == key(3) && broken.Load() {
-				return nil, 0, errors.New("the space does not answer")
-			}
-			return whole.Body(ctx, k)
-		})
+		src.Feed = store.NewFeed(
+			src.Head().Incarnation,
+			7,
+			func(ctx context.Context, k store.Key) ([]byte, int64, error) {
+				if k == key(3) && broken.Load() {
+					return nil, 0, errors.New("the space does not answer")
+				}
+				return whole.Body(ctx, k)
+			},
+		)
 		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		broken.Store(true)
 		for i := range 6 {

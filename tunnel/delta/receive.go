@@ -60,8 +60,23 @@ func (r *receiver) serve(done func(error)) {
 // came from.
 func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &receiver{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), stream: stream, in: bufio.NewReaderSize(stream, readAhead), sink: sink,
-		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), onHold: o.OnHold, frames: newInbound(commitBytes), recent: recent{limit: o.RecentBytes}, recheck: o.Recheck}
+	r := &receiver{
+		ctx:    ctx,
+		cancel: cancel,
+		uncut:  context.AfterFunc(ctx, stream.Cancel),
+		stream: stream,
+		in:     bufio.NewReaderSize(stream, readAhead),
+		sink:   sink,
+		counter: counter{
+			o.Meter,
+			o.Purpose,
+		},
+		log:     logger(o.Log),
+		onHold:  o.OnHold,
+		frames:  newInbound(commitBytes),
+		recent:  recent{limit: o.RecentBytes},
+		recheck: o.Recheck,
+	}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
 	if r.bodies != nil {
@@ -207,7 +222,12 @@ func (r *receiver) decode(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	r.counter.batch(traffic.Received, payload, len(entries), func(i int) (store.Entry, int) { return entries[i], r.decoder.Size(i) })
+	r.counter.batch(
+		traffic.Received,
+		payload,
+		len(entries),
+		func(i int) (store.Entry, int) { return entries[i], r.decoder.Size(i) },
+	)
 	if r.pending != nil {
 		r.wait(entries)
 	}

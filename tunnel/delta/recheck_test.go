@@ -41,7 +41,14 @@ func TestRecheck(t *testing.T) {
 			if begin.early {
 				recheck.Ask()
 			}
-			s := connectAs(t, src.Feed, sink, delta.Up(delta.LAN), delta.ReceiveOptions{Recheck: recheck}, pipe.Options{Latency: rtt / 2})
+			s := connectAs(
+				t,
+				src.Feed,
+				sink,
+				delta.Up(delta.LAN),
+				delta.ReceiveOptions{Recheck: recheck},
+				pipe.Options{Latency: rtt / 2},
+			)
 			if !begin.early {
 				recheck.Ask() // before it has begun
 			}

@@ -15,7 +15,11 @@ import (
 
 // delivered returns a source with n objects and the copy that a receiver has of them; all are their
 // bodies.
-func delivered(t *testing.T, incarnation store.Incarnation, n int) (src *source, sink *storetest.Memory, all map[store.Key]string) {
+func delivered(
+	t *testing.T,
+	incarnation store.Incarnation,
+	n int,
+) (src *source, sink *storetest.Memory, all map[store.Key]string) {
 	t.Helper()
 	src, sink, all = newSource(incarnation, 0), storetest.NewMemory(), map[store.Key]string{}
 	for i := range n {
@@ -286,7 +290,9 @@ func TestWhatLooksAlikeIsFound(t *testing.T) {
 				maps.Copy(all, changes)
 				again.set(all)
 				s := connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: 10 * time.Millisecond})
-				time.Sleep(20 * time.Millisecond) // the feed goes on while it is asked, so that its digest is not that of the beginning in the end
+				time.Sleep(
+					20 * time.Millisecond,
+				) // the feed goes on while it is asked, so that its digest is not that of the beginning in the end
 				again.set(map[store.Key]string{key(5000): body(1, 1)})
 				time.Sleep(time.Second)
 				wantEqual(t, again, sink)

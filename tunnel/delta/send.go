@@ -55,9 +55,32 @@ func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) 
 	if o.Policy == nil {
 		o.Policy = NewRegulator(LAN.Down())
 	}
-	s := &sender{ctx: ctx, cancel: cancel, uncut: context.AfterFunc(ctx, stream.Cancel), onHeld: o.OnHeld, stream: stream, in: bufio.NewReaderSize(stream, readAhead), feed: feed,
-		counter: counter{o.Meter, o.Purpose}, log: logger(o.Log), encoder: wire.NewEncoder(codec), bases: newBases(codec, o.PatchBytes), shared: o.Shared, patches: true, terms: o.Policy,
-		backlog: newBacklog(o.UrgentFirst), retryBodies: retryBodies{}, entryBytes: guessedBytes, answers: make(chan wire.Answer), compare: make(chan struct{}, 1)}
+	s := &sender{
+		ctx:    ctx,
+		cancel: cancel,
+		uncut:  context.AfterFunc(ctx, stream.Cancel),
+		onHeld: o.OnHeld,
+		stream: stream,
+		in:     bufio.NewReaderSize(stream, readAhead),
+		feed:   feed,
+		counter: counter{
+			o.Meter,
+			o.Purpose,
+		},
+		log:     logger(o.Log),
+		encoder: wire.NewEncoder(codec),
+		bases:   newBases(codec, o.PatchBytes),
+		shared:  o.Shared,
+		patches: true,
+		terms:   o.Policy,
+		backlog: newBacklog(
+			o.UrgentFirst,
+		),
+		retryBodies: retryBodies{},
+		entryBytes:  guessedBytes,
+		answers:     make(chan wire.Answer),
+		compare:     make(chan struct{}, 1),
+	}
 	s.running, s.hold = context.WithCancelCause(ctx)
 	s.job = ondemand.NewJob(s.work)
 	s.inFlight = newInFlight(feed, o, s.job.Kick)

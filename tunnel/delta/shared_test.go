@@ -76,7 +76,11 @@ func TestBodiesAreMadeOnce(t *testing.T) {
 }
 
 func body1(i int) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d","annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`, i, []byte(fmt.Sprint("content ", i, strings.Repeat("x", i%7))))
+	return fmt.Sprintf(
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d","annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`,
+		i,
+		[]byte(fmt.Sprint("content ", i, strings.Repeat("x", i%7))),
+	)
 }
 
 // A feed whose bodies are not those of its hashes is sent all the same, and harms nobody: neither

@@ -30,9 +30,32 @@ type step struct {
 func anyStep() *rapid.Generator[step] {
 	return rapid.Custom(func(t *rapid.T) step {
 		return step{
-			What:     rapid.SampledFrom([]string{"place", "place", "place", "place", "delete", "delete", "cut", "heal", "heal", "kill site", "kill center", "backup", "restore", "wipe", "accept"}).Draw(t, "what"),
-			Key:      rapid.IntRange(0, 7).Draw(t, "key"),
-			Wait:     time.Duration(rapid.SampledFrom([]int{0, 1, 20, 3000, 100_000}).Draw(t, "wait")) * time.Millisecond,
+			What: rapid.SampledFrom(
+				[]string{
+					"place",
+					"place",
+					"place",
+					"place",
+					"delete",
+					"delete",
+					"cut",
+					"heal",
+					"heal",
+					"kill site",
+					"kill center",
+					"backup",
+					"restore",
+					"wipe",
+					"accept",
+				},
+			).Draw(
+				t,
+				"what",
+			),
+			Key: rapid.IntRange(0, 7).Draw(t, "key"),
+			Wait: time.Duration(
+				rapid.SampledFrom([]int{0, 1, 20, 3000, 100_000}).Draw(t, "wait"),
+			) * time.Millisecond,
 			CutAfter: rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 1500)).Draw(t, "cut after"),
 		}
 	})
@@ -221,7 +244,12 @@ func (w *walker) step(t *testing.T, s step) {
 		w.cut()
 		switch {
 		case s.What == "wipe":
-			w.data = data{line: lineage{incarnation: store.NewIncarnation()}, past: past{}, live: map[int]int{}, revision: 1}
+			w.data = data{
+				line:     lineage{incarnation: store.NewIncarnation()},
+				past:     past{},
+				live:     map[int]int{},
+				revision: 1,
+			}
 			w.lost = true
 		case s.What == "restore" && len(w.backups) > 0:
 			w.data = w.backups[s.Key%len(w.backups)].copy()
@@ -287,8 +315,17 @@ func TestAnyHistoryEndsEqual(t *testing.T) {
 
 func walk(t *testing.T, plan []step) (wrong string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &walker{data: data{line: lineage{incarnation: store.NewIncarnation()}, past: past{}, live: map[int]int{}, revision: 10},
-			sink: storetest.NewMemory(), versions: map[store.Hash]int{}, have: map[int]int{}}
+		w := &walker{
+			data: data{
+				line:     lineage{incarnation: store.NewIncarnation()},
+				past:     past{},
+				live:     map[int]int{},
+				revision: 10,
+			},
+			sink:     storetest.NewMemory(),
+			versions: map[store.Hash]int{},
+			have:     map[int]int{},
+		}
 		w.sink.OnCommit = w.committed
 		w.begin()
 		w.connect(t, 0)

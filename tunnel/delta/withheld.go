@@ -45,12 +45,23 @@ func (r *receiver) admit(m wire.Start) error {
 	err := r.sink.Admit(m.Head)
 	at := r.sink.Position()
 	if err == nil && at.Incarnation == m.Head.Incarnation && at.Revision > m.Shared {
-		err = fmt.Errorf("%w: it is at revision %d and does not know how this copy got to %d", store.ErrRegressed, m.Head.Revision, at.Revision)
+		err = fmt.Errorf(
+			"%w: it is at revision %d and does not know how this copy got to %d",
+			store.ErrRegressed,
+			m.Head.Revision,
+			at.Revision,
+		)
 	}
 	if !errors.Is(err, store.ErrRegressed) || m.Root != r.sink.Root() {
 		return err
 	}
-	r.log.Info("the sender's data is another, but it wants what is here: it is followed", "was", at.String(), "is", m.Head.String())
+	r.log.Info(
+		"the sender's data is another, but it wants what is here: it is followed",
+		"was",
+		at.String(),
+		"is",
+		m.Head.String(),
+	)
 	return r.sink.Accept(m.Head)
 }
 

@@ -39,8 +39,15 @@ func newParty(t *testing.T, from, to time.Time) *party {
 	if p.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotBefore: from, NotAfter: from.Add(10 * 365 * day),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	ca := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "ca"},
+		NotBefore:             from,
+		NotAfter:              from.Add(10 * 365 * day),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
 	sign := func(template, parent *x509.Certificate, public any) *x509.Certificate {
 		der, err := x509.CreateCertificate(rand.Reader, template, parent, public, caKey)
 		if err != nil {
@@ -53,8 +60,16 @@ func newParty(t *testing.T, from, to time.Time) *party {
 		return cert
 	}
 	p.ca = sign(ca, ca, caKey.Public())
-	p.leaf = sign(&x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: from, NotAfter: to, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
-		p.ca, p.key.Public())
+	p.leaf = sign(
+		&x509.Certificate{
+			SerialNumber: big.NewInt(2),
+			NotBefore:    from,
+			NotAfter:     to,
+			ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		},
+		p.ca,
+		p.key.Public(),
+	)
 	return p
 }
 
@@ -64,7 +79,10 @@ func (p *party) dial(t *testing.T, clock *Clock) error {
 	t.Helper()
 	near, far := net.Pipe()
 	defer near.Close()
-	server := tls.Server(far, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{p.leaf.Raw, p.ca.Raw}, PrivateKey: p.key}}})
+	server := tls.Server(
+		far,
+		&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{p.leaf.Raw, p.ca.Raw}, PrivateKey: p.key}}},
+	)
 	done := make(chan struct{})
 	go func() { _ = server.Handshake(); far.Close(); close(done) }()
 	c := &Credentials{clock: clock, bundle: keyfile.EncodeCertificates(p.ca)}

@@ -65,7 +65,8 @@ func Load(dir string, clock *Clock) (*Credentials, error) {
 // loadKey reads the key of a certificate, and puts it in its place where a crash left it behind.
 func loadKey(dir string, chain []byte) (*ecdsa.PrivateKey, error) {
 	next, err := keyfile.ReadKey(filepath.Join(dir, newKeyFile))
-	if certs, cerr := keyfile.Certificates(chain); err == nil && cerr == nil && next.PublicKey.Equal(certs[0].PublicKey) {
+	if certs, cerr := keyfile.Certificates(chain); err == nil && cerr == nil &&
+		next.PublicKey.Equal(certs[0].PublicKey) {
 		return next, keyfile.Rename(filepath.Join(dir, newKeyFile), filepath.Join(dir, keyFile))
 	}
 	return keyfile.ReadKey(filepath.Join(dir, keyFile))
@@ -160,14 +161,23 @@ func (c *Credentials) RenewAt() time.Time {
 
 // Renewal returns when and how a session renews the certificate.
 func (c *Credentials) Renewal() *tunnel.Renewal {
-	return &tunnel.Renewal{Wait: func() time.Duration { return c.RenewAt().Sub(c.clock.Now()) }, CSR: c.CSR, Install: c.Install,
-		Trust: c.Trust, Status: c.Holding}
+	return &tunnel.Renewal{
+		Wait:    func() time.Duration { return c.RenewAt().Sub(c.clock.Now()) },
+		CSR:     c.CSR,
+		Install: c.Install,
+		Trust:   c.Trust,
+		Status:  c.Holding,
+	}
 }
 
 // Holding returns what is reported to the parent about the credentials.
 func (c *Credentials) Holding() tunnel.CredentialStatus {
 	leaf := c.leaf()
-	return tunnel.CredentialStatus{Bundle: BundleName(c.trusted()), Authority: AuthorityName(leaf), Until: leaf.NotAfter}
+	return tunnel.CredentialStatus{
+		Bundle:    BundleName(c.trusted()),
+		Authority: AuthorityName(leaf),
+		Until:     leaf.NotAfter,
+	}
 }
 
 // CSR returns a request for the next certificate, for the same key and name.

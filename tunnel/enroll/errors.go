@@ -9,35 +9,51 @@ import (
 // Errors that a person can do something about. Each says what.
 var (
 	// ErrTokenUnknown is returned when the center does not know the token, or the secret is wrong.
-	ErrTokenUnknown = errors.New("the center does not know this join token; make a new one there with: skerry token create")
+	ErrTokenUnknown = errors.New(
+		"the center does not know this join token; make a new one there with: skerry token create",
+	)
 	// ErrTokenUsed is returned when the token has joined a site already.
-	ErrTokenUsed = errors.New("this join token is used up, it joined another site; make a new one at the center with: skerry token create")
+	ErrTokenUsed = errors.New(
+		"this join token is used up, it joined another site; make a new one at the center with: skerry token create",
+	)
 	// ErrTokenExpired is returned when the token is too old.
 	ErrTokenExpired = errors.New("this join token has expired; make a new one at the center with: skerry token create")
 	// ErrWrongCA is returned when the server at the parent's address cannot prove to be the center
 	// that the token, or the earlier enrolment, names. Nothing secret was sent to it.
-	ErrWrongCA = errors.New("the server at the parent's address is not the center that was joined (its CA is another one); " +
-		"check --parent, and whether something stands in between that opens TLS. If the center's CA was rotated while this site was away: " +
-		"join again with a new token")
+	ErrWrongCA = errors.New(
+		"the server at the parent's address is not the center that was joined (its CA is another one); " +
+			"check --parent, and whether something stands in between that opens TLS. If the center's CA was rotated while this site was away: " +
+			"join again with a new token",
+	)
 	// ErrEnded is returned when the center's certificate is valid at none of the times that it may
 	// be here.
-	ErrEnded = errors.New("the center's certificate is not valid now; check this machine's clock (timedatectl set-ntp true) and the center's")
+	ErrEnded = errors.New(
+		"the center's certificate is not valid now; check this machine's clock (timedatectl set-ntp true) and the center's",
+	)
 	// ErrRevoked is returned when the center has revoked the site's key. Another key and a new
 	// token may join, once the name is released.
-	ErrRevoked = errors.New("the center has revoked this site; to let it back, at the center: skerry target release NAME; skerry token create; " +
-		"then start the agent once with --token-file")
+	ErrRevoked = errors.New(
+		"the center has revoked this site; to let it back, at the center: skerry target release NAME; skerry token create; " +
+			"then start the agent once with --token-file",
+	)
 	// ErrClock is matched by *ClockError.
 	ErrClock = errors.New("the clock is wrong")
 	// ErrName is returned when the center does not accept the site's name.
-	ErrName = errors.New("the center does not accept this name; choose another with --name (lower-case letters, digits and '-', at most 63)")
+	ErrName = errors.New(
+		"the center does not accept this name; choose another with --name (lower-case letters, digits and '-', at most 63)",
+	)
 	// ErrLabels is returned when the center does not accept the site's labels.
 	ErrLabels = errors.New("the center does not accept the site's labels; correct them with --labels")
 	// ErrNameInUse is returned when a site of this name has joined with another key: a token alone
 	// does not take over a site's place.
-	ErrNameInUse = errors.New("a site of this name has joined the center already; choose another with --name, or, to replace that site, " +
-		"let it go at the center first: skerry target release NAME")
+	ErrNameInUse = errors.New(
+		"a site of this name has joined the center already; choose another with --name, or, to replace that site, " +
+			"let it go at the center first: skerry target release NAME",
+	)
 	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
-	ErrNotEnrolled = errors.New("this site has not joined yet: a join token is needed once; make one at the center with: skerry token create")
+	ErrNotEnrolled = errors.New(
+		"this site has not joined yet: a join token is needed once; make one at the center with: skerry token create",
+	)
 )
 
 // MaxClockOffset is how far the clocks of a site and its center may be apart.
@@ -56,8 +72,11 @@ func (e *ClockError) Error() string {
 	if offset < 0 {
 		way, offset = "behind", -offset
 	}
-	return fmt.Sprintf("this machine's clock is %s %s the center's; set it (timedatectl set-ntp true) and start again. Nothing was changed",
-		offset.Round(time.Second), way)
+	return fmt.Sprintf(
+		"this machine's clock is %s %s the center's; set it (timedatectl set-ntp true) and start again. Nothing was changed",
+		offset.Round(time.Second),
+		way,
+	)
 }
 
 // Is makes errors.Is(err, ErrClock) work.

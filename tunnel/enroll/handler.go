@@ -114,12 +114,26 @@ func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (chain []byte,
 		return nil, http.StatusUnprocessableEntity, ErrName
 	}
 	if len(req.Labels) > maxLabels {
-		return nil, http.StatusUnprocessableEntity, fmt.Errorf("%w: %d of them, at most %d", ErrLabels, len(req.Labels), maxLabels)
+		return nil, http.StatusUnprocessableEntity, fmt.Errorf(
+			"%w: %d of them, at most %d",
+			ErrLabels,
+			len(req.Labels),
+			maxLabels,
+		)
 	}
 	if !isHex(req.TokenID, 4) || !isHex(req.Secret, 16) {
 		return nil, http.StatusForbidden, ErrTokenUnknown
 	}
-	chain, err = cfg.Redeem(ctx, JoinRequest{TokenID: req.TokenID, SecretHash: HashSecret(req.Secret), Name: req.Name, Labels: req.Labels, CSR: req.CSR})
+	chain, err = cfg.Redeem(
+		ctx,
+		JoinRequest{
+			TokenID:    req.TokenID,
+			SecretHash: HashSecret(req.Secret),
+			Name:       req.Name,
+			Labels:     req.Labels,
+			CSR:        req.CSR,
+		},
+	)
 	switch {
 	case err == nil:
 		return chain, http.StatusOK, nil

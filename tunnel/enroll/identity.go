@@ -30,11 +30,17 @@ func Subject(name string) pkix.Name {
 func IdentityOf(cert *x509.Certificate) (tunnel.Identity, error) {
 	name := cert.Subject.CommonName
 	want, err := asn1.Marshal(Subject(name).ToRDNSequence())
-	if err != nil || name == "" || !bytes.Equal(cert.RawSubject, want) || len(cert.URIs) != 1 || cert.URIs[0].Scheme != "skerry" ||
+	if err != nil || name == "" || !bytes.Equal(cert.RawSubject, want) || len(cert.URIs) != 1 ||
+		cert.URIs[0].Scheme != "skerry" ||
 		cert.URIs[0].Path != "/targets/"+name {
 		return tunnel.Identity{}, fmt.Errorf("the certificate of %q is not an agent's", cert.Subject)
 	}
-	return tunnel.Identity{Target: name, Key: spkiPin(cert), Serial: strings.ToLower(cert.SerialNumber.Text(16)), NotAfter: cert.NotAfter}, nil
+	return tunnel.Identity{
+		Target:   name,
+		Key:      spkiPin(cert),
+		Serial:   strings.ToLower(cert.SerialNumber.Text(16)),
+		NotAfter: cert.NotAfter,
+	}, nil
 }
 
 // requestInfo is a CertificationRequestInfo (RFC 2986) without attributes.

@@ -98,7 +98,9 @@ func (j joining) with(ctx context.Context, file string) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(request{TokenID: j.token.ID, Secret: j.token.Secret, Name: j.Name, Labels: j.Labels, CSR: csr})
+	body, err := json.Marshal(
+		request{TokenID: j.token.ID, Secret: j.token.Secret, Name: j.Name, Labels: j.Labels, CSR: csr},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,12 @@ func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*a
 	}
 	var out answer
 	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, fmt.Errorf("the server at %s is no center of this version: HTTP %d, %.80q", endpoint, res.StatusCode, data)
+		return nil, fmt.Errorf(
+			"the server at %s is no center of this version: HTTP %d, %.80q",
+			endpoint,
+			res.StatusCode,
+			data,
+		)
 	}
 	if known := codes[out.Code]; known != nil {
 		if _, detail, ok := strings.Cut(out.Message, known.Error()+": "); ok {
@@ -262,7 +269,11 @@ func (c *Credentials) Explain(ctx context.Context, parent string, err error) err
 	_, probe := dateOf(ctx, nil, config, endpoint)
 	switch {
 	case probe == nil:
-		return fmt.Errorf("%w (the center answers HTTPS at %s, so UDP to the same port seems to be blocked)", err, endpoint)
+		return fmt.Errorf(
+			"%w (the center answers HTTPS at %s, so UDP to the same port seems to be blocked)",
+			err,
+			endpoint,
+		)
 	case errors.Is(probe, ErrWrongCA):
 		c.knock(ctx, endpoint)
 		return probe

@@ -43,23 +43,46 @@ func newCenter(t *testing.T, clock time.Duration) *center {
 		t.Fatal(err)
 	}
 	now := time.Now().Add(clock)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotBefore: now.Add(-5 * time.Minute),
-		NotAfter: now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	ca := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "ca"},
+		NotBefore:             now.Add(-5 * time.Minute),
+		NotAfter:              now.Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
 	c.ca = c.sign(t, ca, ca, &c.key.PublicKey)
 	leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf := c.sign(t, &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: now.Add(-5 * time.Minute), NotAfter: now.Add(30 * time.Minute),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, c.ca, &leafKey.PublicKey)
+	leaf := c.sign(
+		t,
+		&x509.Certificate{
+			SerialNumber: big.NewInt(2),
+			NotBefore:    now.Add(-5 * time.Minute),
+			NotAfter:     now.Add(30 * time.Minute),
+			ExtKeyUsage: []x509.ExtKeyUsage{
+				x509.ExtKeyUsageServerAuth,
+			},
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		},
+		c.ca,
+		&leafKey.PublicKey,
+	)
 	c.token = NewToken(spkiPin(c.ca))
-	handler := Handler(HandlerConfig{Redeem: func(_ context.Context, r JoinRequest) ([]byte, error) { return c.redeem(t, r) },
-		Bundle: func() []byte { return certPEM(c.ca) }, Log: slog.New(slog.DiscardHandler)})
+	handler := Handler(
+		HandlerConfig{Redeem: func(_ context.Context, r JoinRequest) ([]byte, error) { return c.redeem(t, r) },
+			Bundle: func() []byte { return certPEM(c.ca) }, Log: slog.New(slog.DiscardHandler)},
+	)
 	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 		handler.ServeHTTP(w, r)
 	}))
-	c.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw, c.ca.Raw}, PrivateKey: leafKey}}}
+	c.TLS = &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw, c.ca.Raw}, PrivateKey: leafKey}},
+	}
 	c.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	c.StartTLS()
 	t.Cleanup(c.Close)
@@ -92,8 +115,15 @@ func (c *center) redeem(t *testing.T, r JoinRequest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cert := c.sign(t, &x509.Certificate{SerialNumber: big.NewInt(3), Subject: req.Subject, NotBefore: time.Now().Add(-time.Minute),
-		NotAfter: time.Now().Add(time.Hour), URIs: []*url.URL{{Scheme: "skerry", Host: "cafe", Path: "/targets/" + r.Name}}}, c.ca, req.PublicKey)
+	cert := c.sign(
+		t,
+		&x509.Certificate{SerialNumber: big.NewInt(3), Subject: req.Subject, NotBefore: time.Now().Add(-time.Minute),
+			NotAfter: time.Now().Add(
+				time.Hour,
+			), URIs: []*url.URL{{Scheme: "skerry", Host: "cafe", Path: "/targets/" + r.Name}}},
+		c.ca,
+		req.PublicKey,
+	)
 	return certPEM(cert), nil
 }
 
@@ -104,7 +134,17 @@ func certPEM(c *x509.Certificate) []byte {
 func (c *center) join(t *testing.T, token string) (*Credentials, string, error) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "agent")
-	creds, err := Join(t.Context(), JoinConfig{Dir: dir, Parent: c.URL, Token: token, Name: "paris", Clock: NewClock(ClockState{}), Log: slog.New(slog.DiscardHandler)})
+	creds, err := Join(
+		t.Context(),
+		JoinConfig{
+			Dir:    dir,
+			Parent: c.URL,
+			Token:  token,
+			Name:   "paris",
+			Clock:  NewClock(ClockState{}),
+			Log:    slog.New(slog.DiscardHandler),
+		},
+	)
 	return creds, dir, err
 }
 
@@ -122,9 +162,16 @@ func TestJoinAndLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	if creds.Name() != "paris" || again.Name() != "paris" || !again.NotAfter().Equal(creds.NotAfter()) {
-		t.Errorf("joined as %q until %s, loaded %q until %s", creds.Name(), creds.NotAfter(), again.Name(), again.NotAfter())
+		t.Errorf(
+			"joined as %q until %s, loaded %q until %s",
+			creds.Name(),
+			creds.NotAfter(),
+			again.Name(),
+			again.NotAfter(),
+		)
 	}
-	if early, late := creds.RenewAt(), creds.NotAfter(); !early.Before(late.Add(-15*time.Minute)) || !early.After(time.Now()) {
+	if early, late := creds.RenewAt(), creds.NotAfter(); !early.Before(late.Add(-15*time.Minute)) ||
+		!early.After(time.Now()) {
 		t.Errorf("renews at %s of a life until %s", early, late)
 	}
 	for _, f := range []string{keyFile, certFile, bundleFile} {

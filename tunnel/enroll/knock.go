@@ -17,7 +17,12 @@ func (c *Credentials) knock(ctx context.Context, endpoint string) {
 	// Whoever it is learns a name and nothing else: there is no authority to check it by.
 	client, done := clientFor(nil, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
 	defer done()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"?"+url.Values{knockParameter: {c.name}}.Encode(), nil)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		endpoint+"?"+url.Values{knockParameter: {c.name}}.Encode(),
+		nil,
+	)
 	if err != nil {
 		return
 	}

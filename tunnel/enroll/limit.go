@@ -67,5 +67,9 @@ func (l *limiter) from(remote string) *rate.Limiter {
 // busy asks a site to come back.
 func busy(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(retryAfterBusy.Seconds())))
-	http.Error(w, `{"message":"too many sites are joining at this moment; the agent tries again by itself"}`, http.StatusTooManyRequests)
+	http.Error(
+		w,
+		`{"message":"too many sites are joining at this moment; the agent tries again by itself"}`,
+		http.StatusTooManyRequests,
+	)
 }

@@ -21,7 +21,10 @@ func TestJoinsAreLimited(t *testing.T) {
 			Redeem: func(context.Context, JoinRequest) ([]byte, error) { redeemed++; return nil, ErrTokenUnknown }})
 		token := NewToken(strings.Repeat("ab", 32))
 		post := func(from string) int {
-			body := &unread{strings.NewReader(fmt.Sprintf(`{"tokenID":%q,"secret":%q,"name":"a"}`, token.ID, token.Secret)), false}
+			body := &unread{
+				strings.NewReader(fmt.Sprintf(`{"tokenID":%q,"secret":%q,"name":"a"}`, token.ID, token.Secret)),
+				false,
+			}
 			r := httptest.NewRequest(http.MethodPost, Path, body)
 			r.RemoteAddr = from
 			w := httptest.NewRecorder()
@@ -72,14 +75,24 @@ func (u *unread) Read(p []byte) (int, error) {
 // FuzzJoin: whatever is posted, only a well-formed request reaches the token.
 func FuzzJoin(f *testing.F) {
 	token := NewToken(strings.Repeat("ab", 32))
-	f.Add([]byte(fmt.Sprintf(`{"tokenID":%q,"secret":%q,"name":"a","csr":"AA==","labels":{"a":"b"}}`, token.ID, token.Secret)))
+	f.Add(
+		[]byte(
+			fmt.Sprintf(
+				`{"tokenID":%q,"secret":%q,"name":"a","csr":"AA==","labels":{"a":"b"}}`,
+				token.ID,
+				token.Secret,
+			),
+		),
+	)
 	f.Add([]byte(`{"tokenID":null}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got := 0
 		cfg := HandlerConfig{Redeem: func(_ context.Context, r JoinRequest) ([]byte, error) {
 			got++
-			if !name.MatchString(r.Name) || !isHex(r.TokenID, 4) || !isHex(r.SecretHash, 32) || len(r.Labels) > maxLabels || len(r.CSR) > maxRequestBytes {
+			if !name.MatchString(r.Name) || !isHex(r.TokenID, 4) || !isHex(r.SecretHash, 32) ||
+				len(r.Labels) > maxLabels ||
+				len(r.CSR) > maxRequestBytes {
 				t.Errorf("redeemed %+v", r)
 			}
 			return []byte("chain"), nil

@@ -14,7 +14,9 @@ import (
 const tokenPrefix = "skt1"
 
 // ErrTokenFormat is returned by ParseToken for a text that is not a token, or not all of one.
-var ErrTokenFormat = errors.New("not a join token; it has the form skt1.<id>.<secret>.<pin>: copy all of what `skerry token create` printed")
+var ErrTokenFormat = errors.New(
+	"not a join token; it has the form skt1.<id>.<secret>.<pin>: copy all of what `skerry token create` printed",
+)
 
 // Token is a join token. Its text is skt1.<id>.<secret>.<pin>.
 type Token struct {

@@ -18,7 +18,13 @@ func VerifyAgent(leaf *x509.Certificate, authorities *x509.CertPool) error {
 	} else if at.Before(leaf.NotBefore) {
 		at = leaf.NotBefore
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: authorities, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err := leaf.Verify(
+		x509.VerifyOptions{
+			Roots:       authorities,
+			CurrentTime: at,
+			KeyUsages:   []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("verify the agent's certificate: %w", err)
 	}
@@ -36,7 +42,10 @@ func byMachine(time.Time) []time.Time { return []time.Time{time.Now()} }
 // verifying is a client configuration that verifies the server's chain against the roots for the
 // connection, and not its name. A center is reached by many names; its authority says who it is.
 // The chain must be valid at one of the times that it is told for the certificate's beginning.
-func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), timesOf func(notBefore time.Time) []time.Time) *tls.Config {
+func verifying(
+	rootsOf func(tls.ConnectionState) (*x509.CertPool, error),
+	timesOf func(notBefore time.Time) []time.Time,
+) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, // VerifyConnection verifies
@@ -56,8 +65,16 @@ func verifying(rootsOf func(tls.ConnectionState) (*x509.CertPool, error), timesO
 				if !errors.As(err, &invalid) || invalid.Reason != x509.Expired {
 					break
 				}
-				err = fmt.Errorf("%w: it is valid from %s to %s, and here it is %s: %w", ErrEnded,
-					leaf.NotBefore.UTC().Format(time.RFC3339), leaf.NotAfter.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), err)
+				err = fmt.Errorf(
+					"%w: it is valid from %s to %s, and here it is %s: %w",
+					ErrEnded,
+					leaf.NotBefore.UTC().Format(
+						time.RFC3339,
+					),
+					leaf.NotAfter.UTC().Format(time.RFC3339),
+					at.UTC().Format(time.RFC3339),
+					err,
+				)
 			}
 			if err != nil && !errors.Is(err, ErrEnded) {
 				return fmt.Errorf("%w: %w", ErrWrongCA, err)

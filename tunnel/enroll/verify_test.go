@@ -37,8 +37,14 @@ func TestVerifyAgent(t *testing.T) {
 	}
 	caKey, otherKey := newKey(), newKey()
 	authority := func(key *ecdsa.PrivateKey) *x509.Certificate {
-		c := &x509.Certificate{Subject: pkix.Name{CommonName: "agents"}, NotBefore: now.Add(-1000 * time.Hour), NotAfter: now.Add(1000 * time.Hour),
-			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		c := &x509.Certificate{
+			Subject:               pkix.Name{CommonName: "agents"},
+			NotBefore:             now.Add(-1000 * time.Hour),
+			NotAfter:              now.Add(1000 * time.Hour),
+			IsCA:                  true,
+			BasicConstraintsValid: true,
+			KeyUsage:              x509.KeyUsageCertSign,
+		}
 		return make509(c, c, key.Public(), key)
 	}
 	ca, other := authority(caKey), authority(otherKey)
@@ -64,8 +70,20 @@ func TestVerifyAgent(t *testing.T) {
 		if c.stranger {
 			signer, key = other, otherKey
 		}
-		leaf := make509(&x509.Certificate{Subject: pkix.Name{CommonName: "a", Organization: []string{c.group}}, NotBefore: now.Add(c.from), NotAfter: now.Add(c.to),
-			URIs: []*url.URL{{Scheme: "skerry", Host: "00", Path: "/targets/a"}}, ExtKeyUsage: []x509.ExtKeyUsage{c.usage}}, signer, newKey().Public(), key)
+		leaf := make509(
+			&x509.Certificate{
+				Subject:   pkix.Name{CommonName: "a", Organization: []string{c.group}},
+				NotBefore: now.Add(c.from),
+				NotAfter:  now.Add(c.to),
+				URIs: []*url.URL{
+					{Scheme: "skerry", Host: "00", Path: "/targets/a"},
+				},
+				ExtKeyUsage: []x509.ExtKeyUsage{c.usage},
+			},
+			signer,
+			newKey().Public(),
+			key,
+		)
 		if err := VerifyAgent(leaf, pool); (err != nil) != c.wantError {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -24,7 +24,11 @@ func material(t testing.TB) (certificate, request, key []byte) {
 	must(t, err)
 	cert, err := x509.ParseCertificate(der)
 	must(t, err)
-	der, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "a"}}, k)
+	der, err = x509.CreateCertificateRequest(
+		rand.Reader,
+		&x509.CertificateRequest{Subject: pkix.Name{CommonName: "a"}},
+		k,
+	)
 	must(t, err)
 	return EncodeCertificates(cert), EncodeRequest(der), key
 }
@@ -57,7 +61,8 @@ func TestOnlyOneFormIsRead(t *testing.T) {
 			}
 		}
 	}
-	if certs, err := Certificates(bytes.Repeat(certificate, 3)); err != nil || !bytes.Equal(EncodeCertificates(certs...), bytes.Repeat(certificate, 3)) {
+	if certs, err := Certificates(bytes.Repeat(certificate, 3)); err != nil ||
+		!bytes.Equal(EncodeCertificates(certs...), bytes.Repeat(certificate, 3)) {
 		t.Errorf("a bundle of 3: %d, %v", len(certs), err)
 	}
 }

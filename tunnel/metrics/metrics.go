@@ -28,7 +28,10 @@ var liveHeap = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc
 // New returns a registry with the collectors of the Go runtime and of the process.
 func New() *Registry {
 	r := &Registry{prometheus.NewRegistry()}
-	r.all.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(liveHeap)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.all.MustRegister(
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(liveHeap)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	return r
 }
 

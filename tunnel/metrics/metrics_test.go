@@ -60,7 +60,8 @@ func TestPartsAreToldApart(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := metrics.Listen(base, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "--metrics-listen") {
+	if _, err := metrics.Listen(base, slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "--metrics-listen") {
 		t.Errorf("an address that is none: %v", err)
 	}
 }

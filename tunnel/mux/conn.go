@@ -79,9 +79,23 @@ var _ tunnel.Conn = (*Conn)(nil)
 
 // New takes over a carrier.
 func New(carrier Carrier, o Options) *Conn {
-	c := &Conn{Options: o, carrier: carrier, arrived: make(chan struct{}, 1), done: make(chan struct{}), received: make(chan struct{}),
-		streams: map[uint32]*stream{}, room: make(chan struct{}), credit: o.ConnectionWindow, window: o.ConnectionWindow,
-		debts: map[uint32]int{}, heard: time.Now(), rtt: o.RTT, every: o.Profile.KeepAlive, next: 2, peers: 1}
+	c := &Conn{
+		Options:  o,
+		carrier:  carrier,
+		arrived:  make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		received: make(chan struct{}),
+		streams:  map[uint32]*stream{},
+		room:     make(chan struct{}),
+		credit:   o.ConnectionWindow,
+		window:   o.ConnectionWindow,
+		debts:    map[uint32]int{},
+		heard:    time.Now(),
+		rtt:      o.RTT,
+		every:    o.Profile.KeepAlive,
+		next:     2,
+		peers:    1,
+	}
 	if o.Child {
 		c.next, c.peers = 1, 2
 	}

@@ -17,7 +17,8 @@ func FuzzFrame(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got.stream > maxNumber || got.value < 0 || got.kind == frameData && got.value > maxData || got.kind == frameClose && got.value > maxReason {
+		if got.stream > maxNumber || got.value < 0 || got.kind == frameData && got.value > maxData ||
+			got.kind == frameClose && got.value > maxReason {
 			t.Errorf("%x is %+v", data, got)
 		}
 		if head := len(got.append(nil)); got.size() < head || got.kind == frameData && got.size() != head+got.value {

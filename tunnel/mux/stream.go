@@ -33,7 +33,16 @@ type stream struct {
 }
 
 func newStream(c *Conn, id uint32) *stream {
-	return &stream{c: c, id: id, size: c.StreamWindow, held: true, window: c.StreamWindow, credit: c.StreamWindow, epoch: time.Now(), change: make(chan struct{})}
+	return &stream{
+		c:      c,
+		id:     id,
+		size:   c.StreamWindow,
+		held:   true,
+		window: c.StreamWindow,
+		credit: c.StreamWindow,
+		epoch:  time.Now(),
+		change: make(chan struct{}),
+	}
 }
 
 // changedLocked wakes everybody who waits. Conn.mu must be held.

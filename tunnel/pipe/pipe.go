@@ -156,7 +156,11 @@ func (c *Conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "
 func (c *Conn) Stats() tunnel.Stats {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
-	return tunnel.Stats{SentBytes: c.link.counts[c.side], ReceivedBytes: c.link.counts[1-c.side], RTT: 2 * c.link.options.Latency}
+	return tunnel.Stats{
+		SentBytes:     c.link.counts[c.side],
+		ReceivedBytes: c.link.counts[1-c.side],
+		RTT:           2 * c.link.options.Latency,
+	}
 }
 
 // Done implements tunnel.Conn.

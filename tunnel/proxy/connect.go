@@ -65,7 +65,9 @@ func ask(conn net.Conn, u *url.URL, address string) (net.Conn, error) {
 	request := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\nUser-Agent: skerry\r\n"
 	if u.User != nil {
 		password, _ := u.User.Password()
-		request += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)) + "\r\n"
+		request += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString(
+			[]byte(u.User.Username()+":"+password),
+		) + "\r\n"
 	}
 	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
 		return nil, fmt.Errorf("ask the proxy %s: %w", u.Redacted(), err)
@@ -90,13 +92,23 @@ func ask(conn net.Conn, u *url.URL, address string) (net.Conn, error) {
 func refusal(r *http.Response, u *url.URL, address string) error {
 	switch {
 	case r.StatusCode == http.StatusProxyAuthRequired && u.User == nil:
-		return fmt.Errorf("%w: %s wants some (HTTP 407); give them with --proxy http://USER:PASSWORD@HOST:PORT, or in a file with --proxy-file",
-			ErrCredentials, u.Redacted())
+		return fmt.Errorf(
+			"%w: %s wants some (HTTP 407); give them with --proxy http://USER:PASSWORD@HOST:PORT, or in a file with --proxy-file",
+			ErrCredentials,
+			u.Redacted(),
+		)
 	case r.StatusCode == http.StatusProxyAuthRequired:
-		return fmt.Errorf("%w: %s does not accept those of --proxy or HTTPS_PROXY (HTTP 407); correct them", ErrCredentials, u.Redacted())
+		return fmt.Errorf(
+			"%w: %s does not accept those of --proxy or HTTPS_PROXY (HTTP 407); correct them",
+			ErrCredentials,
+			u.Redacted(),
+		)
 	case r.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("the proxy %s does not allow connections to %s (HTTP 403); allow CONNECT to it there, or name the center in NO_PROXY",
-			u.Redacted(), address)
+		return fmt.Errorf(
+			"the proxy %s does not allow connections to %s (HTTP 403); allow CONNECT to it there, or name the center in NO_PROXY",
+			u.Redacted(),
+			address,
+		)
 	default:
 		return fmt.Errorf("the proxy %s could not connect to %s: HTTP %s", u.Redacted(), address, r.Status)
 	}

@@ -67,7 +67,9 @@ func New(cfg Config) (*Dialer, error) {
 func check(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return errors.New("the proxy's URL cannot be read: write http://USER:PASSWORD@HOST:PORT, special characters in the password as %XX")
+		return errors.New(
+			"the proxy's URL cannot be read: write http://USER:PASSWORD@HOST:PORT, special characters in the password as %XX",
+		)
 	}
 	return nil
 }
@@ -79,7 +81,9 @@ func (d *Dialer) proxyOf(address string) (*url.URL, error) {
 	}
 	u, err := d.choose(&url.URL{Scheme: "https", Host: address})
 	if err != nil {
-		return nil, errors.New("the proxy that the environment names cannot be used: write HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT")
+		return nil, errors.New(
+			"the proxy that the environment names cannot be used: write HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
+		)
 	}
 	return u, nil
 }

@@ -142,7 +142,8 @@ func TestThroughProxies(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) || c.is != nil && !errors.Is(err, c.is) || c.is == nil && c.want == c.address+" hello" && err != nil {
+		if !strings.Contains(got, c.want) || c.is != nil && !errors.Is(err, c.is) ||
+			c.is == nil && c.want == c.address+" hello" && err != nil {
 			t.Errorf("%s: %q, %v", c.name, got, err)
 		}
 		if strings.Contains(got, "p@ss") || strings.Contains(got, secret) || strings.Contains(got, "wrong@") {

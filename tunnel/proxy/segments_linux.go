@@ -10,5 +10,7 @@ import (
 // is told, too, when the connection is made.
 func smallSegments(_, _ string, c syscall.RawConn) error {
 	// It is a wish: where it cannot be had the connection is made as any other.
-	return c.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, maxSegment) })
+	return c.Control(
+		func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, maxSegment) },
+	)
 }

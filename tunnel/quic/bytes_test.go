@@ -75,14 +75,44 @@ func podReport(i, step int) []byte {
 		ready = "True"
 	}
 	condition := func(kind, status string) string {
-		return fmt.Sprintf(`{"lastProbeTime":null,"lastTransitionTime":%q,"observedGeneration":1,"status":%q,"type":%q}`, at, status, kind)
+		return fmt.Sprintf(
+			`{"lastProbeTime":null,"lastTransitionTime":%q,"observedGeneration":1,"status":%q,"type":%q}`,
+			at,
+			status,
+			kind,
+		)
 	}
-	status := fmt.Sprintf(`{"conditions":[%s,%s,%s,%s],"containerStatuses":[{%s"image":"registry.example.com/orders:v3","imageID":"sha256:1f8b","lastState":{},"name":"orders","ready":%t,"restartCount":0,"started":%t,"state":%s}],`+
-		`"hostIP":"10.1.0.5","hostIPs":[{"ip":"10.1.0.5"}],"phase":%q,"podIP":"10.42.0.%d","podIPs":[{"ip":"10.42.0.%d"}],"qosClass":"BestEffort","startTime":"2026-11-21T05:50:00Z"}`,
-		condition("Initialized", "True"), condition("Ready", ready), condition("ContainersReady", ready), condition("PodScheduled", "True"), id, ready == "True", step >= 1, state, phase, i%250, i%250)
-	object := fmt.Sprintf(`{"metadata":{"labels":{"app":"orders","pod-template-hash":"7c9f8b6d5"},"name":%q,"namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"orders","uid":"9b2f7a40-1111-4222-a333-123456789abc"}]},`+
-		`"spec":{"containers":[{"image":"registry.example.com/orders:v3","name":"orders"}],"nodeName":"node-1"}}`, name)
-	b, err := json.Marshal(store.Report{OriginUID: "9b2f7a40-1111-4222-a333-123456789abc", Status: json.RawMessage(status), Object: json.RawMessage(object), At: 1764000000000 + int64(i*1000+step)})
+	status := fmt.Sprintf(
+		`{"conditions":[%s,%s,%s,%s],"containerStatuses":[{%s"image":"registry.example.com/orders:v3","imageID":"sha256:1f8b","lastState":{},"name":"orders","ready":%t,"restartCount":0,"started":%t,"state":%s}],`+
+			`"hostIP":"10.1.0.5","hostIPs":[{"ip":"10.1.0.5"}],"phase":%q,"podIP":"10.42.0.%d","podIPs":[{"ip":"10.42.0.%d"}],"qosClass":"BestEffort","startTime":"2026-11-21T05:50:00Z"}`,
+		condition(
+			"Initialized",
+			"True",
+		),
+		condition("Ready", ready),
+		condition("ContainersReady", ready),
+		condition("PodScheduled", "True"),
+		id,
+		ready == "True",
+		step >= 1,
+		state,
+		phase,
+		i%250,
+		i%250,
+	)
+	object := fmt.Sprintf(
+		`{"metadata":{"labels":{"app":"orders","pod-template-hash":"7c9f8b6d5"},"name":%q,"namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"orders","uid":"9b2f7a40-1111-4222-a333-123456789abc"}]},`+
+			`"spec":{"containers":[{"image":"registry.example.com/orders:v3","name":"orders"}],"nodeName":"node-1"}}`,
+		name,
+	)
+	b, err := json.Marshal(
+		store.Report{
+			OriginUID: "9b2f7a40-1111-4222-a333-123456789abc",
+			Status:    json.RawMessage(status),
+			Object:    json.RawMessage(object),
+			At:        1764000000000 + int64(i*1000+step),
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -90,28 +120,68 @@ func podReport(i, step int) []byte {
 }
 
 func podKey(i int) store.Key {
-	return store.Key{Space: "shop", Resource: "pods", Namespace: "shop", Name: fmt.Sprintf("orders-7c9f8b6d5c-%x", random(i)[:3])}
+	return store.Key{
+		Space:     "shop",
+		Resource:  "pods",
+		Namespace: "shop",
+		Name:      fmt.Sprintf("orders-7c9f8b6d5c-%x", random(i)[:3]),
+	}
 }
 
 func deployment(i int) (store.Key, []byte) {
 	name := fmt.Sprintf("orders-%d", i)
-	return store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%x-0000-4000-a000-%x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
-		`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":%q}},"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
-		`"spec":{"containers":[{"image":"registry.example.com/orders:v3","imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
-		`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`, random(i)[:4], random(i)[4:10], name, name, name, name)
+	return store.Key{
+			Space:     "shop",
+			Group:     "apps",
+			Resource:  "deployments",
+			Namespace: "shop",
+			Name:      name,
+		}, fmt.Appendf(
+			nil,
+			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%x-0000-4000-a000-%x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
+				`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":%q}},"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
+				`"spec":{"containers":[{"image":"registry.example.com/orders:v3","imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
+				`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`,
+			random(i)[:4],
+			random(i)[4:10],
+			name,
+			name,
+			name,
+			name,
+		)
 }
 
 // deploymentReport is the report of a Deployment without replicas, as an agent makes it.
 func deploymentReport(body []byte) []byte {
 	condition := func(kind, reason, message string) string {
 		const at = "2026-11-21T12:30:56Z"
-		return fmt.Sprintf(`{"lastTransitionTime":%q,"lastUpdateTime":%q,"message":%q,"reason":%q,"status":"True","type":%q}`, at, at, message, reason, kind)
+		return fmt.Sprintf(
+			`{"lastTransitionTime":%q,"lastUpdateTime":%q,"message":%q,"reason":%q,"status":"True","type":%q}`,
+			at,
+			at,
+			message,
+			reason,
+			kind,
+		)
 	}
-	status := fmt.Sprintf(`{"conditions":[%s,%s],"observedGeneration":1,"terminatingReplicas":0}`,
+	status := fmt.Sprintf(
+		`{"conditions":[%s,%s],"observedGeneration":1,"terminatingReplicas":0}`,
 		condition("Available", "MinimumReplicasAvailable", "Deployment has minimum availability."),
-		condition("Progressing", "NewReplicaSetAvailable", `ReplicaSet "orders-1000-7545f8db65" has successfully progressed.`))
-	b, err := json.Marshal(store.Report{OriginUID: "adf87688-b3aa-431f-8e81-2f54ba5fcba5", Generation: 1, Applied: store.HashBody(1, body).String(),
-		Status: json.RawMessage(status), At: 1795264256388})
+		condition(
+			"Progressing",
+			"NewReplicaSetAvailable",
+			`ReplicaSet "orders-1000-7545f8db65" has successfully progressed.`,
+		),
+	)
+	b, err := json.Marshal(
+		store.Report{
+			OriginUID:  "adf87688-b3aa-431f-8e81-2f54ba5fcba5",
+			Generation: 1,
+			Applied:    store.HashBody(1, body).String(),
+			Status:     json.RawMessage(status),
+			At:         1795264256388,
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -123,8 +193,15 @@ func deploymentReport(body []byte) []byte {
 func replicaSetReport(of store.Key) (store.Key, []byte) {
 	k := of
 	k.Resource, k.Name = "replicasets", of.Name+"-7545f8db65"
-	b, err := json.Marshal(store.Report{OriginUID: "adf87688-b3aa-431f-8e81-2f54ba5fcba5", Status: json.RawMessage(`{"replicas":0,"terminatingReplicas":0,"observedGeneration":1}`),
-		Of: "8xaffGXS", Object: json.RawMessage(`{"metadata":{"creationTimestamp":"2026-11-21T12:30:56Z"},"spec":{"replicas":0}}`), At: 1795264256379})
+	b, err := json.Marshal(
+		store.Report{
+			OriginUID: "adf87688-b3aa-431f-8e81-2f54ba5fcba5",
+			Status:    json.RawMessage(`{"replicas":0,"terminatingReplicas":0,"observedGeneration":1}`),
+			Of:        "8xaffGXS",
+			Object:    json.RawMessage(`{"metadata":{"creationTimestamp":"2026-11-21T12:30:56Z"},"spec":{"replicas":0}}`),
+			At:        1795264256379,
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -165,7 +242,13 @@ func TestBytes(t *testing.T) {
 		settle(t, child)
 		after := child.Stats()
 		each = int(after.SentBytes+after.ReceivedBytes-before.SentBytes-before.ReceivedBytes) / n
-		t.Logf("%s: %d bytes each; %d of %d values crossed, the others were superseded", what, each, crossed.Load()-entries, n)
+		t.Logf(
+			"%s: %d bytes each; %d of %d values crossed, the others were superseded",
+			what,
+			each,
+			crossed.Load()-entries,
+			n,
+		)
 		return each
 	}
 	hold := func(what string, each, limit int) {
@@ -184,8 +267,12 @@ func TestBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("handshake and hello: %d bytes; a pod's report is %d bytes of JSON, %d with zstd each", hello.SentBytes+hello.ReceivedBytes,
-		len(podReport(1, 2)), len(plain.EncodeAll(podReport(1, 2), nil)))
+	t.Logf(
+		"handshake and hello: %d bytes; a pod's report is %d bytes of JSON, %d with zstd each",
+		hello.SentBytes+hello.ReceivedBytes,
+		len(podReport(1, 2)),
+		len(plain.EncodeAll(podReport(1, 2), nil)),
+	)
 	if err := plain.Close(); err != nil {
 		t.Error(err)
 	}

@@ -72,7 +72,14 @@ func growBuffers(conn net.PacketConn, log *slog.Logger) {
 	}
 	readErr, writeErr := u.SetReadBuffer(wantBuffer), u.SetWriteBuffer(wantBuffer)
 	if readErr != nil || writeErr != nil {
-		log.Warn("the kernel's UDP buffers are small; raise them with: sysctl -w net.core.rmem_max=7500000 net.core.wmem_max=7500000",
-			"want", wantBuffer, "readErr", readErr, "writeErr", writeErr)
+		log.Warn(
+			"the kernel's UDP buffers are small; raise them with: sysctl -w net.core.rmem_max=7500000 net.core.wmem_max=7500000",
+			"want",
+			wantBuffer,
+			"readErr",
+			readErr,
+			"writeErr",
+			writeErr,
+		)
 	}
 }

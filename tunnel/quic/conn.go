@@ -63,7 +63,11 @@ func (c *conn) RemoteAddr() net.Addr { return c.quic.RemoteAddr() }
 
 func (c *conn) Stats() tunnel.Stats {
 	s := c.quic.ConnectionStats()
-	return tunnel.Stats{SentBytes: s.BytesSent + c.sent.Load(), ReceivedBytes: s.BytesReceived + c.received.Load(), RTT: s.SmoothedRTT}
+	return tunnel.Stats{
+		SentBytes:     s.BytesSent + c.sent.Load(),
+		ReceivedBytes: s.BytesReceived + c.received.Load(),
+		RTT:           s.SmoothedRTT,
+	}
 }
 
 // Asks signals that something must cross within the connection. A heartbeat beside it was not

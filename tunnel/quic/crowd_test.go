@@ -19,7 +19,9 @@ func TestCrowdedParentIsHeard(t *testing.T) {
 	}
 	defer packet.Close()
 	center, log := tunneltest.NewCenter(t), slog.New(slog.DiscardHandler)
-	full, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: center.TLS(t), Limits: quic.Limits{Verify: 1}, Log: log})
+	full, err := quic.Listen(
+		quic.ListenConfig{Packet: packet, TLS: center.TLS(t), Limits: quic.Limits{Verify: 1}, Log: log},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +36,12 @@ func TestCrowdedParentIsHeard(t *testing.T) {
 		crowded bool
 	}{{packet, true}, {silent, false}} {
 		var heard atomic.Int32
-		_, err := quic.Dial(t.Context(), c.to.LocalAddr().String(), quic.DialConfig{TLS: center.Site(t), Patience: 500 * time.Millisecond,
-			OnAnswer: func() { heard.Add(1) }, Log: log})
+		_, err := quic.Dial(
+			t.Context(),
+			c.to.LocalAddr().String(),
+			quic.DialConfig{TLS: center.Site(t), Patience: 500 * time.Millisecond,
+				OnAnswer: func() { heard.Add(1) }, Log: log},
+		)
 		if quic.Crowded(err) != c.crowded || quic.Answered(err) || (heard.Load() > 0) != c.crowded {
 			t.Errorf("crowded %v: heard %d times; answered %v; %v", c.crowded, heard.Load(), quic.Answered(err), err)
 		}

@@ -53,7 +53,10 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 
 // dialOver dials over a socket, which ends with the last connection over it.
 func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg DialConfig) (*conn, error) {
-	b := newHeartbeat(cfg.OnWake, func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) }) // lost like any other when it fails
+	b := newHeartbeat(
+		cfg.OnWake,
+		func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) },
+	) // lost like any other when it fails
 	ctx, answered, stop := withPatience(ctx, cfg.Patience)
 	defer stop()
 	transport := &quicgo.Transport{Conn: beside(packet, b.receive, func() {

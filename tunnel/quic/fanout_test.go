@@ -45,7 +45,12 @@ func newFleet(t testing.TB, n int, dir string) *fleet {
 		inboxes = openFile(t, filepath.Join(dir, "reports.db"))
 	}
 	s := newSite(t)
-	f := &fleet{bodies: newObjects(false), acked: make([]atomic.Int64, n), all: make(chan struct{}, 1), durable: dir != ""}
+	f := &fleet{
+		bodies:  newObjects(false),
+		acked:   make([]atomic.Int64, n),
+		all:     make(chan struct{}, 1),
+		durable: dir != "",
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	shared := delta.NewShared()
@@ -57,13 +62,23 @@ func newFleet(t testing.TB, n int, dir string) *fleet {
 		var sink, inbox store.Sink = storetest.NewMemory(), storetest.NewMemory()
 		reported := newObjects(true)
 		if dir != "" {
-			sink = openSink(t, openFile(t, filepath.Join(dir, fmt.Sprint(i, ".db"))), "desired", bolt.SinkOptions{OnCommit: func(keys []store.Key) {
-				for _, k := range keys {
-					reported.set(k, applied(int(reported.revision)))
-				}
-			}})
-			inbox = openSink(t, inboxes, bolt.ReportedBy(fmt.Sprint(i)), bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true,
-				OnCommit: func([]store.Key) { f.reports.Add(1) }})
+			sink = openSink(
+				t,
+				openFile(t, filepath.Join(dir, fmt.Sprint(i, ".db"))),
+				"desired",
+				bolt.SinkOptions{OnCommit: func(keys []store.Key) {
+					for _, k := range keys {
+						reported.set(k, applied(int(reported.revision)))
+					}
+				}},
+			)
+			inbox = openSink(
+				t,
+				inboxes,
+				bolt.ReportedBy(fmt.Sprint(i)),
+				bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true,
+					OnCommit: func([]store.Key) { f.reports.Add(1) }},
+			)
 		}
 		served.Go(func() {
 			_ = tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: sink, Reported: reported.Feed})
@@ -129,7 +144,12 @@ func (f *fleet) place(t testing.TB, k store.Key, body []byte) time.Duration {
 
 // applied is what an agent reports of an object whose target reports no status.
 func applied(version int) []byte {
-	return fmt.Appendf(nil, `{"originUID":"9b2f7a40-1111-4222-a333-123456789abc","generation":1,"applied":"%x","at":%d}`, random(version)[:16], 1764000000000+version)
+	return fmt.Appendf(
+		nil,
+		`{"originUID":"9b2f7a40-1111-4222-a333-123456789abc","generation":1,"applied":"%x","at":%d}`,
+		random(version)[:16],
+		1764000000000+version,
+	)
 }
 
 // settle waits until what was placed is reported by all sites, and the last datagrams have been
@@ -177,7 +197,10 @@ func cpu() time.Duration {
 func BenchmarkOneChangeToAllSites(b *testing.B) {
 	for _, sites := range []int{200, 1000} {
 		for _, durable := range []bool{false, true} {
-			b.Run(fmt.Sprintf("sites=%d/durable=%t", sites, durable), func(b *testing.B) { oneChange(b, sites, durable) })
+			b.Run(
+				fmt.Sprintf("sites=%d/durable=%t", sites, durable),
+				func(b *testing.B) { oneChange(b, sites, durable) },
+			)
 		}
 	}
 }
@@ -198,7 +221,10 @@ func oneChange(b *testing.B, sites int, durable bool) {
 	down, up := f.packets()
 	used := cpu()
 	for i := 0; b.Loop(); i++ {
-		took = append(took, f.place(b, k, []byte(strings.Replace(string(body), `"replicas":3`, fmt.Sprintf(`"replicas":%d`, i+4), 1))))
+		took = append(
+			took,
+			f.place(b, k, []byte(strings.Replace(string(body), `"replicas":3`, fmt.Sprintf(`"replicas":%d`, i+4), 1))),
+		)
 		f.settle(b)
 	}
 	used = cpu() - used
@@ -240,7 +266,11 @@ func TestMemoryOfIdleSessions(t *testing.T) {
 	}
 	for end := time.Now().Add(time.Minute); parentGoroutines() != 3*(sites+1); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d idle sessions have %d goroutines at the parent, want one for each stream of three", sites+1, parentGoroutines())
+			t.Fatalf(
+				"%d idle sessions have %d goroutines at the parent, want one for each stream of three",
+				sites+1,
+				parentGoroutines(),
+			)
 		}
 	}
 	each := (held() - before) / sites
@@ -257,7 +287,9 @@ func TestMemoryOfIdleSessions(t *testing.T) {
 func parentGoroutines() (n int) {
 	stacks := make([]byte, 16<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "tunnel.(*parent)") || strings.Contains(stack, "created by skerry.dev/skerry/tunnel/delta.Start") || strings.Contains(stack, "tunnel/ondemand.") {
+		if strings.Contains(stack, "tunnel.(*parent)") ||
+			strings.Contains(stack, "created by skerry.dev/skerry/tunnel/delta.Start") ||
+			strings.Contains(stack, "tunnel/ondemand.") {
 			n++
 		}
 	}

@@ -93,7 +93,11 @@ func (s *site) latencies(t testing.TB, n int) []time.Duration {
 	for i := range out {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		c, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)})
+		c, err := quic.Dial(
+			ctx,
+			s.packet.LocalAddr().String(),
+			quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)},
+		)
 		cancel()
 		if err != nil {
 			t.Fatalf("an honest child is not let in: %v", err)

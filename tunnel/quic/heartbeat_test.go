@@ -39,7 +39,8 @@ func TestOnlyQUICPasses(t *testing.T) {
 		_, before := quic.Packets(l.parent)
 		w.lasts(l, time.Hour)
 		_, after := quic.Packets(l.parent)
-		if each := time.Hour / time.Duration(max(1, after-before)); each < tunnel.IdleKeepAlive*4/5 || each > heartbeat {
+		if each := time.Hour / time.Duration(max(1, after-before)); each < tunnel.IdleKeepAlive*4/5 ||
+			each > heartbeat {
 			t.Errorf("QUIC hears something each %s, want %s", each, tunnel.IdleKeepAlive)
 		}
 		w.loses(nil)
@@ -140,7 +141,8 @@ func TestSilenceEndsASession(t *testing.T) {
 				case !isSilent(err) || took < tunnel.Idle-tunnel.IdleKeepAlive:
 					t.Errorf("the parent ended after %s: %v", took, err)
 				}
-				if at := tunnel.LastHeard(time.Now(), err).Sub(began); !c.signs && (at < -tunnel.IdleKeepAlive || at > late) {
+				if at := tunnel.LastHeard(time.Now(), err).Sub(began); !c.signs &&
+					(at < -tunnel.IdleKeepAlive || at > late) {
 					t.Errorf("the child was heard last %s after the link was cut", at)
 				}
 				_, err = w.ends(l.ended, 2*tunnel.Idle)

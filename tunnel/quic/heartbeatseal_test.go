@@ -11,13 +11,15 @@ var itself = secret{session: sessionID{1, 2, 3, 4, 5, 6, 7, 8}, key: [32]byte{9}
 func TestSigns(t *testing.T) {
 	question := itself.question(7)
 	session, counter, ok := readQuestion(question)
-	if !ok || session != itself.session || counter != 7 || !itself.sealed(question) || len(question) != questionBytes || isQUIC(question) {
+	if !ok || session != itself.session || counter != 7 || !itself.sealed(question) || len(question) != questionBytes ||
+		isQUIC(question) {
 		t.Errorf("a question is read as %x, %d, %t", session, counter, ok)
 	}
 	for _, want := range []bool{false, true} {
 		answer := itself.answer(7, want)
 		counter, within, ok := readAnswer(answer)
-		if !ok || counter != 7 || within != want || !itself.sealed(answer) || len(answer) != answerBytes || isQUIC(answer) {
+		if !ok || counter != 7 || within != want || !itself.sealed(answer) || len(answer) != answerBytes ||
+			isQUIC(answer) {
 			t.Errorf("an answer is read as %d, %t, %t", counter, within, ok)
 		}
 	}

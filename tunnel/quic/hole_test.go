@@ -114,7 +114,9 @@ func TestHoleThatOpensLater(t *testing.T) {
 					select {
 					case err := <-ended:
 						waiting = false
-						if c.hole && !errors.Is(err, tunnel.ErrStalled) && !errors.As(err, new(*quicgo.IdleTimeoutError)) || !c.hole && !errors.Is(err, context.Canceled) && !errors.Is(err, tunnel.ErrDraining) {
+						if c.hole && !errors.Is(err, tunnel.ErrStalled) &&
+							!errors.As(err, new(*quicgo.IdleTimeoutError)) ||
+							!c.hole && !errors.Is(err, context.Canceled) && !errors.Is(err, tunnel.ErrDraining) {
 							t.Errorf("a side ended with %v", err)
 						}
 					case <-ticks.C:

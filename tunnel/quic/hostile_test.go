@@ -69,7 +69,18 @@ func TestForgedSignsOfLife(t *testing.T) {
 		}
 		later := bytes.Clone(question)
 		binary.BigEndian.PutUint32(later[9:], 1<<31)
-		forged := [][]byte{question, later, with(later, 1), question[:20], append(bytes.Clone(question), 0), answer, {0x22}, {0x23}, {0}, bytes.Repeat([]byte{0x22}, int(quic.QuestionBytes))}
+		forged := [][]byte{
+			question,
+			later,
+			with(later, 1),
+			question[:20],
+			append(bytes.Clone(question), 0),
+			answer,
+			{0x22},
+			{0x23},
+			{0},
+			bytes.Repeat([]byte{0x22}, int(quic.QuestionBytes)),
+		}
 		for i := range question {
 			forged = append(forged, with(question, i))
 		}
@@ -143,7 +154,12 @@ func TestMovedSignsOfLife(t *testing.T) {
 			w.lasts(l, 2*time.Second)
 			got := attacker.Stats()
 			if got.PacketsRcvd != i+1 || got.BytesRcvd > (i+1)*len(question) {
-				t.Errorf("the attacker got %d datagrams, %d bytes for %d questions", got.PacketsRcvd, got.BytesRcvd, i+1)
+				t.Errorf(
+					"the attacker got %d datagrams, %d bytes for %d questions",
+					got.PacketsRcvd,
+					got.BytesRcvd,
+					i+1,
+				)
 			}
 		}
 		if _, after := quic.Packets(l.parent); after == before {

@@ -46,7 +46,14 @@ func idleSessionsAreQuiet(t *testing.T, class delta.Class, most, bytes float64) 
 		crossed := each(after.BytesRcvd + after.BytesSent - before.BytesRcvd - before.BytesSent)
 		t.Logf("a session and minute: %.2f datagrams up, %.2f down, %.0f bytes", in, out, crossed)
 		if in > most || out > most || crossed > bytes {
-			t.Errorf("an idle session costs %.2f datagrams up and %.2f down a minute, at most %.2f each; %.0f bytes, at most %.0f", in, out, most, crossed, bytes)
+			t.Errorf(
+				"an idle session costs %.2f datagrams up and %.2f down a minute, at most %.2f each; %.0f bytes, at most %.0f",
+				in,
+				out,
+				most,
+				crossed,
+				bytes,
+			)
 		}
 		if in < 2 || out < 2 {
 			t.Error("there are no signs of life")
@@ -56,7 +63,8 @@ func idleSessionsAreQuiet(t *testing.T, class delta.Class, most, bytes float64) 
 				t.Errorf("QUIC was woken for %d packets of session %d, at most %d", sent+received-packets[i], i, ofQUIC)
 			}
 			w.lasts(l, 0)
-			if s := l.parent.Stats(); s.SentBytes < minutes*2*quic.AnswerBytes || s.ReceivedBytes < minutes*2*quic.QuestionBytes {
+			if s := l.parent.Stats(); s.SentBytes < minutes*2*quic.AnswerBytes ||
+				s.ReceivedBytes < minutes*2*quic.QuestionBytes {
 				t.Errorf("signs of life are not counted: %+v", s)
 			}
 		}

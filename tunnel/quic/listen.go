@@ -48,7 +48,8 @@ type Listener struct {
 
 // Listen starts to accept children over QUIC.
 func Listen(cfg ListenConfig) (*Listener, error) {
-	if c := cfg.TLS; c.ClientAuth != tls.RequireAndVerifyClientCert && (c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil) {
+	if c := cfg.TLS; c.ClientAuth != tls.RequireAndVerifyClientCert &&
+		(c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil) {
 		return nil, errors.New("listen: the TLS configuration does not require the children's certificates")
 	}
 	growBuffers(cfg.Packet, cfg.Log)
@@ -56,7 +57,11 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		cfg.Limits = DefaultLimits
 	}
 	shaking, hearing := newHandshakes(cfg.Limits), newHeartbeatServer()
-	transport := &quicgo.Transport{Conn: beside(cfg.Packet, hearing.answer, nil), VerifySourceAddress: shaking.verify, ConnContext: shaking.begin}
+	transport := &quicgo.Transport{
+		Conn:                beside(cfg.Packet, hearing.answer, nil),
+		VerifySourceAddress: shaking.verify,
+		ConnContext:         shaking.begin,
+	}
 	if cfg.ResetKey != nil {
 		key := quicgo.StatelessResetKey(*cfg.ResetKey)
 		transport.StatelessResetKey = &key
@@ -69,7 +74,15 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), transport.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Listener{transport: transport, quic: q, shaking: shaking, heartbeats: hearing, data: data, stop: stop, log: cfg.Log}
+	l := &Listener{
+		transport:  transport,
+		quic:       q,
+		shaking:    shaking,
+		heartbeats: hearing,
+		data:       data,
+		stop:       stop,
+		log:        cfg.Log,
+	}
 	l.all.Go(func() { hearing.run(ctx) })
 	if cfg.Metrics != nil {
 		if err := l.register(cfg.Metrics); err != nil {
@@ -89,8 +102,17 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		l.shaking.done(q.Context())
 		peer, err := enroll.IdentityOf(q.ConnectionState().TLS.PeerCertificates[0])
 		if err != nil {
-			l.log.Warn("a connection with a certificate that is no agent's was refused", "from", q.RemoteAddr(), "err", err)
-			_ = q.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)), "not an agent's certificate")
+			l.log.Warn(
+				"a connection with a certificate that is no agent's was refused",
+				"from",
+				q.RemoteAddr(),
+				"err",
+				err,
+			)
+			_ = q.CloseWithError(
+				quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)),
+				"not an agent's certificate",
+			)
 			continue
 		}
 		if q.ConnectionState().TLS.NegotiatedProtocol == tunnel.DataALPN {

@@ -23,7 +23,12 @@ func TestStrangersAreCounted(t *testing.T) {
 	}
 	defer packet.Close()
 	all := prometheus.NewPedanticRegistry()
-	config := quic.ListenConfig{Packet: packet, TLS: tunneltest.NewCenter(t).TLS(t), Metrics: all, Log: slog.New(slog.DiscardHandler)}
+	config := quic.ListenConfig{
+		Packet:  packet,
+		TLS:     tunneltest.NewCenter(t).TLS(t),
+		Metrics: all,
+		Log:     slog.New(slog.DiscardHandler),
+	}
 	l, err := quic.Listen(config)
 	if err != nil {
 		t.Fatal(err)

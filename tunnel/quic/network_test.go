@@ -13,14 +13,23 @@ import (
 )
 
 // through is a connection over a network with faults, and how long it took to make.
-func through(t *testing.T, s *site, f tunneltest.Faults, patience time.Duration) (child, parent tunnel.Conn, relay *tunneltest.Relay) {
+func through(
+	t *testing.T,
+	s *site,
+	f tunneltest.Faults,
+	patience time.Duration,
+) (child, parent tunnel.Conn, relay *tunneltest.Relay) {
 	t.Helper()
 	relay = tunneltest.NewRelay(t, "127.0.0.1:0", s.packet.LocalAddr())
 	relay.Set(f)
 	began := time.Now()
 	var err error
 	for try := 1; ; try++ {
-		child, err = quic.Dial(t.Context(), relay.Addr().String(), quic.DialConfig{TLS: s.child, Patience: patience, Log: slog.New(slog.DiscardHandler)})
+		child, err = quic.Dial(
+			t.Context(),
+			relay.Addr().String(),
+			quic.DialConfig{TLS: s.child, Patience: patience, Log: slog.New(slog.DiscardHandler)},
+		)
 		if err == nil {
 			t.Logf("connected after %s, at try %d", time.Since(began), try)
 			break

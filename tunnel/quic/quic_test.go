@@ -47,7 +47,9 @@ func (s *site) listen(t testing.TB, address string) {
 	if s.packet, err = net.ListenPacket("udp", address); err != nil {
 		t.Fatal(err)
 	}
-	s.listener, err = quic.Listen(quic.ListenConfig{Packet: s.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: s.TLS(t)})
+	s.listener, err = quic.Listen(
+		quic.ListenConfig{Packet: s.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: s.TLS(t)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,11 @@ func (s *site) dial(t testing.TB, config *tls.Config) (tunnel.Conn, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: config, Log: slog.New(slog.DiscardHandler)})
+	return quic.Dial(
+		ctx,
+		s.packet.LocalAddr().String(),
+		quic.DialConfig{TLS: config, Log: slog.New(slog.DiscardHandler)},
+	)
 }
 
 func (s *site) pair(t testing.TB) (child, parent tunnel.Conn) {
@@ -162,7 +168,8 @@ func TestNobodyThere(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	at := time.Now()
-	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil || errors.Is(err, ctx.Err()) && time.Since(at) > 50*time.Second {
+	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil ||
+		errors.Is(err, ctx.Err()) && time.Since(at) > 50*time.Second {
 		t.Errorf("dial: %v after %s", err, time.Since(at))
 	}
 }

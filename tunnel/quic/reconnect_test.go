@@ -40,11 +40,19 @@ func (a *apart) session(t *testing.T) cost {
 		}})
 	}()
 	same := func() bool {
-		return a.copied.Position() == a.desired.Head() && a.inbox.Position() == a.reported.Head() && a.copied.Root() == a.desired.Root() && a.inbox.Root() == a.reported.Root()
+		return a.copied.Position() == a.desired.Head() && a.inbox.Position() == a.reported.Head() &&
+			a.copied.Root() == a.desired.Root() &&
+			a.inbox.Root() == a.reported.Root()
 	}
 	for end := time.Now().Add(5 * time.Minute); !same(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the copies are at %s and %s, the feeds at %s and %s", a.copied.Position(), a.inbox.Position(), a.desired.Head(), a.reported.Head())
+			t.Fatalf(
+				"the copies are at %s and %s, the feeds at %s and %s",
+				a.copied.Position(),
+				a.inbox.Position(),
+				a.desired.Head(),
+				a.reported.Head(),
+			)
 		}
 	}
 	settle(t, child)
@@ -73,7 +81,13 @@ func (a *apart) restartAgent() {
 // it grows with k, not with n.
 func TestReconnectBytes(t *testing.T) {
 	const n = 10_000
-	a := &apart{site: newSite(t), desired: newObjects(false), reported: newObjects(true), copied: storetest.NewMemory(), inbox: storetest.NewMemory()}
+	a := &apart{
+		site:     newSite(t),
+		desired:  newObjects(false),
+		reported: newObjects(true),
+		copied:   storetest.NewMemory(),
+		inbox:    storetest.NewMemory(),
+	}
 	a.inbox.AcceptNewIncarnation = true
 	version := 0
 	change := func(from, k int) {
@@ -121,7 +135,14 @@ func TestReconnectBytes(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes (goal %d), %d of them the tunnel's own", c.what, least.bytes, c.limit, least.own)
 		if least.bytes > c.limit || least.own > nothing+c.own {
-			t.Errorf("%s: %d bytes, goal %d; %d of them the tunnel's own, goal %d", c.what, least.bytes, c.limit, least.own, nothing+c.own)
+			t.Errorf(
+				"%s: %d bytes, goal %d; %d of them the tunnel's own, goal %d",
+				c.what,
+				least.bytes,
+				c.limit,
+				least.own,
+				nothing+c.own,
+			)
 		}
 	}
 }

@@ -49,12 +49,22 @@ func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now)) // quic-go knows no time before its process began
 		ctx, cancel := context.WithCancel(t.Context())
-		w := &world{class: delta.Metered, t: t, ctx: ctx, center: tunneltest.NewCenter(t), at: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
-			moved: map[string]*net.UDPAddr{}, behind: map[string]*net.UDPAddr{}}
+		w := &world{
+			class:  delta.Metered,
+			t:      t,
+			ctx:    ctx,
+			center: tunneltest.NewCenter(t),
+			at:     &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
+			moved:  map[string]*net.UDPAddr{},
+			behind: map[string]*net.UDPAddr{},
+		}
 		network, link := &simnet.Simnet{Router: w}, simnet.NodeBiDiLinkSettings{Latency: time.Millisecond}
 		w.packet = network.NewEndpoint(w.at, link)
 		for i := range sites {
-			w.sockets = append(w.sockets, network.NewEndpoint(&net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 2 + i}, link))
+			w.sockets = append(
+				w.sockets,
+				network.NewEndpoint(&net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 2 + i}, link),
+			)
 		}
 		if err := network.Start(); err != nil {
 			t.Fatal(err)
@@ -112,7 +122,14 @@ func (w *world) moves(site, port int) *net.UDPAddr {
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	w.listener, err = quic.Listen(quic.ListenConfig{Packet: w.packet, ResetKey: &resetKey, Log: slog.New(slog.DiscardHandler), TLS: w.center.TLS(w.t)})
+	w.listener, err = quic.Listen(
+		quic.ListenConfig{
+			Packet:   w.packet,
+			ResetKey: &resetKey,
+			Log:      slog.New(slog.DiscardHandler),
+			TLS:      w.center.TLS(w.t),
+		},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -142,7 +159,14 @@ func (w *world) connect(site int) *link {
 }
 
 func (w *world) serve(child, parent tunnel.Conn) *link {
-	l := &link{child: child, parent: parent, desired: newObjects(false), copied: storetest.NewMemory(), ended: make(chan error, 1), left: make(chan error, 1)}
+	l := &link{
+		child:   child,
+		parent:  parent,
+		desired: newObjects(false),
+		copied:  storetest.NewMemory(),
+		ended:   make(chan error, 1),
+		left:    make(chan error, 1),
+	}
 	reported := newObjects(true)
 	l.desired.set(deployment(1))
 	reported.set(podKey(1), podReport(1, 2))

@@ -56,7 +56,11 @@ func dial(ctx context.Context, address, protocol string, cfg DialConfig) (c carr
 	meter := NewMeter(raw)
 	secure := tls.Client(meter, config)
 	if err = secure.HandshakeContext(ctx); err == nil && secure.ConnectionState().NegotiatedProtocol != protocol {
-		err = fmt.Errorf("the server at %s does not let agents in over TCP (no %s); is it a center of this version?", address, protocol)
+		err = fmt.Errorf(
+			"the server at %s does not let agents in over TCP (no %s); is it a center of this version?",
+			address,
+			protocol,
+		)
 	}
 	if err != nil {
 		raw.Close()

@@ -36,7 +36,9 @@ func newSite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	s.address = l.Addr().String()
-	s.listener = tcp.Listen(tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: s.TLS(t)}, Log: slog.New(slog.DiscardHandler)})
+	s.listener = tcp.Listen(
+		tcp.ListenConfig{Listener: tunneltest.Port{Listener: l, Config: s.TLS(t)}, Log: slog.New(slog.DiscardHandler)},
+	)
 	t.Cleanup(func() { s.listener.Close() })
 	return s
 }

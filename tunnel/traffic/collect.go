@@ -11,12 +11,32 @@ type descriptions struct{ bytes, frames, batches, sessions, ended, failed *prome
 
 func describe() descriptions {
 	return descriptions{
-		bytes:    prometheus.NewDesc("skerry_link_bytes_total", "Bytes on the link by direction and purpose: payload of UDP datagrams.", []string{"direction", "purpose"}, nil),
-		frames:   prometheus.NewDesc("skerry_link_frames_total", "Frames by direction and purpose; a batch counts for its most urgent entry.", []string{"direction", "purpose"}, nil),
+		bytes: prometheus.NewDesc(
+			"skerry_link_bytes_total",
+			"Bytes on the link by direction and purpose: payload of UDP datagrams.",
+			[]string{"direction", "purpose"},
+			nil,
+		),
+		frames: prometheus.NewDesc(
+			"skerry_link_frames_total",
+			"Frames by direction and purpose; a batch counts for its most urgent entry.",
+			[]string{"direction", "purpose"},
+			nil,
+		),
 		batches:  prometheus.NewDesc("skerry_link_batches_total", "Batches of entries.", []string{"direction"}, nil),
 		sessions: prometheus.NewDesc("skerry_link_sessions", "Sessions that are open.", nil, nil),
-		ended:    prometheus.NewDesc("skerry_link_sessions_ended_total", "Sessions that have ended, by reason.", []string{"reason"}, nil),
-		failed:   prometheus.NewDesc("skerry_link_dials_failed_total", "Dials of the parent that made no connection.", nil, nil),
+		ended: prometheus.NewDesc(
+			"skerry_link_sessions_ended_total",
+			"Sessions that have ended, by reason.",
+			[]string{"reason"},
+			nil,
+		),
+		failed: prometheus.NewDesc(
+			"skerry_link_dials_failed_total",
+			"Dials of the parent that made no connection.",
+			nil,
+			nil,
+		),
 	}
 }
 

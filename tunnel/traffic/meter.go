@@ -36,9 +36,14 @@ type count struct{ bytes, frames atomic.Uint64 }
 
 // New returns a Meter.
 func New() *Meter {
-	return &Meter{links: map[Link]struct{}{}, others: map[Link]struct{}{}, ends: map[string]uint64{}, waited: prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "skerry_link_acknowledge_seconds", Help: "From sending a batch until its receiver has stored it durably.",
-		Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)})}
+	return &Meter{
+		links:  map[Link]struct{}{},
+		others: map[Link]struct{}{},
+		ends:   map[string]uint64{},
+		waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "skerry_link_acknowledge_seconds", Help: "From sending a batch until its receiver has stored it durably.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 4, 9)}),
+	}
 }
 
 // Part returns a Meter of one link of many. What it counts is counted by m as well, which alone

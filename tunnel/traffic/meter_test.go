@@ -26,7 +26,8 @@ func TestTransportIsTheRest(t *testing.T) {
 	m.Add(traffic.Sent, traffic.Control, 2, 100)
 	m.Add(traffic.Received, traffic.Errors, 1, 10)
 	for _, when := range []string{"open", "ended", "ended twice"} {
-		if sent, received := m.Bytes(traffic.Sent, traffic.Transport), m.Bytes(traffic.Received, traffic.Transport); sent != 700 || received != 290 {
+		if sent, received := m.Bytes(traffic.Sent, traffic.Transport), m.Bytes(traffic.Received, traffic.Transport); sent != 700 ||
+			received != 290 {
 			t.Errorf("%s: %d bytes sent and %d received by the transport, want 700 and 290", when, sent, received)
 		}
 		m.Ended(a, "silent")
@@ -52,10 +53,14 @@ func TestPart(t *testing.T) {
 	a.Batch(traffic.Sent)
 	a.Acknowledged(time.Millisecond)
 	a.Ended(l, "silent")
-	if d, s, other := a.Counted(traffic.Desired), a.Counted(traffic.Status), b.Counted(traffic.Status); d != 700 || s != 40 || other != 2 {
+	if d, s, other := a.Counted(traffic.Desired), a.Counted(traffic.Status), b.Counted(traffic.Status); d != 700 ||
+		s != 40 ||
+		other != 2 {
 		t.Errorf("counted %d, %d and %d", d, s, other)
 	}
-	if d, s, rest := whole.Bytes(traffic.Sent, traffic.Desired), whole.Bytes(traffic.Received, traffic.Status), whole.Bytes(traffic.Sent, traffic.Transport); d != 700 || s != 42 || rest != 300 {
+	if d, s, rest := whole.Bytes(traffic.Sent, traffic.Desired), whole.Bytes(traffic.Received, traffic.Status), whole.Bytes(traffic.Sent, traffic.Transport); d != 700 ||
+		s != 42 ||
+		rest != 300 {
 		t.Errorf("the whole counted %d, %d and %d", d, s, rest)
 	}
 }

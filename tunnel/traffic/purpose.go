@@ -28,7 +28,17 @@ const (
 	purposes
 )
 
-var names = [purposes]string{"control", "positions", "desired", "errors", "status", "associated", "events", "streams", "transport"}
+var names = [purposes]string{
+	"control",
+	"positions",
+	"desired",
+	"errors",
+	"status",
+	"associated",
+	"events",
+	"streams",
+	"transport",
+}
 
 // String returns the purpose as a label.
 func (p Purpose) String() string { return names[p] }

@@ -30,8 +30,15 @@ type Authority struct {
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	key := newKey(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: name},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +70,13 @@ func (a *Authority) Pool() *x509.CertPool {
 func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certificate {
 	t.Helper()
 	key := newKey(t)
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(2), time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(
+		2,
+	), time.Now().Add(
+		-time.Minute,
+	), time.Now().Add(
+		time.Hour,
+	)
 	der, err := x509.CreateCertificate(rand.Reader, template, a.Cert, key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +96,15 @@ func NewCenter(t testing.TB) *Center {
 // TLS returns the configuration of the center's listener, at any loopback address.
 func (c *Center) TLS(t testing.TB) *tls.Config {
 	t.Helper()
-	cert := c.Server.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "center"}, DNSNames: []string{"localhost", "center.example"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), Loopback(), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	cert := c.Server.Issue(
+		t,
+		&x509.Certificate{Subject: pkix.Name{CommonName: "center"}, DNSNames: []string{"localhost", "center.example"},
+			IPAddresses: []net.IP{
+				net.IPv4(127, 0, 0, 1),
+				Loopback(),
+				net.IPv6loopback,
+			}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
+	)
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, ClientCAs: c.Agents.Pool(),
 		ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{tunnel.ALPN}}
 }
@@ -93,9 +113,19 @@ func (c *Center) TLS(t testing.TB) *tls.Config {
 func (c *Center) Child(t testing.TB, by *Authority, organization, name string) *tls.Config {
 	t.Helper()
 	uri := &url.URL{Scheme: "skerry", Host: "00", Path: "/targets/" + name}
-	cert := by.Issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}, URIs: []*url.URL{uri},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: c.Server.Pool(), NextProtos: []string{tunnel.ALPN}}
+	cert := by.Issue(
+		t,
+		&x509.Certificate{
+			Subject:     pkix.Name{CommonName: name, Organization: []string{organization}},
+			URIs:        []*url.URL{uri},
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		},
+	)
+	return &tls.Config{
+		Certificates: []tls.Certificate{cert},
+		RootCAs:      c.Server.Pool(),
+		NextProtos:   []string{tunnel.ALPN},
+	}
 }
 
 // Site returns the configuration of the child called Target.

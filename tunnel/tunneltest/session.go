@@ -16,7 +16,11 @@ import (
 // feed returns a feed of n objects and what a copy of it holds.
 func feed(n int) (*store.Feed, map[store.Key]store.Hash) {
 	body := func(k store.Key) []byte { return fmt.Appendf(nil, `{"metadata":{"name":%q}}`, k.Name) }
-	f := store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil })
+	f := store.NewFeed(
+		store.NewIncarnation(),
+		0,
+		func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil },
+	)
 	live := map[store.Key]store.Hash{}
 	for i := range n {
 		k := storetest.Key(i)
@@ -61,19 +65,41 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	if err := inbox.Commit(t.Context(), store.Batch{Through: other}); err != nil {
 		t.Fatal(err)
 	}
-	ready, acked, said, welcome := make(chan struct{}), make(chan store.Position, 100), make(chan tunnel.ChildStatus, 100), make(chan tunnel.Welcome, 1)
+	ready, acked, said, welcome := make(
+		chan struct{},
+	), make(
+		chan store.Position,
+		100,
+	), make(
+		chan tunnel.ChildStatus,
+		100,
+	), make(
+		chan tunnel.Welcome,
+		1,
+	)
 	conditions := &tunnel.Conditions{}
-	r := serve(t, child, parent, tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
-		ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions}, tunnel.ParentConfig{
-		Admit: func(_ context.Context, who tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
-			if who.Target != Target || hello.AgentVersion != "v1" || time.Since(hello.Clock).Abs() > time.Minute {
-				t.Errorf("admitted %+v, %+v", who, hello)
-			}
-			return tunnel.Admission{Feed: desired, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation}}, nil
+	r := serve(
+		t,
+		child,
+		parent,
+		tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
+			ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions},
+		tunnel.ParentConfig{
+			Admit: func(_ context.Context, who tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+				if who.Target != Target || hello.AgentVersion != "v1" || time.Since(hello.Clock).Abs() > time.Minute {
+					t.Errorf("admitted %+v, %+v", who, hello)
+				}
+				return tunnel.Admission{
+					Feed:    desired,
+					Inbox:   inbox,
+					Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation},
+				}, nil
+			},
+			OnAck: func(p store.Position) { acked <- p }, OnStatus: func(s tunnel.ChildStatus, _ int) { said <- s },
 		},
-		OnAck: func(p store.Position) { acked <- p }, OnStatus: func(s tunnel.ChildStatus, _ int) { said <- s },
-	})
-	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation || time.Since(w.Clock).Abs() > time.Minute {
+	)
+	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation ||
+		time.Since(w.Clock).Abs() > time.Minute {
 		t.Errorf("welcomed with %+v", w)
 	}
 	until(t, "the desired state", func() bool { return maps.Equal(copyOfDesired.Live(), wantDesired) })
@@ -87,7 +113,8 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	conditions.Set(late)
 	until(t, "the conditions", func() bool {
 		list := wait(t, said, "conditions").Conditions
-		return len(list) == 2 && list[0].Type == tunnel.CenterTrusted && list[0].Status == tunnel.True && list[1] == late
+		return len(list) == 2 && list[0].Type == tunnel.CenterTrusted && list[0].Status == tunnel.True &&
+			list[1] == late
 	})
 	r.stop(tunnel.ErrReplaced)
 	if err := wait(t, r.child, "the child's end"); !errors.Is(err, tunnel.ErrReplaced) {
@@ -120,21 +147,31 @@ func refusal(t *testing.T, child, parent tunnel.Conn) {
 func renewal(t *testing.T, child, parent tunnel.Conn) {
 	f, _ := feed(1)
 	installed := make(chan string, 1)
-	renew := &tunnel.Renewal{Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return []byte("request"), nil }, Install: func(chain, bundle []byte) error {
-		installed <- string(chain) + "+" + string(bundle)
-		return nil
-	}}
-	r := serve(t, child, parent, tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: f, Renewal: renew}, tunnel.ParentConfig{
-		Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: f, Inbox: storetest.NewMemory()}, nil
+	renew := &tunnel.Renewal{
+		Wait: func() time.Duration { return 0 },
+		CSR:  func() ([]byte, error) { return []byte("request"), nil },
+		Install: func(chain, bundle []byte) error {
+			installed <- string(chain) + "+" + string(bundle)
+			return nil
 		},
-		Sign: func(_ context.Context, who tunnel.Identity, csr []byte) (chain, bundle []byte, err error) {
-			if who.Target != Target || string(csr) != "request" {
-				t.Errorf("sign %q for %+v", csr, who)
-			}
-			return []byte("chain"), []byte("bundle"), nil
+	}
+	r := serve(
+		t,
+		child,
+		parent,
+		tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: f, Renewal: renew},
+		tunnel.ParentConfig{
+			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+				return tunnel.Admission{Feed: f, Inbox: storetest.NewMemory()}, nil
+			},
+			Sign: func(_ context.Context, who tunnel.Identity, csr []byte) (chain, bundle []byte, err error) {
+				if who.Target != Target || string(csr) != "request" {
+					t.Errorf("sign %q for %+v", csr, who)
+				}
+				return []byte("chain"), []byte("bundle"), nil
+			},
 		},
-	})
+	)
 	if got := wait(t, installed, "the certificate"); got != "chain+bundle" {
 		t.Errorf("installed %q", got)
 	}

@@ -12,7 +12,11 @@ import (
 
 // RefusesStrangers checks that only an agent of this center gets a connection, and that an impostor
 // of the center gets none. accept and dial are the two ends of the transport.
-func (c *Center) RefusesStrangers(t *testing.T, accept func(context.Context) (tunnel.Conn, error), dial func(*tls.Config) (tunnel.Conn, error)) {
+func (c *Center) RefusesStrangers(
+	t *testing.T,
+	accept func(context.Context) (tunnel.Conn, error),
+	dial func(*tls.Config) (tunnel.Conn, error),
+) {
 	t.Helper()
 	accepted := make(chan tunnel.Conn, 10)
 	ctx, cancel := context.WithCancel(context.Background())

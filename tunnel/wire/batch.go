@@ -282,7 +282,9 @@ type head struct {
 func (d *Decoder) header(c *cursor, before head) head {
 	h := head{Entry: store.Entry{Revision: before.Revision, Generation: before.Generation}, flags: c.byte()}
 	if h.Tombstone = h.flags&entryTombstone != 0; h.Tombstone {
-		h.Removal, h.Priority, h.Intended = store.Removal(h.flags>>topShift), store.PriorityError, h.flags&entryReport != 0
+		h.Removal, h.Priority, h.Intended = store.Removal(
+			h.flags>>topShift,
+		), store.PriorityError, h.flags&entryReport != 0
 	} else {
 		h.Priority = classes[h.flags>>topShift]
 	}

@@ -92,13 +92,20 @@ func TestMessages(t *testing.T) {
 		}
 		ask.Short = true
 	}
-	answer := wire.Answer{More: true, Digests: []store.Digest{{Hi: 1}, {Lo: 9}}, Members: []store.KeyHash{{Key: key(1), Hash: store.Hash{5}}}}
+	answer := wire.Answer{
+		More:    true,
+		Digests: []store.Digest{{Hi: 1}, {Lo: 9}},
+		Members: []store.KeyHash{{Key: key(1), Hash: store.Hash{5}}},
+	}
 	got, err := wire.DecodeAnswer(answer.Encode())
-	if err != nil || !got.More || !slices.Equal(got.Digests, answer.Digests) || !slices.Equal(got.Members, answer.Members) {
+	if err != nil || !got.More || !slices.Equal(got.Digests, answer.Digests) ||
+		!slices.Equal(got.Members, answer.Members) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	short := wire.Answer{Short: true, Digests: []store.Digest{{Hi: 7, Lo: 0x50009}, {Lo: 0xffff}}}
-	if got, err := wire.DecodeAnswer(short.Encode()); err != nil || !got.Short || !slices.Equal(got.Digests, []store.Digest{{Lo: 9}, {Lo: 0xffff}}) || got.Digests[0] != wire.Short(short.Digests[0]) {
+	if got, err := wire.DecodeAnswer(short.Encode()); err != nil || !got.Short ||
+		!slices.Equal(got.Digests, []store.Digest{{Lo: 9}, {Lo: 0xffff}}) ||
+		got.Digests[0] != wire.Short(short.Digests[0]) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	other := resume.Encode()
@@ -139,13 +146,22 @@ func TestBatches(t *testing.T) {
 				e := store.Entry{Key: k, Revision: revision - int64(random.IntN(3)), Generation: int64(random.IntN(4))}
 				if random.IntN(5) == 0 {
 					e.Priority = store.PriorityError
-					e.Tombstone, e.Removal, e.Intended = true, store.Removal(random.IntN(int(store.MaxRemoval)+1)), random.IntN(2) == 0
+					e.Tombstone, e.Removal, e.Intended = true, store.Removal(
+						random.IntN(int(store.MaxRemoval)+1),
+					), random.IntN(
+						2,
+					) == 0
 					items = append(items, wire.Item{Entry: e})
 					want[k] = e
 					delete(sent, k)
 					continue
 				}
-				e.Body = fmt.Appendf(nil, `{"status":{"phase":"Running","podIP":"10.0.0.%d","conditions":[{"type":"Ready"}]},"at":%d}`, random.IntN(250), random.IntN(1000))
+				e.Body = fmt.Appendf(
+					nil,
+					`{"status":{"phase":"Running","podIP":"10.0.0.%d","conditions":[{"type":"Ready"}]},"at":%d}`,
+					random.IntN(250),
+					random.IntN(1000),
+				)
 				e.Priority = []store.Priority{store.PriorityError, store.PriorityState, store.PriorityAssociated, store.PriorityEvent}[random.IntN(4)]
 				it := wire.Item{Entry: e, Report: random.IntN(2) == 0}
 				if base := sent[k]; base != nil && enc.Knows(k) {
@@ -167,7 +183,14 @@ func TestBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			if through != revision || partial != (revision%2 == 0) || len(entries) != len(want) {
-				t.Fatalf("through %d, partial %t, %d entries; want %d, %d entries", through, partial, len(entries), revision, len(want))
+				t.Fatalf(
+					"through %d, partial %t, %d entries; want %d, %d entries",
+					through,
+					partial,
+					len(entries),
+					revision,
+					len(want),
+				)
 			}
 			for _, e := range entries {
 				if w := want[e.Key]; fmt.Sprint(w) != fmt.Sprint(e) {
@@ -180,7 +203,13 @@ func TestBatches(t *testing.T) {
 }
 
 func TestOnlyATombstoneSaysHowItRemoves(t *testing.T) {
-	tombstone := wire.NewEncoder(compress.Default()).Encode([]wire.Item{{Entry: store.Entry{Key: key(1), Tombstone: true, Removal: store.RemoveKeepDependents}}}, 0, false)
+	tombstone := wire.NewEncoder(
+		compress.Default(),
+	).Encode(
+		[]wire.Item{{Entry: store.Entry{Key: key(1), Tombstone: true, Removal: store.RemoveKeepDependents}}},
+		0,
+		false,
+	)
 	if tombstone[0]&2 != 0 {
 		t.Fatal("the batch is compressed")
 	}
@@ -198,8 +227,11 @@ func TestOnlyATombstoneSaysHowItRemoves(t *testing.T) {
 func TestPatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "base")
-		next := slices.Concat(base[:rapid.IntRange(0, len(base)).Draw(t, "cut")], rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "new"),
-			base[rapid.IntRange(0, len(base)).Draw(t, "from"):])
+		next := slices.Concat(
+			base[:rapid.IntRange(0, len(base)).Draw(t, "cut")],
+			rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "new"),
+			base[rapid.IntRange(0, len(base)).Draw(t, "from"):],
+		)
 		patch, ok := wire.MakePatch(base, next)
 		if !ok {
 			return
@@ -223,7 +255,8 @@ func TestPatchStaysInside(t *testing.T) {
 func FuzzFrame(f *testing.F) {
 	f.Add(wire.AppendFrame(nil, wire.TypeAck, []byte("x")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, payload, err := wire.ReadFrame(bufio.NewReader(bytes.NewReader(b)), 100); err == nil && len(payload) > 100 {
+		if _, payload, err := wire.ReadFrame(bufio.NewReader(bytes.NewReader(b)), 100); err == nil &&
+			len(payload) > 100 {
 			t.Error("a payload over the limit")
 		}
 	})
@@ -271,7 +304,10 @@ func FuzzBatch(f *testing.F) {
 	f.Add([]byte{0, 2, 1, 8, 0, 2, 5, 1})
 	f.Add(enc.Encode([]wire.Item{{Entry: e, Packed: compress.Default().Encode(nil, e.Body)}}, 4, true))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		dec := wire.NewDecoder(compress.Default(), func(store.Key, store.Hash) ([]byte, error) { return []byte("0123456789"), nil })
+		dec := wire.NewDecoder(
+			compress.Default(),
+			func(store.Key, store.Hash) ([]byte, error) { return []byte("0123456789"), nil },
+		)
 		for range 2 { // the second time keys are known
 			entries, _, _, err := dec.Decode(b)
 			if err != nil {

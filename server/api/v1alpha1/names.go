@@ -103,7 +103,17 @@ const (
 // CenterMarks are the annotations that say what a center has decided about an object, and what
 // became of it. Only it writes them, and another center decides anew.
 func CenterMarks() []string {
-	return []string{AnnotationTargets, AnnotationSync, AnnotationMove, AnnotationUndecided, AnnotationLeft, AnnotationRefused, AnnotationUnreachable, AnnotationAllocated, AnnotationNodePorts}
+	return []string{
+		AnnotationTargets,
+		AnnotationSync,
+		AnnotationMove,
+		AnnotationUndecided,
+		AnnotationLeft,
+		AnnotationRefused,
+		AnnotationUnreachable,
+		AnnotationAllocated,
+		AnnotationNodePorts,
+	}
 }
 
 // Condition types that the center writes.

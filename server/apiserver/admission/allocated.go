@@ -17,7 +17,9 @@ import (
 // before is put back where the object is stored.
 func unallocate(obj runtime.Object, old metav1.Object) {
 	o := metadata.Of(obj)
-	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" && o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
+	if o == nil ||
+		o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" &&
+			o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
 		return
 	}
 	chosen := v1alpha1.ReadAllocated(o.GetAnnotations())

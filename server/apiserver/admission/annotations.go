@@ -101,8 +101,11 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 			// people a manifest from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
 		default:
-			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
-				"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget))
+			return admission.NewForbidden(
+				a,
+				fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
+					"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget),
+			)
 		}
 	}
 	return nil
@@ -115,8 +118,15 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 		notes[name] = was
 	}
 	obj.SetAnnotations(notes)
-	warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target set the label %s, or use a Placement",
-		name, v1alpha1.LabelTarget))
+	warning.AddWarning(
+		ctx,
+		"",
+		fmt.Sprintf(
+			"metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target set the label %s, or use a Placement",
+			name,
+			v1alpha1.LabelTarget,
+		),
+	)
 }
 
 // forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back
@@ -187,7 +197,13 @@ func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) s
 		name = obj.GetName()
 	}
 	r := a.GetResource()
-	key := store.Key{Space: request.Space(ctx), Group: r.Group, Resource: r.Resource, Namespace: a.GetNamespace(), Name: name}
+	key := store.Key{
+		Space:     request.Space(ctx),
+		Group:     r.Group,
+		Resource:  r.Resource,
+		Namespace: a.GetNamespace(),
+		Name:      name,
+	}
 	if key.Group == "" && key.Resource == "namespaces" {
 		key.Namespace = "" // attributes of a Namespace name itself as its namespace
 	}

@@ -18,8 +18,10 @@ import (
 // object is, not with where it was; and is said to be undecided where that is not known.
 func TestMarkOfAnUpdate(t *testing.T) {
 	configMap := func(targets, wish string) *corev1.ConfigMap {
-		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app", Annotations: map[string]string{
-			v1alpha1.AnnotationTargets: targets, v1alpha1.AnnotationMove: "{}"}}}
+		o := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app", Annotations: map[string]string{
+				v1alpha1.AnnotationTargets: targets, v1alpha1.AnnotationMove: "{}"}},
+		}
 		if wish != "" {
 			o.Labels = map[string]string{v1alpha1.LabelTarget: wish}
 		}
@@ -49,8 +51,22 @@ func TestMarkOfAnUpdate(t *testing.T) {
 			}
 			return "b", true
 		}}
-		attributes := admission.NewAttributesRecord(c.now, c.old, schema.GroupVersionKind{}, c.namespace, "one",
-			schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, c.subresource, admission.Update, &metav1.UpdateOptions{}, false, nil)
+		attributes := admission.NewAttributesRecord(
+			c.now,
+			c.old,
+			schema.GroupVersionKind{},
+			c.namespace,
+			"one",
+			schema.GroupVersionResource{
+				Version:  "v1",
+				Resource: "configmaps",
+			},
+			c.subresource,
+			admission.Update,
+			&metav1.UpdateOptions{},
+			false,
+			nil,
+		)
 		if err := m.Admit(request.WithSpace(context.Background(), "shop"), attributes, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -71,7 +71,10 @@ func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes
 }
 
 // priorityOf is the number and the policy of a class; without a name, of the default one, else 0.
-func priorityOf(name string, classes []scheduling.PriorityClass) (value int32, policy api.PreemptionPolicy, known bool) {
+func priorityOf(
+	name string,
+	classes []scheduling.PriorityClass,
+) (value int32, policy api.PreemptionPolicy, known bool) {
 	value, policy, known = 0, api.PreemptLowerPriority, name == ""
 	found := false
 	for i := range classes {

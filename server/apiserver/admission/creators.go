@@ -26,7 +26,9 @@ func (Creators) Handles(op admission.Operation) bool {
 
 // Admit implements admission.MutationInterface.
 func (Creators) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetResource().GroupResource() != v1alpha1.GroupVersion.WithResource("spaces").GroupResource() || request.Space(ctx) != request.RootSpace || request.FromCenter(ctx) {
+	if a.GetResource().GroupResource() != v1alpha1.GroupVersion.WithResource("spaces").GroupResource() ||
+		request.Space(ctx) != request.RootSpace ||
+		request.FromCenter(ctx) {
 		return nil
 	}
 	obj, old := metadata.Of(a.GetObject()), metadata.Of(a.GetOldObject())
@@ -55,4 +57,6 @@ func (Creators) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	}
 }
 
-var errCreator = errors.New("metadata.annotations[" + v1alpha1.AnnotationCreator + "]: only the center writes it; who is admin of a space stands in its ClusterRoleBindings")
+var errCreator = errors.New(
+	"metadata.annotations[" + v1alpha1.AnnotationCreator + "]: only the center writes it; who is admin of a space stands in its ClusterRoleBindings",
+)

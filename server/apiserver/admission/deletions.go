@@ -45,11 +45,19 @@ func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 		return nil
 	}
 	key := placedKey(ctx, a, old)
-	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace || key.Space == request.OwnSpace || !n.asked(ctx, key.Space, old) {
+	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace ||
+		key.Space == request.OwnSpace ||
+		!n.asked(ctx, key.Space, old) {
 		return nil
 	}
 	if err := n.record(ctx, key, string(old.GetUID())); err != nil {
-		n.Log.Warn("that a deletion was asked for is not recorded; its site may hold it", "key", key.String(), "err", err)
+		n.Log.Warn(
+			"that a deletion was asked for is not recorded; its site may hold it",
+			"key",
+			key.String(),
+			"err",
+			err,
+		)
 	}
 	return nil
 }
@@ -65,7 +73,8 @@ func (n NamedDeletions) asked(ctx context.Context, space string, old metav1.Obje
 		return true
 	}
 	for _, owner := range old.GetOwnerReferences() {
-		if r, err := n.Store.Client.Get(ctx, registrykey.Deletion(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil && len(r.Kvs) > 0 {
+		if r, err := n.Store.Client.Get(ctx, registrykey.Deletion(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil &&
+			len(r.Kvs) > 0 {
 			return true
 		}
 	}

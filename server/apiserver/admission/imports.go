@@ -28,7 +28,8 @@ func (Imports) Handles(op admission.Operation) bool {
 // Validate implements admission.ValidationInterface: it sees what all that changes objects has
 // left.
 func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update || a.GetResource().GroupResource() == registrykey.Spaces {
+	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update ||
+		a.GetResource().GroupResource() == registrykey.Spaces {
 		return nil
 	}
 	text, has := metadata.Annotation(metadata.Of(a.GetObject()), v1alpha1.AnnotationImport)
@@ -40,7 +41,10 @@ func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission
 	case a.GetOperation() == admission.Update:
 		return admission.NewForbidden(a, errors.New(name+"an object that exists is who it is"))
 	case !request.FromCenter(ctx) && (who == nil || !slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)):
-		return admission.NewForbidden(a, errors.New(name+"only an admin of the center may import an object with its UID"))
+		return admission.NewForbidden(
+			a,
+			errors.New(name+"only an admin of the center may import an object with its UID"),
+		)
 	}
 	if _, err := metadata.ParseIdentity(text); err != nil {
 		return admission.NewForbidden(a, fmt.Errorf("%s%w", name, err))

@@ -32,7 +32,8 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 		}
 		return nil
 	}
-	if a.GetOperation() != admission.Create || a.GetNamespace() == "" || a.GetResource().Group == "authorization.k8s.io" {
+	if a.GetOperation() != admission.Create || a.GetNamespace() == "" ||
+		a.GetResource().Group == "authorization.k8s.io" {
 		return nil
 	}
 	ns, err := l.get(ctx, a.GetNamespace(), "0")
@@ -40,7 +41,10 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 		// The cache may be behind: it has not seen a new namespace yet, or still has the last one
 		// of this name.
 		if ns, err = l.get(ctx, a.GetNamespace(), ""); apierrors.IsNotFound(err) {
-			return apierrors.NewNotFound(api.Resource("namespaces"), a.GetNamespace()) // the store names what the request is about
+			return apierrors.NewNotFound(
+				api.Resource("namespaces"),
+				a.GetNamespace(),
+			) // the store names what the request is about
 		} else if err != nil {
 			return err
 		}
@@ -48,7 +52,10 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 	if ns.Status.Phase != api.NamespaceTerminating {
 		return nil
 	}
-	refused := admission.NewForbidden(a, fmt.Errorf("namespace %s is being deleted; nothing new can be created in it", ns.Name))
+	refused := admission.NewForbidden(
+		a,
+		fmt.Errorf("namespace %s is being deleted; nothing new can be created in it", ns.Name),
+	)
 	var s *apierrors.StatusError
 	if errors.As(refused, &s) {
 		s.ErrStatus.Details.Causes = append(s.ErrStatus.Details.Causes, metav1.StatusCause{

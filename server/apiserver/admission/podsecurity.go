@@ -48,8 +48,14 @@ func NewPodSecurity(l *Lifecycle) (*PodSecurity, error) {
 		return nil, fmt.Errorf("pod security: %w", err)
 	}
 	p := &PodSecurity{namespaces: l}
-	p.rules = psadmission.Admission{Configuration: config, Evaluator: checks, Metrics: metrics.NewPrometheusRecorder(psapi.GetAPIVersion()),
-		PodSpecExtractor: psadmission.DefaultPodSpecExtractor{}, NamespaceGetter: p, PodLister: p}
+	p.rules = psadmission.Admission{
+		Configuration:    config,
+		Evaluator:        checks,
+		Metrics:          metrics.NewPrometheusRecorder(psapi.GetAPIVersion()),
+		PodSpecExtractor: psadmission.DefaultPodSpecExtractor{},
+		NamespaceGetter:  p,
+		PodLister:        p,
+	}
 	return p, errors.Join(p.rules.CompleteConfiguration(), p.rules.ValidateConfiguration())
 }
 

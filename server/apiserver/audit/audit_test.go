@@ -34,7 +34,13 @@ func TestDefaultAuditPolicy(t *testing.T) {
 		{authn.CenterUser, "update", "apps", "deployments", auditapi.LevelNone},
 		{authn.CenterUser, "get", "", "secrets", auditapi.LevelNone},
 	} {
-		a := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: x.user}, Verb: x.verb, APIGroup: x.group, Resource: x.resource, ResourceRequest: true}
+		a := authorizer.AttributesRecord{
+			User:            &user.DefaultInfo{Name: x.user},
+			Verb:            x.verb,
+			APIGroup:        x.group,
+			Resource:        x.resource,
+			ResourceRequest: true,
+		}
 		if got := g.AuditPolicyRuleEvaluator.EvaluatePolicyRule(a); got.Level != x.want {
 			t.Errorf("%+v: %s", x, got.Level)
 		}
@@ -51,12 +57,28 @@ func BenchmarkAuditLine(b *testing.B) {
 		b.Fatal(err)
 	}
 	who := &user.DefaultInfo{Name: "alice"}
-	a := authorizer.AttributesRecord{User: who, Verb: "update", APIGroup: "apps", Resource: "deployments", ResourceRequest: true}
+	a := authorizer.AttributesRecord{
+		User:            who,
+		Verb:            "update",
+		APIGroup:        "apps",
+		Resource:        "deployments",
+		ResourceRequest: true,
+	}
 	now := metav1.NewMicroTime(time.Now())
-	e := &auditapi.Event{Level: auditapi.LevelMetadata, AuditID: "1c1b6ce7-4d5f-4a8c-9a90-0d47b1c2b1de", Stage: auditapi.StageResponseComplete,
-		RequestURI: "/clusters/shop/apis/apps/v1/namespaces/default/deployments/web", Verb: "update", SourceIPs: []string{"192.0.2.7"},
-		UserAgent: "kubectl/v1.36.3 (linux/amd64) kubernetes/abcdef0", ObjectRef: &auditapi.ObjectReference{Resource: "deployments", Namespace: "default",
-			Name: "web", APIGroup: "apps", APIVersion: "v1"}, ResponseStatus: &metav1.Status{Code: 200}, RequestReceivedTimestamp: now, StageTimestamp: now}
+	e := &auditapi.Event{
+		Level:      auditapi.LevelMetadata,
+		AuditID:    "1c1b6ce7-4d5f-4a8c-9a90-0d47b1c2b1de",
+		Stage:      auditapi.StageResponseComplete,
+		RequestURI: "/clusters/shop/apis/apps/v1/namespaces/default/deployments/web",
+		Verb:       "update",
+		SourceIPs:  []string{"192.0.2.7"},
+		UserAgent:  "kubectl/v1.36.3 (linux/amd64) kubernetes/abcdef0",
+		ObjectRef: &auditapi.ObjectReference{Resource: "deployments", Namespace: "default",
+			Name: "web", APIGroup: "apps", APIVersion: "v1"},
+		ResponseStatus:           &metav1.Status{Code: 200},
+		RequestReceivedTimestamp: now,
+		StageTimestamp:           now,
+	}
 	e.User.Username = "alice"
 	for b.Loop() {
 		g.AuditPolicyRuleEvaluator.EvaluatePolicyRule(a)

@@ -24,7 +24,11 @@ const CenterUser = "system:skerry:center"
 // moment, a ServiceAccount token of the request's space, a token of a provider of people, nil for
 // none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something wrong is
 // refused.
-func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authenticator.Token, nobody *apiserverapi.AnonymousAuthConfig) authenticator.Request {
+func newAuthenticator(
+	clientCAs func() *x509.CertPool,
+	tokens, people authenticator.Token,
+	nobody *apiserverapi.AnonymousAuthConfig,
+) authenticator.Request {
 	if people != nil {
 		tokens = tokenunion.New(tokens, people)
 	}
@@ -35,7 +39,9 @@ func newAuthenticator(clientCAs func() *x509.CertPool, tokens, people authentica
 			o.Roots = clientCAs()
 			return o, true
 		}
-		known = append([]authenticator.Request{x509request.NewDynamic(options, x509request.CommonNameUserConversion)}, known...)
+		known = append(
+			[]authenticator.Request{x509request.NewDynamic(options, x509request.CommonNameUserConversion)},
+			known...)
 	}
 	outer := group.NewAuthenticatedGroupAdder(union.New(known...))
 	switch {

@@ -37,7 +37,11 @@ func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration,
 	apiserverinstall.Install(scheme)
 	obj, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: write apiVersion: apiserver.config.k8s.io/v1 and kind: AuthenticationConfiguration: %w", path, err)
+		return nil, fmt.Errorf(
+			"%s: write apiVersion: apiserver.config.k8s.io/v1 and kind: AuthenticationConfiguration: %w",
+			path,
+			err,
+		)
 	}
 	c, ok := obj.(*apiserverapi.AuthenticationConfiguration)
 	if !ok {
@@ -63,7 +67,11 @@ func oidcProviders(ctx context.Context, c *apiserverapi.AuthenticationConfigurat
 			transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 		}
 		context.AfterFunc(ctx, transport.CloseIdleConnections)
-		options := oidc.Options{JWTAuthenticator: jwt, SupportedSigningAlgs: signingAlgorithms, Client: &http.Client{Transport: transport, Timeout: providerTimeout}}
+		options := oidc.Options{
+			JWTAuthenticator:     jwt,
+			SupportedSigningAlgs: signingAlgorithms,
+			Client:               &http.Client{Transport: transport, Timeout: providerTimeout},
+		}
 		if jwt.Issuer.EgressSelectorType != "" {
 			return nil, errors.New("issuer " + jwt.Issuer.URL + ": egressSelectorType is not supported; leave it out")
 		}
@@ -88,7 +96,11 @@ var signingAlgorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "E
 // New returns what knows everybody who may come in. path is the AuthenticationConfiguration of OIDC
 // providers, "" for none; clientCAs returns the authorities of client certificates, nil for none.
 // stop ends what asks the providers for their keys.
-func New(path string, clientCAs func() *x509.CertPool, tokens authenticator.Token) (all authenticator.Request, stop func(), err error) {
+func New(
+	path string,
+	clientCAs func() *x509.CertPool,
+	tokens authenticator.Token,
+) (all authenticator.Request, stop func(), err error) {
 	c, err := readAuthentication(path)
 	if err != nil {
 		return nil, nil, err

@@ -59,11 +59,25 @@ func isPerson(account string) bool { return account != "default" }
 type accountTokens struct{ *accountstore.TokenREST }
 
 // Create implements rest.NamedCreater.
-func (t accountTokens) Create(ctx context.Context, name string, obj runtime.Object, valid rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+func (t accountTokens) Create(
+	ctx context.Context,
+	name string,
+	obj runtime.Object,
+	valid rest.ValidateObjectFunc,
+	o *metav1.CreateOptions,
+) (runtime.Object, error) {
 	request, ok := obj.(*authentication.TokenRequest)
 	longest := int64(longestToken / time.Second)
 	if ok && apirequest.NamespaceValue(ctx) != v1alpha1.UsersNamespace && request.Spec.ExpirationSeconds > longest {
-		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", request.Spec.ExpirationSeconds, longest))
+		warning.AddWarning(
+			ctx,
+			"",
+			fmt.Sprintf(
+				"requested expiration of %d seconds shortened to %d seconds",
+				request.Spec.ExpirationSeconds,
+				longest,
+			),
+		)
 		request.Spec.ExpirationSeconds = longest
 	}
 	return t.TokenREST.Create(ctx, name, obj, valid, o)

@@ -24,7 +24,10 @@ type Reviews struct {
 }
 
 // NewRESTStorage makes the REST storages of the group.
-func (g Reviews) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+func (g Reviews) NewRESTStorage(
+	rc serverstorage.APIResourceConfigSource,
+	og generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
 	info, err := g.RESTStorageProvider.NewRESTStorage(rc, og)
 	if err != nil {
 		return info, err
@@ -41,7 +44,12 @@ type tokenReviews struct {
 }
 
 // Create implements rest.Creater.
-func (t *tokenReviews) Create(ctx context.Context, obj runtime.Object, valid rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+func (t *tokenReviews) Create(
+	ctx context.Context,
+	obj runtime.Object,
+	valid rest.ValidateObjectFunc,
+	o *metav1.CreateOptions,
+) (runtime.Object, error) {
 	// Only the space goes along: who asks is not who is asked about.
 	space := request.WithSpace(context.Background(), request.Space(ctx))
 	here := authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {

@@ -86,7 +86,12 @@ func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 		return nil, false, nil
 	}
 	auds := authenticator.Audiences{Audience}
-	a := serviceaccount.JWTTokenAuthenticator([]string{t.issuerOf(token, space)}, t.keys, auds, serviceaccount.NewValidator(t))
+	a := serviceaccount.JWTTokenAuthenticator(
+		[]string{t.issuerOf(token, space)},
+		t.keys,
+		auds,
+		serviceaccount.NewValidator(t),
+	)
 	who, ok, err := a.AuthenticateToken(ctx, token)
 	return asPerson(who), ok, err
 }

@@ -36,7 +36,12 @@ func Aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.Policy
 }
 
 // sum adds up what one role selects, given the sums so far.
-func sum(role *rbacv1.ClusterRole, roles map[string]*rbacv1.ClusterRole, names []string, sums map[string][]rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
+func sum(
+	role *rbacv1.ClusterRole,
+	roles map[string]*rbacv1.ClusterRole,
+	names []string,
+	sums map[string][]rbacv1.PolicyRule,
+) ([]rbacv1.PolicyRule, error) {
 	out := []rbacv1.PolicyRule{}
 	for i := range role.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
@@ -53,7 +58,10 @@ func sum(role *rbacv1.ClusterRole, roles map[string]*rbacv1.ClusterRole, names [
 				rules = sums[name]
 			}
 			for _, r := range rules {
-				if !slices.ContainsFunc(out, func(have rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(have, r) }) {
+				if !slices.ContainsFunc(
+					out,
+					func(have rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(have, r) },
+				) {
 					out = append(out, r)
 				}
 			}

@@ -11,7 +11,9 @@ import (
 func role(name string, labels map[string]string, selects map[string]string, verbs ...string) *rbacv1.ClusterRole {
 	r := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if selects != nil {
-		r.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: selects}}}
+		r.AggregationRule = &rbacv1.AggregationRule{
+			ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: selects}},
+		}
 	}
 	for _, v := range verbs {
 		r.Rules = append(r.Rules, rbacv1.PolicyRule{Verbs: []string{v}})

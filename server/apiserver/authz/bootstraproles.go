@@ -51,8 +51,13 @@ var (
 func (b *Bootstrap) grant(role string, verbs []string) {
 	name := "skerry:aggregate-to-" + role
 	b.Roles[name] = &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   name,
+			Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"},
+		},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs},
+		},
 	}
 }
 

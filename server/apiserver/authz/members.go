@@ -27,7 +27,8 @@ type Members struct {
 // Authorize implements authorizer.Authorizer.
 func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
-	if who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) || strings.HasPrefix(who.GetName(), serviceaccount.ServiceAccountUsernamePrefix) {
+	if who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) ||
+		strings.HasPrefix(who.GetName(), serviceaccount.ServiceAccountUsernamePrefix) {
 		return m.Next.Authorize(ctx, a)
 	}
 	// What is allowed without that group, which is nearly everything, is so by a binding that makes
@@ -53,7 +54,9 @@ func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 
 // aboutSelf reports whether somebody asks who he is: the answer has nothing of the space.
 func aboutSelf(a authorizer.Attributes) bool {
-	return a.IsResourceRequest() && a.GetAPIGroup() == authentication.GroupName && a.GetResource() == "selfsubjectreviews" && a.GetVerb() == "create"
+	return a.IsResourceRequest() && a.GetAPIGroup() == authentication.GroupName &&
+		a.GetResource() == "selfsubjectreviews" &&
+		a.GetVerb() == "create"
 }
 
 // name reports whether a binding that is stored in the space of the context names somebody.
@@ -72,19 +75,28 @@ func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(obj.(*rbacapi.ClusterRoleBindingList).Items, func(b rbacapi.ClusterRoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) }) {
+	if slices.ContainsFunc(
+		obj.(*rbacapi.ClusterRoleBindingList).Items,
+		func(b rbacapi.ClusterRoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) },
+	) {
 		return true, nil
 	}
 	if obj, err = storage.FromCache(ctx, r.bindings); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(obj.(*rbacapi.RoleBindingList).Items, func(b rbacapi.RoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) }), nil
+	return slices.ContainsFunc(
+		obj.(*rbacapi.RoleBindingList).Items,
+		func(b rbacapi.RoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) },
+	), nil
 }
 
 // in is a request of the same user, who is in another group instead of system:authenticated; "" is
 // none.
 func in(a authorizer.Attributes, group string) authorizer.Attributes {
-	groups := slices.DeleteFunc(slices.Clone(a.GetUser().GetGroups()), func(g string) bool { return g == user.AllAuthenticated })
+	groups := slices.DeleteFunc(
+		slices.Clone(a.GetUser().GetGroups()),
+		func(g string) bool { return g == user.AllAuthenticated },
+	)
 	if group != "" {
 		groups = append(groups, group)
 	}

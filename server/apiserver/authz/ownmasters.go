@@ -11,7 +11,8 @@ import (
 // OnlyOwnMasters keeps an admin of a space from becoming one of the center by impersonation: only
 // who is in that group may act as it.
 func OnlyOwnMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if strings.HasPrefix(a.GetVerb(), "impersonate") && a.GetResource() == "groups" && a.GetName() == user.SystemPrivilegedGroup {
+	if strings.HasPrefix(a.GetVerb(), "impersonate") && a.GetResource() == "groups" &&
+		a.GetName() == user.SystemPrivilegedGroup {
 		return authorizer.DecisionDeny, "only an admin of the center may act as " + user.SystemPrivilegedGroup, nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil

@@ -225,7 +225,13 @@ func TestBooksBalance(t *testing.T) {
 	all.Wait()
 	for s := range seen {
 		if s.bytes != 0 || s.leaving != 0 || len(s.events) != 0 || len(s.watches) != 0 {
-			t.Errorf("left: %d bytes, %d leaving, %d events, %d watches", s.bytes, s.leaving, len(s.events), len(s.watches))
+			t.Errorf(
+				"left: %d bytes, %d leaving, %d events, %d watches",
+				s.bytes,
+				s.leaving,
+				len(s.events),
+				len(s.watches),
+			)
 		}
 	}
 	if len(l.spaces) != 0 {

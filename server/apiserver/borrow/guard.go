@@ -111,11 +111,19 @@ func (g Guard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI)
 	}
 	for _, crd := range lent {
 		if !isShared(crd.Annotations) {
-			return fmt.Errorf("space %s does not share %s; its admins agree with: kubectl annotate crd %[2]s %s=true", api.FromSpace, crd.Name, v1alpha1.AnnotationShared)
+			return fmt.Errorf(
+				"space %s does not share %s; its admins agree with: kubectl annotate crd %[2]s %s=true",
+				api.FromSpace,
+				crd.Name,
+				v1alpha1.AnnotationShared,
+			)
 		}
 	}
 	if own, err := g.definitions(ctx, space, api.Group); err != nil || len(own) > 0 {
-		return errors.Join(err, fmt.Errorf("the space has definitions of its own in group %q; delete them first", api.Group))
+		return errors.Join(
+			err,
+			fmt.Errorf("the space has definitions of its own in group %q; delete them first", api.Group),
+		)
 	}
 	return nil
 }
@@ -155,7 +163,12 @@ func (g Guard) definition(ctx context.Context, space string, old, next runtime.O
 		return fmt.Errorf("spec.group: %s is served with the definitions of space %s", crd.Spec.Group, lender)
 	}
 	if by := g.table.Borrowers(space, crd.Spec.Group); len(by) > 0 && !isShared(crd.Annotations) {
-		return fmt.Errorf("group %s is shared with space %s, so all its definitions are: annotate this one with %s=true", crd.Spec.Group, strings.Join(by, ", "), v1alpha1.AnnotationShared)
+		return fmt.Errorf(
+			"group %s is shared with space %s, so all its definitions are: annotate this one with %s=true",
+			crd.Spec.Group,
+			strings.Join(by, ", "),
+			v1alpha1.AnnotationShared,
+		)
 	}
 	return nil
 }
@@ -171,7 +184,10 @@ func (g Guard) unused(ctx context.Context, lender string, r schema.GroupResource
 }
 
 // definitions are those of a group that are stored in a space.
-func (g Guard) definitions(ctx context.Context, space, group string) ([]apiextensionsv1.CustomResourceDefinition, error) {
+func (g Guard) definitions(
+	ctx context.Context,
+	space, group string,
+) ([]apiextensionsv1.CustomResourceDefinition, error) {
 	_, all, err := follow.List(ctx, g.client, registrykey.CRDPrefix+space+"/")
 	if err != nil {
 		return nil, err

@@ -34,9 +34,19 @@ type AggregatedRoles struct {
 
 // NewAggregatedRoles returns the controller. It reads from client and writes by the loopback of a
 // space.
-func NewAggregatedRoles(client *clientv3.Client, b *authz.Bootstrap, loopback func(string) *rest.Config, log *slog.Logger) *AggregatedRoles {
+func NewAggregatedRoles(
+	client *clientv3.Client,
+	b *authz.Bootstrap,
+	loopback func(string) *rest.Config,
+	log *slog.Logger,
+) *AggregatedRoles {
 	s := &AggregatedRoles{bootstrap: b, loopback: loopback, log: log}
-	s.reconciler = reconciler[string]{client: client, prefix: roleKeys, queue: queue.New[string](10*time.Millisecond, 30*time.Second), of: s}
+	s.reconciler = reconciler[string]{
+		client: client,
+		prefix: roleKeys,
+		queue:  queue.New[string](10*time.Millisecond, 30*time.Second),
+		of:     s,
+	}
 	return s
 }
 
@@ -87,7 +97,11 @@ func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 		role := roles[name].DeepCopy()
 		role.Rules = sum
 		if stored[name] != nil {
-			_, err = client.ClusterRoles().Update(ctx, role, metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"})
+			_, err = client.ClusterRoles().Update(
+				ctx,
+				role,
+				metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"},
+			)
 		} else {
 			_, err = client.ClusterRoles().Create(ctx, role, metav1.CreateOptions{FieldManager: "clusterrole-aggregation-controller"})
 		}

@@ -37,12 +37,27 @@ const jobKeys = registrykey.Prefix + "/jobs/"
 // NewJobTTL returns the controller. It reads from client and deletes by the loopback of a space.
 func NewJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *JobTTL {
 	t := &JobTTL{loopback: loopback, log: log}
-	t.reconciler = reconciler[jobKey]{client: client, prefix: jobKeys, queue: queue.New[jobKey](100*time.Millisecond, time.Minute), of: t}
+	t.reconciler = reconciler[jobKey]{
+		client: client,
+		prefix: jobKeys,
+		queue:  queue.New[jobKey](100*time.Millisecond, time.Minute),
+		of:     t,
+	}
 	return t
 }
 
 func (t *JobTTL) failed(k jobKey, err error) {
-	t.log.Debug("Job not deleted after its time yet", "space", k.space, "namespace", k.namespace, "job", k.name, "err", err)
+	t.log.Debug(
+		"Job not deleted after its time yet",
+		"space",
+		k.space,
+		"namespace",
+		k.namespace,
+		"job",
+		k.name,
+		"err",
+		err,
+	)
 }
 
 // deleted does nothing: what is gone needs no deletion.
@@ -63,7 +78,9 @@ func (t *JobTTL) written(kv *mvccpb.KeyValue) {
 
 // expiry is when a Job is to be deleted. What a site reports is the site's to delete.
 func expiry(job *batchv1.Job) (time.Time, bool) {
-	if _, mirrored := job.Annotations[v1alpha1.AnnotationReportedFrom]; mirrored || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
+	if _, mirrored := job.Annotations[v1alpha1.AnnotationReportedFrom]; mirrored ||
+		job.Spec.TTLSecondsAfterFinished == nil ||
+		job.DeletionTimestamp != nil {
 		return time.Time{}, false
 	}
 	for _, c := range job.Status.Conditions {

@@ -43,7 +43,12 @@ const typeChecker = "validatingadmissionpolicy-status"
 // NewTypeChecks returns the controller. It reads from client and writes by the loopback of a space.
 func NewTypeChecks(client *clientv3.Client, loopback func(string) *rest.Config, log *slog.Logger) *TypeChecks {
 	t := &TypeChecks{loopback: loopback, log: log}
-	t.reconciler = reconciler[policyKey]{client: client, prefix: policyKeys, queue: queue.New[policyKey](10*time.Millisecond, 30*time.Second), of: t}
+	t.reconciler = reconciler[policyKey]{
+		client: client,
+		prefix: policyKeys,
+		queue:  queue.New[policyKey](10*time.Millisecond, 30*time.Second),
+		of:     t,
+	}
 	return t
 }
 
@@ -82,9 +87,16 @@ func (t *TypeChecks) sync(ctx context.Context, k policyKey) error {
 	for _, w := range warnings {
 		found.WithExpressionWarnings(admissionapply.ExpressionWarning().WithFieldRef(w.FieldRef).WithWarning(w.Warning))
 	}
-	status := admissionapply.ValidatingAdmissionPolicyStatus().WithObservedGeneration(p.Generation).WithTypeChecking(found)
-	_, err = policies.ValidatingAdmissionPolicies().ApplyStatus(ctx, admissionapply.ValidatingAdmissionPolicy(k.name).WithUID(p.UID).WithStatus(status),
-		metav1.ApplyOptions{FieldManager: typeChecker, Force: true})
+	status := admissionapply.ValidatingAdmissionPolicyStatus().WithObservedGeneration(
+		p.Generation,
+	).WithTypeChecking(
+		found,
+	)
+	_, err = policies.ValidatingAdmissionPolicies().ApplyStatus(
+		ctx,
+		admissionapply.ValidatingAdmissionPolicy(k.name).WithUID(p.UID).WithStatus(status),
+		metav1.ApplyOptions{FieldManager: typeChecker, Force: true},
+	)
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
@@ -102,6 +114,9 @@ func checkTypes(space *rest.Config, p *admissionv1.ValidatingAdmissionPolicy) ([
 	if err != nil {
 		return nil, fmt.Errorf("read the kinds: %w", err)
 	}
-	checker := validating.TypeChecker{SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: kinds}, RestMapper: restmapper.NewDiscoveryRESTMapper(groups)}
+	checker := validating.TypeChecker{
+		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: kinds},
+		RestMapper:     restmapper.NewDiscoveryRESTMapper(groups),
+	}
 	return checker.Check(p), nil
 }

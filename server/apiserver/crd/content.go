@@ -20,9 +20,19 @@ func refuseProtobuf(h http.Handler) http.Handler {
 		info, ok := apirequest.RequestInfoFrom(r.Context())
 		writes := r.Method == http.MethodPost || r.Method == http.MethodPut
 		if ok && writes && info.IsResourceRequest && info.Subresource != "scale" {
-			if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == runtime.ContentTypeProtobuf {
-				response.Write(w, response.Status(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-					fmt.Sprintf("custom resources have no form in %s: send application/json or application/yaml", media)))
+			if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil &&
+				media == runtime.ContentTypeProtobuf {
+				response.Write(
+					w,
+					response.Status(
+						http.StatusUnsupportedMediaType,
+						metav1.StatusReasonUnsupportedMediaType,
+						fmt.Sprintf(
+							"custom resources have no form in %s: send application/json or application/yaml",
+							media,
+						),
+					),
+				)
 				return
 			}
 		}

@@ -55,7 +55,10 @@ func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := d.get(path+" "+contentType, build)
 	if err != nil {
-		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
+		response.Write(
+			w,
+			response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()),
+		)
 		return
 	}
 	response.WriteBody(w, r, contentType, body)
@@ -108,7 +111,9 @@ func (d customDocuments) list() ([]byte, error) {
 		for _, name := range documentsOf(crd) {
 			if _, have := all.Paths[name]; !have {
 				hash := customDocuments{of: d.in(name)}.version()
-				all.Paths[name] = handler3.OpenAPIV3DiscoveryGroupVersion{ServerRelativeURL: discovery.OpenAPIv3Path + "/" + name + "?hash=" + hash}
+				all.Paths[name] = handler3.OpenAPIV3DiscoveryGroupVersion{
+					ServerRelativeURL: discovery.OpenAPIv3Path + "/" + name + "?hash=" + hash,
+				}
 			}
 		}
 	}
@@ -119,7 +124,11 @@ func (d customDocuments) list() ([]byte, error) {
 func (d customDocuments) v3(name, contentType string) ([]byte, error) {
 	var specs []*spec3.OpenAPI
 	for _, crd := range d.of {
-		s, err := builder.BuildOpenAPIV3(crd, name[strings.LastIndexByte(name, '/')+1:], builder.Options{IncludeSelectableFields: true})
+		s, err := builder.BuildOpenAPIV3(
+			crd,
+			name[strings.LastIndexByte(name, '/')+1:],
+			builder.Options{IncludeSelectableFields: true},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +175,10 @@ func (s *Server) OpenAPI(has func(group string) bool) http.Handler {
 	of := slices.DeleteFunc(s.definitions(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return !has(crd.Spec.Group) || !IsEstablished(crd)
 	})
-	slices.SortFunc(of, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(
+		of,
+		func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) },
+	)
 	return customDocuments{of, s.documents}
 }
 

@@ -19,11 +19,26 @@ func described(kind string, versions ...string) *apiextensionsv1.CustomResourceD
 	plural := strings.ToLower(kind) + "s"
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Name, crd.UID, crd.Generation = plural+".example.com", types.UID(kind), 1
-	crd.Spec = apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
-		Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural}}
+	crd.Spec = apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.com",
+		Scope: apiextensionsv1.NamespaceScoped,
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural},
+	}
 	for _, v := range versions {
-		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: v != "v0", Schema: &apiextensionsv1.CustomResourceValidation{
-			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: "string", Description: "of " + v}}}}})
+		crd.Spec.Versions = append(
+			crd.Spec.Versions,
+			apiextensionsv1.CustomResourceDefinitionVersion{
+				Name:   v,
+				Served: v != "v0",
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+						Type: "object",
+						Properties: map[string]apiextensionsv1.JSONSchemaProps{
+							"size": {Type: "string", Description: "of " + v},
+						},
+					}},
+			},
+		)
 	}
 	return crd
 }
@@ -31,7 +46,10 @@ func described(kind string, versions ...string) *apiextensionsv1.CustomResourceD
 // TestCustomDocuments: the documents of custom resources have what is served and nothing else, in
 // all forms, and are made anew when a definition changes.
 func TestCustomDocuments(t *testing.T) {
-	d := customDocuments{[]*apiextensionsv1.CustomResourceDefinition{described("Boat", "v0", "v1", "v2"), described("Sail", "v1")}, lru.New(keptDocuments)}
+	d := customDocuments{
+		[]*apiextensionsv1.CustomResourceDefinition{described("Boat", "v0", "v1", "v2"), described("Sail", "v1")},
+		lru.New(keptDocuments),
+	}
 	get := func(path, accept string) (int, string) {
 		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
 		r.Header.Set("Accept", accept)
@@ -47,7 +65,8 @@ func TestCustomDocuments(t *testing.T) {
 			{"/openapi/v2", "com.example.v2.Boat", "v0"},
 			{"/openapi/v2", "com.example.v1.Sail", "v0"},
 		} {
-			if code, body := get(c.path, discovery.JSONType); code != http.StatusOK || !strings.Contains(body, c.has) || strings.Contains(body, c.hasNo) {
+			if code, body := get(c.path, discovery.JSONType); code != http.StatusOK || !strings.Contains(body, c.has) ||
+				strings.Contains(body, c.hasNo) {
 				t.Errorf("%s: %d, without %s or with %s", c.path, code, c.has, c.hasNo)
 			}
 		}
@@ -65,7 +84,10 @@ func TestCustomDocuments(t *testing.T) {
 
 	_, before := get("/openapi/v3", discovery.JSONType)
 	d.of[0] = described("Boat", "v1", "v2")
-	d.of[0].Generation, d.of[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["size"] = 2, apiextensionsv1.JSONSchemaProps{Type: "integer", Description: "changed"}
+	d.of[0].Generation, d.of[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["size"] = 2, apiextensionsv1.JSONSchemaProps{
+		Type:        "integer",
+		Description: "changed",
+	}
 	if _, after := get("/openapi/v3", discovery.JSONType); after == before {
 		t.Error("the list is the same after a change")
 	}

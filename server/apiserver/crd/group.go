@@ -29,9 +29,16 @@ type Group struct{ Storages *storage.Storages }
 func (Group) GroupName() string { return apiextensions.GroupName }
 
 // NewRESTStorage makes the REST storages of the group apiextensions.k8s.io.
-func (g Group) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
-	info := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, apiextensionsapiserver.Scheme, metav1.ParameterCodec,
-		apiextensionsapiserver.Codecs)
+func (g Group) NewRESTStorage(
+	serverstorage.APIResourceConfigSource,
+	generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
+	info := genericapiserver.NewDefaultAPIGroupInfo(
+		apiextensions.GroupName,
+		apiextensionsapiserver.Scheme,
+		metav1.ParameterCodec,
+		apiextensionsapiserver.Codecs,
+	)
 	g.Storages.AddNative(registrykey.CRDs.Group+"/"+registrykey.CRDs.Resource, registrykey.CRDs)
 	codec := apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion)
 	st, err := customresourcedefinition.NewREST(apiextensionsapiserver.Scheme, withCodec{g.Storages, codec, true, ""})
@@ -40,8 +47,10 @@ func (g Group) NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RES
 	}
 	st.CreateStrategy = create{st.CreateStrategy}
 	info.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
-		registrykey.CRDs.Resource:             st,
-		registrykey.CRDs.Resource + "/status": status{customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st)},
+		registrykey.CRDs.Resource: st,
+		registrykey.CRDs.Resource + "/status": status{
+			customresourcedefinition.NewStatusREST(apiextensionsapiserver.Scheme, st),
+		},
 	}
 	return info, nil
 }

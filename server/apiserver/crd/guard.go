@@ -31,18 +31,27 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 	}
 	own := v1alpha1.GroupVersion.Group
 	if crd.Spec.Group == own || strings.HasSuffix(crd.Spec.Group, "."+own) {
-		return admission.NewForbidden(a, errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"))
+		return admission.NewForbidden(
+			a,
+			errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"),
+		)
 	}
 	old, _ := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
 	if err := checkGroup(crd, old); err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter && c.WebhookClientConfig != nil {
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter &&
+		c.WebhookClientConfig != nil {
 		const at = "spec.conversion.webhook.clientConfig."
 		switch hook := c.WebhookClientConfig; {
 		case hook.Service != nil:
-			return admission.NewForbidden(a, errors.New(at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
-				"center reaches it and give url"))
+			return admission.NewForbidden(
+				a,
+				errors.New(
+					at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
+						"center reaches it and give url",
+				),
+			)
 		case hook.URL != nil && *hook.URL != conversionURL(a.GetOldObject()):
 			if err := g.Outbound.CheckURL(*hook.URL); err != nil {
 				return admission.NewForbidden(a, fmt.Errorf("%surl: %w", at, err))
@@ -55,7 +64,8 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 // conversionURL is where a definition has its objects converted, "" for nowhere.
 func conversionURL(o runtime.Object) string {
 	crd, ok := o.(*apiextensions.CustomResourceDefinition)
-	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.WebhookClientConfig == nil || crd.Spec.Conversion.WebhookClientConfig.URL == nil {
+	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.WebhookClientConfig == nil ||
+		crd.Spec.Conversion.WebhookClientConfig.URL == nil {
 		return ""
 	}
 	return *crd.Spec.Conversion.WebhookClientConfig.URL

@@ -92,12 +92,14 @@ func (s *Servers) coming(r *http.Request) bool {
 		return false
 	}
 	across := slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb)
-	if namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped; namespaced != (info.Namespace != "") && !(namespaced && across) {
+	if namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped; namespaced != (info.Namespace != "") &&
+		!(namespaced && across) {
 		return false
 	}
 	for _, c := range crd.Status.Conditions {
 		refused := c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse
-		settled := c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue && time.Since(c.LastTransitionTime.Time) > holdTime
+		settled := c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue &&
+			time.Since(c.LastTransitionTime.Time) > holdTime
 		if refused || settled {
 			return false
 		}

@@ -16,11 +16,17 @@ import (
 func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 	switch group := crd.Spec.Group; {
 	case servedByClusters(group):
-		return fmt.Errorf("spec.group: clusters serve %s themselves, so nobody may define kinds in it; use a domain of your own", group)
+		return fmt.Errorf(
+			"spec.group: clusters serve %s themselves, so nobody may define kinds in it; use a domain of your own",
+			group,
+		)
 	case apihelpers.IsProtectedCommunityGroup(group):
 		if state, _ := apihelpers.GetAPIApprovalState(crd.Annotations); state != apihelpers.APIApproved {
-			return fmt.Errorf("spec.group: *.k8s.io and *.kubernetes.io belong to Kubernetes; use a domain of your own, or, for an approved API, "+
-				"give the URL of its approval in the annotation %s", apiextensionsv1.KubeAPIApprovedAnnotation)
+			return fmt.Errorf(
+				"spec.group: *.k8s.io and *.kubernetes.io belong to Kubernetes; use a domain of your own, or, for an approved API, "+
+					"give the URL of its approval in the annotation %s",
+				apiextensionsv1.KubeAPIApprovedAnnotation,
+			)
 		}
 	}
 	return nil
@@ -29,8 +35,9 @@ func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 // servedByClusters reports whether a Kubernetes cluster serves a group itself, or by an APIService
 // of the metrics that its autoscalers read.
 func servedByClusters(group string) bool {
-	return scheme.Scheme.IsGroupRegistered(group) || slices.Contains([]string{apiextensions.GroupName, "apiregistration.k8s.io",
-		"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}, group)
+	return scheme.Scheme.IsGroupRegistered(group) ||
+		slices.Contains([]string{apiextensions.GroupName, "apiregistration.k8s.io",
+			"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"}, group)
 }
 
 // checkGroup refuses definitions in reserved groups. What is there already may be changed and

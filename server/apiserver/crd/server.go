@@ -81,7 +81,12 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	g.Authorization.Authorizer, g.AdmissionControl = c.Base.Authorization.Authorizer, c.Base.AdmissionControl
 	g.EnableIndex, g.EnableProfiling, g.EnableMetrics, g.StorageObjectCountTracker = false, false, false, nil
 	g.MergedResourceConfig = serverstorage.NewResourceConfig() // Group serves the definitions themselves
-	g.RESTOptionsGetter = withCodec{c.Storages, apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), false, ""}
+	g.RESTOptionsGetter = withCodec{
+		c.Storages,
+		apiextensionsapiserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion),
+		false,
+		"",
+	}
 	g.OpenAPIConfig, g.SkipOpenAPIInstallation = nil, true // customDocuments does it
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.common, c.names)
 	resources := aggregated.NewResourceManager("apis")

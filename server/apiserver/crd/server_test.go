@@ -13,8 +13,13 @@ import (
 // it is not kept.
 func TestTrimDefinition(t *testing.T) {
 	now := metav1.Now()
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "boats.example.com", CreationTimestamp: now,
-		Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "yes"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "boats.example.com", CreationTimestamp: now,
+			Annotations: map[string]string{
+				corev1.LastAppliedConfigAnnotation: "{}",
+				"mine":                             "yes",
+			}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
+	}
 	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
 		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: now},
 		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, LastTransitionTime: now}}
@@ -24,7 +29,8 @@ func TestTrimDefinition(t *testing.T) {
 			t.Errorf("it keeps %v", crd.ObjectMeta)
 		}
 		c := crd.Status.Conditions
-		if c[0].LastTransitionTime != now || c[1].LastTransitionTime.Sub(now.Time) != -holdTime || c[1].Status != apiextensionsv1.ConditionTrue {
+		if c[0].LastTransitionTime != now || c[1].LastTransitionTime.Sub(now.Time) != -holdTime ||
+			c[1].Status != apiextensionsv1.ConditionTrue {
 			t.Errorf("conditions: %v", c)
 		}
 	}

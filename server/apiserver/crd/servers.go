@@ -55,7 +55,16 @@ func NewServers(c Config, client *clientv3.Client, b *borrow.Table) *Servers {
 	c.documents, c.common = lru.New(keptDocuments), memoized(apiextensionsopenapi.GetOpenAPIDefinitions)
 	c.changes = newChanges()
 	c.names = openapinamer.NewDefinitionNamer(apiextensionsapiserver.Scheme, scheme.Scheme)
-	s := &Servers{config: &c, client: client, borrows: b, idle: cmp.Or(c.Idle, idleTime), log: c.Log, known: map[string]map[string]bool{}, wrote: map[string]time.Time{}, server: map[string]*Server{}}
+	s := &Servers{
+		config:  &c,
+		client:  client,
+		borrows: b,
+		idle:    cmp.Or(c.Idle, idleTime),
+		log:     c.Log,
+		known:   map[string]map[string]bool{},
+		wrote:   map[string]time.Time{},
+		server:  map[string]*Server{},
+	}
 	s.shared = newSharedDefinitions(&c, http.HandlerFunc(s.unserved))
 	return s
 }

@@ -56,7 +56,11 @@ func TestAwaitDiscovery(t *testing.T) {
 	s := NewServers(Config{}, st.Client().Client, borrow.NewTable())
 	known.AddInvalidationCallback(s.config.changes.announce)
 	s.ctx = t.Context()
-	s.known["team"], s.wrote["team"] = map[string]bool{crd.Name: false}, time.Now().Add(time.Minute) // fresh for as long as this takes
+	s.known["team"], s.wrote["team"] = map[string]bool{
+		crd.Name: false,
+	}, time.Now().Add(
+		time.Minute,
+	) // fresh for as long as this takes
 	s.server["team"] = &Server{discovery: known}
 
 	done := make(chan struct{})

@@ -52,13 +52,19 @@ func newSharedDefinitions(c *Config, unserved http.Handler) *sharedDefinitions {
 
 // of returns what a definition shares with its equals.
 func (s *sharedDefinitions) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefinition, error) {
-	one := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name, UID: "shared"}, Spec: crd.Spec}
+	one := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, UID: "shared"},
+		Spec:       crd.Spec,
+	}
 	one.Status.AcceptedNames = crd.Status.AcceptedNames
 	for _, kind := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established, apiextensionsv1.Terminating} {
 		for _, c := range crd.Status.Conditions { // in whatever order they came
 			if c.Type == kind {
 				// Without its time: trimDefinition says why.
-				one.Status.Conditions = append(one.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: kind, Status: c.Status})
+				one.Status.Conditions = append(
+					one.Status.Conditions,
+					apiextensionsv1.CustomResourceDefinitionCondition{Type: kind, Status: c.Status},
+				)
 			}
 		}
 	}
@@ -90,9 +96,28 @@ func (s *sharedDefinitions) forget(is content) {
 
 // serveOne makes a handler for the objects of a definition, in whichever space.
 func (c *Config) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
-	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(nil, nil, onlyDefinition{crd: crd}, unserved,
-		withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, ""}, c.Base.AdmissionControl, nil, noServices{}, webhook.Callers(c.Outbound), 1,
-		c.Base.Authorization.Authorizer, c.Base.RequestTimeout, time.Duration(c.Base.MinRequestTimeout)*time.Second, map[string]*spec.Schema{}, c.Base.MaxRequestBodyBytes)
+	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(
+		nil,
+		nil,
+		onlyDefinition{crd: crd},
+		unserved,
+		withCodec{
+			c.Storages,
+			unstructured.UnstructuredJSONScheme,
+			false,
+			"",
+		},
+		c.Base.AdmissionControl,
+		nil,
+		noServices{},
+		webhook.Callers(c.Outbound),
+		1,
+		c.Base.Authorization.Authorizer,
+		c.Base.RequestTimeout,
+		time.Duration(c.Base.MinRequestTimeout)*time.Second,
+		map[string]*spec.Schema{},
+		c.Base.MaxRequestBodyBytes,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("serve the objects of %s: %w", crd.Name, err)
 	}
@@ -123,7 +148,8 @@ func (o onlyDefinition) Lister() listers.CustomResourceDefinitionLister {
 // isServed reports whether upstream serves the objects of a definition: a moment before it says so.
 func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) && c.Status == apiextensionsv1.ConditionTrue
+		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) &&
+			c.Status == apiextensionsv1.ConditionTrue
 	})
 }
 

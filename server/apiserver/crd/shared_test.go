@@ -23,8 +23,10 @@ func TestSharedDefinitions(t *testing.T) {
 		crd := described("Boat", "v1")
 		crd.UID = "of one space"
 		crd.Labels = map[string]string{"of": "one space"}
-		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
-			{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue}}
+		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+			{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
+			{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},
+		}
 		change(crd)
 		kept, err := s.keep(crd)
 		if err != nil || kept != any(crd) {
@@ -87,16 +89,26 @@ func TestSharedDefinitions(t *testing.T) {
 func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 	definer := "nobody"
 	handler := func() (http.Handler, error) {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { definer = request.Definer(r.Context()) }), nil
+		return http.HandlerFunc(
+			func(_ http.ResponseWriter, r *http.Request) { definer = request.Definer(r.Context()) },
+		), nil
 	}
 	crd := described("Boat", "v1")
-	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue}}
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},
+	}
 	shared := &sharedDefinition{crd: crd, handler: handler}
 	for _, space := range []string{"lender", "other", ""} {
 		s := &serving{space: space, byName: map[string]served{crd.Name: {crd, shared}}}
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r = r.WithContext(apirequest.WithRequestInfo(request.WithSpace(r.Context(), "borrower"),
-			&apirequest.RequestInfo{IsResourceRequest: true, APIGroup: crd.Spec.Group, Resource: crd.Spec.Names.Plural}))
+		r = r.WithContext(apirequest.WithRequestInfo(
+			request.WithSpace(r.Context(), "borrower"),
+			&apirequest.RequestInfo{
+				IsResourceRequest: true,
+				APIGroup:          crd.Spec.Group,
+				Resource:          crd.Spec.Names.Plural,
+			},
+		))
 		s.wrap(onlyDefinition{crd: crd}.Lister(), http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
 		if definer != space {
 			t.Errorf("a request that is served with the definition of %q is said to be of %q", space, definer)

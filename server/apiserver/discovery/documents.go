@@ -56,7 +56,12 @@ type document struct{ path, contentType string }
 // ServeDocuments adds the documents to a server whose groups are all there. g is what it was made
 // of.
 func ServeDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Config) {
-	d := &documents{container: s.Handler.GoRestfulContainer, v2: g.OpenAPIConfig, v3: g.OpenAPIV3Config, kept: map[document][]byte{}}
+	d := &documents{
+		container: s.Handler.GoRestfulContainer,
+		v2:        g.OpenAPIConfig,
+		v3:        g.OpenAPIV3Config,
+		kept:      map[document][]byte{},
+	}
 	s.Handler.NonGoRestfulMux.Handle(OpenAPIv2Path, d)
 	s.Handler.NonGoRestfulMux.Handle(OpenAPIv3Path, d)
 	s.Handler.NonGoRestfulMux.HandlePrefix(OpenAPIv3Path+"/", d)
@@ -80,7 +85,10 @@ func (d *documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := d.get(is)
 	switch {
 	case err != nil:
-		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()))
+		response.Write(
+			w,
+			response.Status(http.StatusInternalServerError, "InternalError", "build an OpenAPI document: "+err.Error()),
+		)
 	case body == nil:
 		response.Write(w, response.NotFound())
 	default:
@@ -153,7 +161,10 @@ func (d *documents) buildV3() error {
 // buildV2 makes the older document, which has all kinds.
 func (d *documents) buildV2() error {
 	config := *d.v2 // the builder leaves a function in it that holds what it builds
-	swagger, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(d.container.RegisteredWebServices()), &config)
+	swagger, err := builder.BuildOpenAPISpecFromRoutes(
+		restfuladapter.AdaptWebServices(d.container.RegisteredWebServices()),
+		&config,
+	)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,10 @@ func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDi
 		return
 	}
 	for _, v := range g.Versions {
-		if !slices.ContainsFunc(all.Items[i].Versions, func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version }) {
+		if !slices.ContainsFunc(
+			all.Items[i].Versions,
+			func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version },
+		) {
 			all.Items[i].Versions = append(all.Items[i].Versions, v)
 		}
 	}
@@ -80,7 +83,10 @@ func groupList(all apidiscovery.APIGroupDiscoveryList) metav1.APIGroupList {
 	for _, g := range all.Items {
 		group := metav1.APIGroup{Name: g.Name}
 		for _, v := range g.Versions {
-			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Version, Version: v.Version})
+			group.Versions = append(
+				group.Versions,
+				metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Version, Version: v.Version},
+			)
 		}
 		if len(group.Versions) > 0 {
 			group.PreferredVersion = group.Versions[0]

@@ -73,7 +73,8 @@ func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 		if all == nil {
 			all = doc
 		}
-		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil || merge(parameters, doc["parameters"]) != nil {
+		if merge(paths, doc["paths"]) != nil || merge(definitions, doc["definitions"]) != nil ||
+			merge(parameters, doc["parameters"]) != nil {
 			a.Replay(w)
 			return
 		}
@@ -91,7 +92,10 @@ func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler,
 		}
 	}
 	if err != nil {
-		response.Write(w, response.Status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()))
+		response.Write(
+			w,
+			response.Status(http.StatusInternalServerError, "InternalError", "merge OpenAPI documents: "+err.Error()),
+		)
 		return
 	}
 	response.WriteBody(w, r, contentType, body)

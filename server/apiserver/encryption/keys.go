@@ -25,7 +25,9 @@ const FileName = "encryption-keys"
 const localPrefix = "k8s:enc:secretbox:v1:"
 
 // ErrKeyFile is returned for a key file that cannot be used.
-var ErrKeyFile = errors.New("not a key file: it holds one key a line, each 32 bytes in base64; make one with: openssl rand -base64 32")
+var ErrKeyFile = errors.New(
+	"not a key file: it holds one key a line, each 32 bytes in base64; make one with: openssl rand -base64 32",
+)
 
 // key is one key of a key file.
 type key [32]byte
@@ -70,7 +72,9 @@ func readKeys(path string) (keys []key, err error) {
 // writeKeys replaces a key file as a whole, mode 0600.
 func writeKeys(path string, keys []key) error {
 	var out bytes.Buffer
-	out.WriteString("# The first key encrypts what this center stores, the others still decrypt. Without them Secrets are lost.\n")
+	out.WriteString(
+		"# The first key encrypts what this center stores, the others still decrypt. Without them Secrets are lost.\n",
+	)
 	for _, k := range keys {
 		fmt.Fprintln(&out, base64.StdEncoding.EncodeToString(k[:]))
 	}
@@ -88,7 +92,10 @@ func MakeKeyFile(path string) error {
 // transformers are those of the keys, in their order.
 func transformers(keys []key) (out []value.PrefixTransformer) {
 	for _, k := range keys {
-		out = append(out, value.PrefixTransformer{Prefix: []byte(k.prefix()), Transformer: secretbox.NewSecretboxTransformer(k)})
+		out = append(
+			out,
+			value.PrefixTransformer{Prefix: []byte(k.prefix()), Transformer: secretbox.NewSecretboxTransformer(k)},
+		)
 	}
 	return out
 }

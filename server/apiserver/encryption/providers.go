@@ -82,7 +82,10 @@ func (s *state) encrypted() (out []schema.GroupResource) {
 	if s.of[secrets] == nil {
 		out = append(out, secrets)
 	}
-	slices.SortFunc(out, func(a, b schema.GroupResource) int { return bytes.Compare([]byte(a.String()), []byte(b.String())) })
+	slices.SortFunc(
+		out,
+		func(a, b schema.GroupResource) int { return bytes.Compare([]byte(a.String()), []byte(b.String())) },
+	)
 	return out
 }
 

@@ -46,7 +46,8 @@ func prove(ctx context.Context, t value.Transformer) (proof, error) {
 // idOf names what has encrypted a value.
 func idOf(data []byte) string {
 	const parts = 5 // k8s:enc:PROVIDER:VERSION:KEY
-	if fields := bytes.SplitN(data, []byte(":"), parts+1); len(fields) > parts && bytes.HasPrefix(data, []byte("k8s:enc:")) {
+	if fields := bytes.SplitN(data, []byte(":"), parts+1); len(fields) > parts &&
+		bytes.HasPrefix(data, []byte("k8s:enc:")) {
 		return string(bytes.Join(fields[:parts], []byte(":")))
 	}
 	return unencrypted

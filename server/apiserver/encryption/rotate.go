@@ -38,7 +38,11 @@ func (e *Encryption) Settled(ctx context.Context) (bool, error) {
 // Rotate has a new key encrypt, where the key file is the center's own, and encrypts every value
 // anew that older keys have encrypted. A rotation that was cut off goes on where it was. Only one
 // replica may call it at a time. prefix is where the values of a resource are stored.
-func (e *Encryption) Rotate(ctx context.Context, fresh bool, prefix func(schema.GroupResource) string) (Outcome, error) {
+func (e *Encryption) Rotate(
+	ctx context.Context,
+	fresh bool,
+	prefix func(schema.GroupResource) string,
+) (Outcome, error) {
 	if err := e.switchKey(ctx, fresh); err != nil {
 		return Outcome{}, err
 	}
@@ -187,7 +191,11 @@ func (e *Encryption) forget(ctx context.Context, rewritten int) (o Outcome, err 
 		return o, nil
 	}
 	if !e.Managed || s.of[secrets] != nil {
-		e.Log.Info("only the first key of the key file is needed any more; the others can be removed", "file", e.KeyFile)
+		e.Log.Info(
+			"only the first key of the key file is needed any more; the others can be removed",
+			"file",
+			e.KeyFile,
+		)
 		return o, nil
 	}
 	if err := e.settle(ctx); err != nil {

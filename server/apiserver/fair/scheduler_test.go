@@ -100,7 +100,13 @@ func TestLinesAreBounded(t *testing.T) {
 		leave()
 		leave() // twice is once
 		if gaveUp.Load() != 3 || s.taken != 0 || len(s.lines) != 0 || len(s.turns) != 0 {
-			t.Errorf("%d gave up; %d seats, %d lines, %d turns are left", gaveUp.Load(), s.taken, len(s.lines), len(s.turns))
+			t.Errorf(
+				"%d gave up; %d seats, %d lines, %d turns are left",
+				gaveUp.Load(),
+				s.taken,
+				len(s.lines),
+				len(s.turns),
+			)
 		}
 	})
 }

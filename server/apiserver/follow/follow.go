@@ -46,11 +46,19 @@ func Prefix(ctx context.Context, c *clientv3.Client, prefix string, f Handler) e
 
 // List reads all keys below prefix as of one revision. It reads their values too, unless the
 // options say otherwise.
-func List(ctx context.Context, c *clientv3.Client, prefix string, more ...clientv3.OpOption) (int64, []*mvccpb.KeyValue, error) {
+func List(
+	ctx context.Context,
+	c *clientv3.Client,
+	prefix string,
+	more ...clientv3.OpOption,
+) (int64, []*mvccpb.KeyValue, error) {
 	var all []*mvccpb.KeyValue
 	from, end, rev := prefix, clientv3.GetPrefixRangeEnd(prefix), int64(0)
 	for {
-		resp, err := c.Get(ctx, from, append(more, clientv3.WithRange(end), clientv3.WithLimit(PageSize), clientv3.WithRev(rev))...)
+		resp, err := c.Get(
+			ctx,
+			from,
+			append(more, clientv3.WithRange(end), clientv3.WithLimit(PageSize), clientv3.WithRev(rev))...)
 		if err != nil {
 			return 0, nil, fmt.Errorf("list %s: %w", prefix, err)
 		}
@@ -69,7 +77,11 @@ func List(ctx context.Context, c *clientv3.Client, prefix string, more ...client
 func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int64, f Handler) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return give(c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()), after, f)
+	return give(
+		c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()),
+		after,
+		f,
+	)
 }
 
 // give hands over the events of a watch until it ends, but for those up to after: the store repeats

@@ -25,7 +25,10 @@ func TestGiveLosesNothing(t *testing.T) {
 	answer := func(header int64, revisions ...int64) clientv3.WatchResponse {
 		r := clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: header}}
 		for _, revision := range revisions {
-			r.Events = append(r.Events, &clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte("/registry/a"), ModRevision: revision}})
+			r.Events = append(
+				r.Events,
+				&clientv3.Event{Kv: &mvccpb.KeyValue{Key: []byte("/registry/a"), ModRevision: revision}},
+			)
 		}
 		return r
 	}

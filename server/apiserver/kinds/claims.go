@@ -23,7 +23,8 @@ func (s SettledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 		if after.Spec.VolumeName == "" && before.Spec.VolumeName == chosen.VolumeName {
 			after.Spec.VolumeName = before.Spec.VolumeName
 		}
-		if class := before.Spec.StorageClassName; after.Spec.StorageClassName == nil && class != nil && *class == chosen.StorageClass {
+		if class := before.Spec.StorageClassName; after.Spec.StorageClassName == nil && class != nil &&
+			*class == chosen.StorageClass {
 			after.Spec.StorageClassName = class
 		}
 	}

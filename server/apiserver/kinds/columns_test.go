@@ -20,12 +20,15 @@ import (
 // A wide list says where objects are, and for how long one of their targets has not been heard of.
 func TestPlaceColumnsOfBuiltInKinds(t *testing.T) {
 	hour := time.Now().Add(-time.Hour)
-	table := placed{rest.NewDefaultTableConvertor(schema.GroupResource{Resource: "configmaps"}), func(targets []string) time.Time {
-		if slices.Contains(targets, "paris") {
-			return hour
-		}
-		return time.Time{}
-	}}
+	table := placed{
+		rest.NewDefaultTableConvertor(schema.GroupResource{Resource: "configmaps"}),
+		func(targets []string) time.Time {
+			if slices.Contains(targets, "paris") {
+				return hour
+			}
+			return time.Time{}
+		},
+	}
 	for _, c := range []struct {
 		name        string
 		annotations map[string]string
@@ -59,7 +62,9 @@ func TestPlaceColumnsOfBuiltInKinds(t *testing.T) {
 func TestPlaceColumnsOfCustomResources(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2",
-		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Color", Type: "string", JSONPath: ".spec.color"}}}}
+		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{
+			{Name: "Color", Type: "string", JSONPath: ".spec.color"},
+		}}}
 	ShowPlace(crd)
 	ShowPlace(crd)
 	for i, own := range []string{"Age", "Color"} {

@@ -29,7 +29,10 @@ import (
 // Group makes the REST storages of one API group.
 type Group interface {
 	GroupName() string
-	NewRESTStorage(serverstorage.APIResourceConfigSource, generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error)
+	NewRESTStorage(
+		serverstorage.APIResourceConfigSource,
+		generic.RESTOptionsGetter,
+	) (genericapiserver.APIGroupInfo, error)
 }
 
 // Mirroring lets the center write the kinds of a group that targets report beside what is placed:
@@ -38,7 +41,10 @@ type Group interface {
 type Mirroring struct{ Group }
 
 // NewRESTStorage implements Group.
-func (m Mirroring) NewRESTStorage(rc serverstorage.APIResourceConfigSource, og generic.RESTOptionsGetter) (genericapiserver.APIGroupInfo, error) {
+func (m Mirroring) NewRESTStorage(
+	rc serverstorage.APIResourceConfigSource,
+	og generic.RESTOptionsGetter,
+) (genericapiserver.APIGroupInfo, error) {
 	info, err := m.Group.NewRESTStorage(rc, og)
 	for _, storages := range info.VersionedResourcesStorageMap {
 		for name, s := range storages {
@@ -96,7 +102,8 @@ func (s mirrorUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	if metadata.IsReported(ctx, obj) {
 		return nil
 	}
-	if from, mirrored := metadata.Annotation(metadata.Of(old), v1alpha1.AnnotationReportedFrom); mirrored && !request.FromCenter(ctx) {
+	if from, mirrored := metadata.Annotation(metadata.Of(old), v1alpha1.AnnotationReportedFrom); mirrored &&
+		!request.FromCenter(ctx) {
 		// The scale subresource comes this way: admission sees a Scale, which has no annotations.
 		return field.ErrorList{field.Forbidden(field.NewPath("spec"), metadata.ErrReported(from).Error())}
 	}

@@ -25,7 +25,8 @@ func keepAllocated(after, before *api.Service) {
 	if atNodes(before) && atNodes(after) {
 		keepNodePorts(after, before)
 	}
-	if apiservice.NeedsHealthCheck(before) && apiservice.NeedsHealthCheck(after) && after.Spec.HealthCheckNodePort == 0 {
+	if apiservice.NeedsHealthCheck(before) && apiservice.NeedsHealthCheck(after) &&
+		after.Spec.HealthCheckNodePort == 0 {
 		after.Spec.HealthCheckNodePort = before.Spec.HealthCheckNodePort
 	}
 }
@@ -85,7 +86,8 @@ func keepFamilies(after, before *api.Service) {
 	if after.Spec.IPFamilyPolicy == nil {
 		after.Spec.IPFamilyPolicy = before.Spec.IPFamilyPolicy
 	}
-	if same := before.Spec.IPFamilyPolicy; same != nil && after.Spec.IPFamilyPolicy != nil && *same == *after.Spec.IPFamilyPolicy &&
+	if same := before.Spec.IPFamilyPolicy; same != nil && after.Spec.IPFamilyPolicy != nil &&
+		*same == *after.Spec.IPFamilyPolicy &&
 		len(after.Spec.IPFamilies) == 0 {
 		after.Spec.IPFamilies = before.Spec.IPFamilies
 	}

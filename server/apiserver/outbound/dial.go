@@ -12,13 +12,17 @@ import (
 
 // DialContext dials as net.Dialer does, if the address that it comes to may be dialled.
 func (r *Rules) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: func(_, resolved string, _ syscall.RawConn) error {
-		a, err := netip.ParseAddrPort(resolved)
-		if err != nil {
-			return fmt.Errorf("judge the address %q: %w", resolved, err)
-		}
-		return r.Check(a.Addr())
-	}}
+	d := net.Dialer{
+		Timeout:   10 * time.Second,
+		KeepAlive: 30 * time.Second,
+		Control: func(_, resolved string, _ syscall.RawConn) error {
+			a, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return fmt.Errorf("judge the address %q: %w", resolved, err)
+			}
+			return r.Check(a.Addr())
+		},
+	}
 	return d.DialContext(ctx, network, address)
 }
 

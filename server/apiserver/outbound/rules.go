@@ -31,7 +31,10 @@ var builtIn = []struct{ nets, why string }{
 	{"169.254.0.0/16 fe80::/10", "link-local: there clouds give a machine its credentials"},
 	{"fd00:ec2::/32 100.100.100.200/32 168.63.129.16/32", "there clouds give a machine its credentials"},
 	{"224.0.0.0/4 ff00::/8 255.255.255.255/32", "multicast"},
-	{"10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10", "a private network: that of the center"},
+	{
+		"10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10",
+		"a private network: that of the center",
+	},
 	{"192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 100::/64", "reserved: not a public address"},
 }
 
@@ -80,8 +83,11 @@ type Refused struct {
 
 // Error implements error.
 func (e *Refused) Error() string {
-	return fmt.Sprintf("the center does not connect to %s for a space; serve the webhook at a public address, or ask an admin of the center to start it "+
-		"with --webhook-allow-cidr for the webhook's network", e.Address)
+	return fmt.Sprintf(
+		"the center does not connect to %s for a space; serve the webhook at a public address, or ask an admin of the center to start it "+
+			"with --webhook-allow-cidr for the webhook's network",
+		e.Address,
+	)
 }
 
 // Check returns *Refused for an address that is not to be dialled.

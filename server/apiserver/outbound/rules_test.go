@@ -82,7 +82,9 @@ func TestParse(t *testing.T) {
 // TestDial has a server that is refused by its address, by a name, and behind a redirect from one
 // that is allowed.
 func TestDial(t *testing.T) {
-	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secret") }))
+	inner := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secret") }),
+	)
 	defer inner.Close()
 	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
 	l, err := net.Listen("tcp", "127.0.0.2:0")
@@ -112,7 +114,8 @@ func TestDial(t *testing.T) {
 		"behind a redirect": {"127.0.0.2", front.URL},
 	} {
 		var refused *Refused
-		if err := get(rules(t, tc.allow, ""), tc.url); !errors.As(err, &refused) || !strings.Contains(err.Error(), "--webhook-allow-cidr") {
+		if err := get(rules(t, tc.allow, ""), tc.url); !errors.As(err, &refused) ||
+			!strings.Contains(err.Error(), "--webhook-allow-cidr") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

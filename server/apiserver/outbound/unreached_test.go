@@ -37,7 +37,11 @@ func TestUnreachedTellsNothing(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if want := `Get "https://HOST": ` + (&Unreached{"HOST"}).Error(); strings.ReplaceAll(err.Error(), tc.host, "HOST") != want {
+		if want := `Get "https://HOST": ` + (&Unreached{"HOST"}).Error(); strings.ReplaceAll(
+			err.Error(),
+			tc.host,
+			"HOST",
+		) != want {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -59,7 +63,8 @@ func TestUntrusted(t *testing.T) {
 	} {
 		c := http.Client{Transport: r.Wrap(tc.transport)}
 		_, err := c.Get(tc.url)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "example.com") || strings.Contains(err.Error(), "Acme") {
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "example.com") ||
+			strings.Contains(err.Error(), "Acme") {
 			t.Errorf("%s: %v", what, err)
 		}
 		tc.transport.CloseIdleConnections()

@@ -57,7 +57,14 @@ func (p *Plugin) build(space string, of *objects) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &built{space: space, of: of, dynamic: dyn, discovery: disco, compiled: map[compiledKey]any{}, kinds: map[v1.ParamKind]paramKind{}}
+	b := &built{
+		space:     space,
+		of:        of,
+		dynamic:   dyn,
+		discovery: disco,
+		compiled:  map[compiledKey]any{},
+		kinds:     map[v1.ParamKind]paramKind{},
+	}
 	if err := b.compile(before); err != nil {
 		return nil, err
 	}
@@ -80,7 +87,11 @@ func (b *built) compile(before map[compiledKey]any) error {
 		return err
 	}
 	for _, policy := range vp {
-		bindings := bound(vb, policy.Name, func(x *v1.ValidatingAdmissionPolicyBinding) string { return x.Spec.PolicyName })
+		bindings := bound(
+			vb,
+			policy.Name,
+			func(x *v1.ValidatingAdmissionPolicyBinding) string { return x.Spec.PolicyName },
+		)
 		if len(bindings) == 0 {
 			continue
 		}
@@ -89,7 +100,11 @@ func (b *built) compile(before map[compiledKey]any) error {
 		b.validating = append(b.validating, validating.PolicyHook{Policy: policy, Bindings: bindings, Evaluator: e})
 	}
 	for _, policy := range mp {
-		bindings := bound(mb, policy.Name, func(x *v1.MutatingAdmissionPolicyBinding) string { return x.Spec.PolicyName })
+		bindings := bound(
+			mb,
+			policy.Name,
+			func(x *v1.MutatingAdmissionPolicyBinding) string { return x.Spec.PolicyName },
+		)
 		if len(bindings) == 0 {
 			continue
 		}

@@ -25,7 +25,13 @@ func newCompiler(variables []v1.Variable, o cel.OptionalVariableDeclarations) (*
 }
 
 // conditions compiles matchConditions, nil for none.
-func conditions(c *cel.CompositedCompiler, all []v1.MatchCondition, o cel.OptionalVariableDeclarations, fails *v1.FailurePolicyType, verb, name string) matchconditions.Matcher {
+func conditions(
+	c *cel.CompositedCompiler,
+	all []v1.MatchCondition,
+	o cel.OptionalVariableDeclarations,
+	fails *v1.FailurePolicyType,
+	verb, name string,
+) matchconditions.Matcher {
 	if len(all) == 0 {
 		return nil
 	}
@@ -33,7 +39,13 @@ func conditions(c *cel.CompositedCompiler, all []v1.MatchCondition, o cel.Option
 	for i := range all {
 		expressions = append(expressions, (*matchconditions.MatchCondition)(&all[i]))
 	}
-	return matchconditions.NewMatcher(c.CompileCondition(expressions, o, environment.StoredExpressions), fails, "policy", verb, name)
+	return matchconditions.NewMatcher(
+		c.CompileCondition(expressions, o, environment.StoredExpressions),
+		fails,
+		"policy",
+		verb,
+		name,
+	)
 }
 
 // compileValidating compiles a policy. What is wrong in it is an error of each evaluation, which
@@ -45,7 +57,13 @@ func compileValidating(p *v1.ValidatingAdmissionPolicy) validating.Validator {
 	if err != nil {
 		return validating.NewValidator(nil, nil, nil, nil, p.Spec.FailurePolicy, err)
 	}
-	checks, messages := make([]cel.ExpressionAccessor, len(p.Spec.Validations)), make([]cel.ExpressionAccessor, len(p.Spec.Validations))
+	checks, messages := make(
+		[]cel.ExpressionAccessor,
+		len(p.Spec.Validations),
+	), make(
+		[]cel.ExpressionAccessor,
+		len(p.Spec.Validations),
+	)
 	for i, v := range p.Spec.Validations {
 		checks[i] = &validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason}
 		if v.MessageExpression != "" {
@@ -71,16 +89,29 @@ func compileMutating(p *v1.MutatingAdmissionPolicy) mutating.PolicyEvaluator {
 	if err != nil {
 		return mutating.PolicyEvaluator{Error: err}
 	}
-	e := mutating.PolicyEvaluator{CompositedCompiler: c, Matcher: conditions(c, p.Spec.MatchConditions, o, p.Spec.FailurePolicy, "mutate", p.Name)}
+	e := mutating.PolicyEvaluator{
+		CompositedCompiler: c,
+		Matcher:            conditions(c, p.Spec.MatchConditions, o, p.Spec.FailurePolicy, "mutate", p.Name),
+	}
 	o.HasPatchTypes = true
 	for _, m := range p.Spec.Mutations {
 		switch {
 		case m.PatchType == v1.PatchTypeJSONPatch && m.JSONPatch != nil:
 			e.Mutators = append(e.Mutators, patch.NewJSONPatcher(
-				c.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression}, o, environment.StoredExpressions)))
+				c.CompileMutatingEvaluator(
+					&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
+					o,
+					environment.StoredExpressions,
+				),
+			))
 		case m.PatchType == v1.PatchTypeApplyConfiguration && m.ApplyConfiguration != nil:
 			e.Mutators = append(e.Mutators, patch.NewApplyConfigurationPatcher(
-				c.CompileMutatingEvaluator(&patch.ApplyConfigurationCondition{Expression: m.ApplyConfiguration.Expression}, o, environment.StoredExpressions)))
+				c.CompileMutatingEvaluator(
+					&patch.ApplyConfigurationCondition{Expression: m.ApplyConfiguration.Expression},
+					o,
+					environment.StoredExpressions,
+				),
+			))
 		}
 	}
 	return e

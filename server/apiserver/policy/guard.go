@@ -16,10 +16,12 @@ const whyNoService = "a space runs no pods, so nothing answers behind a Service;
 // guard refuses what cannot work: webhooks by Service or at an address that the center does not
 // connect to, and more objects than can be asked about each write.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
-	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" || !slices.Contains(Resources(), a.GetResource().Resource) {
+	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" ||
+		!slices.Contains(Resources(), a.GetResource().Resource) {
 		return nil
 	}
-	if space := spaceOf(ctx); a.GetOperation() == admission.Create && space != "" && p.index.count(space) >= MaxObjects {
+	if space := spaceOf(ctx); a.GetOperation() == admission.Create && space != "" &&
+		p.index.count(space) >= MaxObjects {
 		return admission.NewForbidden(a, errTooMany())
 	}
 	var before []*string
@@ -32,7 +34,10 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 		if c.Service != nil {
 			wrong = append(wrong, field.Forbidden(at.Child("service"), whyNoService))
 		}
-		known := slices.ContainsFunc(before, func(old *string) bool { return old != nil && c.URL != nil && *old == *c.URL })
+		known := slices.ContainsFunc(
+			before,
+			func(old *string) bool { return old != nil && c.URL != nil && *old == *c.URL },
+		)
 		if c.URL != nil && !known {
 			if err := p.cfg.Outbound.CheckURL(*c.URL); err != nil {
 				wrong = append(wrong, field.Forbidden(at.Child("url"), err.Error()))

@@ -24,7 +24,14 @@ const (
 
 // Resources lists the kinds that an Index needs to be given.
 func Resources() []string {
-	return []string{ValidatingPolicies, ValidatingBindings, MutatingPolicies, MutatingBindings, ValidatingWebhooks, MutatingWebhooks}
+	return []string{
+		ValidatingPolicies,
+		ValidatingBindings,
+		MutatingPolicies,
+		MutatingBindings,
+		ValidatingWebhooks,
+		MutatingWebhooks,
+	}
 }
 
 const (
@@ -54,7 +61,12 @@ type index struct {
 type objects map[string]map[string]Object
 
 func newIndex() *index {
-	return &index{spaces: map[string]*objects{}, synced: map[string]bool{}, ready: make(chan struct{}), built: lru.New(maxBuilt)}
+	return &index{
+		spaces: map[string]*objects{},
+		synced: map[string]bool{},
+		ready:  make(chan struct{}),
+		built:  lru.New(maxBuilt),
+	}
 }
 
 // Replace gives all objects of one kind: by space, then by name.
@@ -158,5 +170,8 @@ func all[T Object](o *objects, resource string) ([]T, error) {
 }
 
 func errTooMany() error {
-	return fmt.Errorf("a space may have %d admission policies, bindings and webhook configurations; delete some first", MaxObjects)
+	return fmt.Errorf(
+		"a space may have %d admission policies, bindings and webhook configurations; delete some first",
+		MaxObjects,
+	)
 }

@@ -34,7 +34,11 @@ const (
 
 // withParams gives hooks access to their parameters within one request. Upstream would keep an
 // informer for each kind; here they are read from the space's API, which has them in its cache.
-func withParams[P, B runtime.Object, E any](ctx context.Context, b *built, hooks []generic.PolicyHook[P, B, E]) []generic.PolicyHook[P, B, E] {
+func withParams[P, B runtime.Object, E any](
+	ctx context.Context,
+	b *built,
+	hooks []generic.PolicyHook[P, B, E],
+) []generic.PolicyHook[P, B, E] {
 	out := hooks
 	for i := range hooks {
 		kind := kindOf(hooks[i].Policy)
@@ -70,14 +74,21 @@ func (b *built) kind(k v1.ParamKind) paramKind {
 	if have, ok := b.kinds[k]; ok && time.Now().Before(have.until) {
 		return have
 	}
-	found := paramKind{err: fmt.Errorf("failed to find resource referenced by paramKind: '%s, Kind=%s'", k.APIVersion, k.Kind), until: time.Now().Add(missingTime)}
+	found := paramKind{
+		err:   fmt.Errorf("failed to find resource referenced by paramKind: '%s, Kind=%s'", k.APIVersion, k.Kind),
+		until: time.Now().Add(missingTime),
+	}
 	gv, err := schema.ParseGroupVersion(k.APIVersion)
 	if err == nil {
 		list, err := b.discovery.ServerResourcesForGroupVersion(gv.String())
 		if err == nil {
 			for _, r := range list.APIResources {
 				if r.Kind == k.Kind && !strings.Contains(r.Name, "/") {
-					found = paramKind{resource: gv.WithResource(r.Name), scope: meta.RESTScopeRoot, until: time.Now().Add(kindTime)}
+					found = paramKind{
+						resource: gv.WithResource(r.Name),
+						scope:    meta.RESTScopeRoot,
+						until:    time.Now().Add(kindTime),
+					}
 					if r.Namespaced {
 						found.scope = meta.RESTScopeNamespace
 					}

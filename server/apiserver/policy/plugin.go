@@ -145,9 +145,11 @@ func isAsked(a admission.Attributes) bool { return !notAsked[a.GetResource().Gro
 
 // authorizer answers in the space of the request: CEL asks with a context of its own.
 func (p *Plugin) authorizer(request context.Context) authorizer.Authorizer {
-	return authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-		return p.cfg.Authorizer.Authorize(request, a)
-	})
+	return authorizer.AuthorizerFunc(
+		func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			return p.cfg.Authorizer.Authorize(request, a)
+		},
+	)
 }
 
 func (p *Plugin) matcher(ctx context.Context) *matching.Matcher {

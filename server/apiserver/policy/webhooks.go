@@ -42,9 +42,13 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 	for _, w := range []*generic.Webhook{v.Webhook, m.Webhook} {
 		w.SetExternalKubeClientSet(n.client())
 		w.SetExternalKubeInformerFactory(from)
-		w.SetAuthorizer(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-			return p.cfg.Authorizer.Authorize(ctx, a)
-		}))
+		w.SetAuthorizer(
+			authorizer.AuthorizerFunc(
+				func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+					return p.cfg.Authorizer.Authorize(ctx, a)
+				},
+			),
+		)
 		w.SetServiceResolver(noServices{})
 		w.SetAuthenticationInfoResolverWrapper(webhook.Callers(p.cfg.Outbound))
 		if err := w.ValidateInitialization(); err != nil {

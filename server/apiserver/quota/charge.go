@@ -137,8 +137,15 @@ func (q *Plugin) update(ctx context.Context, to *corev1.ResourceQuota) error {
 	if err := coreconv.Convert_v1_ResourceQuota_To_core_ResourceQuota(to, internal, nil); err != nil {
 		return err
 	}
-	_, _, err := q.status.Update(request.AsCenter(ctx), to.Name, rest.DefaultUpdatedObjectInfo(internal), rest.ValidateAllObjectFunc,
-		rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err := q.status.Update(
+		request.AsCenter(ctx),
+		to.Name,
+		rest.DefaultUpdatedObjectInfo(internal),
+		rest.ValidateAllObjectFunc,
+		rest.ValidateAllObjectUpdateFunc,
+		false,
+		&metav1.UpdateOptions{},
+	)
 	return err
 }
 

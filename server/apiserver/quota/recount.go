@@ -54,8 +54,15 @@ type Counter struct {
 
 // NewCounter returns the counter of the namespaces whose quotas q charges.
 func NewCounter(q *Plugin, db *kine.Store, log *slog.Logger) *Counter {
-	return &Counter{quotas: q, natives: map[schema.GroupResource]rest.Lister{}, client: db.Client().Client, now: db.Revision, log: log,
-		queue: queue.New[quotaKey](100*time.Millisecond, 30*time.Second), with: map[quotaKey]map[string]bool{}}
+	return &Counter{
+		quotas:  q,
+		natives: map[schema.GroupResource]rest.Lister{},
+		client:  db.Client().Client,
+		now:     db.Revision,
+		log:     log,
+		queue:   queue.New[quotaKey](100*time.Millisecond, 30*time.Second),
+		with:    map[quotaKey]map[string]bool{},
+	}
 }
 
 func isQuota(k store.Key) bool { return k.Group == "" && k.Resource == "resourcequotas" }
@@ -172,7 +179,12 @@ func (u *Counter) count(ctx context.Context, of quotaKey) error {
 }
 
 // registry has an evaluator for everything that a quota limits.
-func (u *Counter) registry(ctx context.Context, of quotaKey, revision int64, hard corev1.ResourceList) (quota.Registry, error) {
+func (u *Counter) registry(
+	ctx context.Context,
+	of quotaKey,
+	revision int64,
+	hard corev1.ResourceList,
+) (quota.Registry, error) {
 	all, err := core.NewEvaluators(func(r schema.GroupVersionResource) (cache.GenericLister, error) {
 		return namespaceObjects{ctx: ctx, of: u.natives[r.GroupResource()], revision: revision}, nil
 	}, nil, notEvaluated)

@@ -25,7 +25,11 @@ func (u *Usage) Reserve(ctx context.Context, k store.Key) (written func(revision
 	s := u.of(k.Space)
 	if !request.FromCenter(ctx) {
 		if what, has, may := s.full(k); what != "" {
-			return nil, apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, what, has, may))
+			return nil, apierrors.NewForbidden(
+				schema.GroupResource{Group: k.Group, Resource: k.Resource},
+				k.Name,
+				errQuota(k.Space, what, has, may),
+			)
 		}
 	}
 	s.flying++
@@ -61,8 +65,14 @@ func (s *spaceUse) full(k store.Key) (what string, has, may int64) {
 }
 
 func errQuota(space, what string, has, may int64) error {
-	return fmt.Errorf("space %s has used up spec.quota.%s (%d of %d): delete what is not needed, or ask an admin of the center for more (kubectl edit space %s, in root)",
-		space, what, has, may, space)
+	return fmt.Errorf(
+		"space %s has used up spec.quota.%s (%d of %d): delete what is not needed, or ask an admin of the center for more (kubectl edit space %s, in root)",
+		space,
+		what,
+		has,
+		may,
+		space,
+	)
 }
 
 // Grows refuses an update that makes an object larger in a space that has used up its bytes.
@@ -78,10 +88,15 @@ func (u *Usage) Grows(ctx context.Context, k store.Key, before, after runtime.Ob
 		has, may = s.bytes, s.limits.bytes
 	}
 	u.mu.Unlock()
-	if o := metadata.Of(after); !over || o == nil || o.GetDeletionTimestamp() != nil || sizeOf(after) <= sizeOf(before) {
+	if o := metadata.Of(after); !over || o == nil || o.GetDeletionTimestamp() != nil ||
+		sizeOf(after) <= sizeOf(before) {
 		return nil
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: k.Group, Resource: k.Resource}, k.Name, errQuota(k.Space, "bytes", has, may))
+	return apierrors.NewForbidden(
+		schema.GroupResource{Group: k.Group, Resource: k.Resource},
+		k.Name,
+		errQuota(k.Space, "bytes", has, may),
+	)
 }
 
 // Admit returns nil for a request that is within the rate of its space, and otherwise what to
@@ -96,8 +111,13 @@ func (u *Usage) Admit(space string) *metav1.Status {
 	if l.requests == nil || l.requests.Allow() {
 		return nil
 	}
-	return response.TooManyRequests("space " + space + " makes more requests than spec.quota.requestsPerSecond of its Space, " + strconv.FormatInt(l.perSecond, 10) +
-		"; make fewer, or ask an admin of the center for more")
+	return response.TooManyRequests(
+		"space " + space + " makes more requests than spec.quota.requestsPerSecond of its Space, " + strconv.FormatInt(
+			l.perSecond,
+			10,
+		) +
+			"; make fewer, or ask an admin of the center for more",
+	)
 }
 
 func sizeOf(obj runtime.Object) int {

@@ -158,8 +158,12 @@ func (u *Usage) limit(w store.Write) {
 		return
 	}
 	s := u.of(w.Key.Name)
-	next := limits{objects: customize.Number(q["objects"]), crds: customize.Number(q["crds"]), perSecond: customize.Number(q["requestsPerSecond"]),
-		watches: customize.Number(q["watches"])}
+	next := limits{
+		objects:   customize.Number(q["objects"]),
+		crds:      customize.Number(q["crds"]),
+		perSecond: customize.Number(q["requestsPerSecond"]),
+		watches:   customize.Number(q["watches"]),
+	}
 	if text, ok := q["bytes"].(string); ok {
 		if n, err := resource.ParseQuantity(text); err == nil {
 			next.bytes = n.Value()

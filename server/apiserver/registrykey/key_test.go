@@ -13,7 +13,10 @@ var prefixes = map[string]schema.GroupResource{
 	"deployments":    {Group: "apps", Resource: "deployments"},
 	"services/specs": {Resource: "services"},
 	"namespaces":     {Resource: "namespaces"},
-	"apiextensions.k8s.io/customresourcedefinitions": {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+	"apiextensions.k8s.io/customresourcedefinitions": {
+		Group:    "apiextensions.k8s.io",
+		Resource: "customresourcedefinitions",
+	},
 }
 
 func TestParse(t *testing.T) {

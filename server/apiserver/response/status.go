@@ -14,7 +14,13 @@ func NotFound() *metav1.Status {
 
 // Status returns a failure with its HTTP code, its reason and a message for people.
 func Status(code int32, reason metav1.StatusReason, msg string) *metav1.Status {
-	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason, Message: msg}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     code,
+		Reason:   reason,
+		Message:  msg,
+	}
 }
 
 // Write answers with a Status as JSON, which every Kubernetes client reads.

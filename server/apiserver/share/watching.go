@@ -56,7 +56,11 @@ func (s *Limiter) watch(w http.ResponseWriter, r *http.Request, h http.Handler, 
 		}
 	})
 	if err != nil {
-		why := "space " + request.Space(ctx) + " has " + strconv.Itoa(most) + " watches open, which is all that it may; end some"
+		why := "space " + request.Space(
+			ctx,
+		) + " has " + strconv.Itoa(
+			most,
+		) + " watches open, which is all that it may; end some"
 		if limited {
 			why += ", or ask an admin of the center for more (spec.quota.watches of its Space)"
 		} else {
@@ -67,7 +71,10 @@ func (s *Limiter) watch(w http.ResponseWriter, r *http.Request, h http.Handler, 
 	}
 	defer books.Close()
 	is := &Watch{Books: books, Leave: leave}
-	h.ServeHTTP(responsewriter.WrapForHTTP1Or2(steppedWriter{w, is}), r.WithContext(context.WithValue(ctx, watchingKey{}, is)))
+	h.ServeHTTP(
+		responsewriter.WrapForHTTP1Or2(steppedWriter{w, is}),
+		r.WithContext(context.WithValue(ctx, watchingKey{}, is)),
+	)
 }
 
 // listTime is how long a watch keeps its seat when nothing comes.

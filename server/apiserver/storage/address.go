@@ -12,7 +12,8 @@ import (
 // markAddress writes the mark on a Service, as it was stored by a center that did not: what follows
 // the store does not see who set its fields.
 func markAddress(s *corev1.Service) {
-	if ip := s.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone || s.Annotations[v1alpha1.AnnotationAllocated] != "" {
+	if ip := s.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone ||
+		s.Annotations[v1alpha1.AnnotationAllocated] != "" {
 		return
 	}
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)

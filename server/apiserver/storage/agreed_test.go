@@ -42,12 +42,20 @@ func newAgreements(t *testing.T) *agreements {
 	b := borrow.NewTable()
 	borrower, err := json.Marshal(aSpace("borrower", true, false))
 	if err == nil {
-		err = b.Reset(0, []*mvccpb.KeyValue{{Key: []byte(registrykey.SpacePrefix + "borrower"), Value: borrower}}) // known to the cache
+		err = b.Reset(
+			0,
+			[]*mvccpb.KeyValue{{Key: []byte(registrykey.SpacePrefix + "borrower"), Value: borrower}},
+		) // known to the cache
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agreements{t, st.Client(), b, ForSpaces(Config{Client: st.Client(), Quota: noQuota{}, Lending: borrow.NewCheck(b, st.Client().Client)})}
+	a := &agreements{
+		t,
+		st.Client(),
+		b,
+		ForSpaces(Config{Client: st.Client(), Quota: noQuota{}, Lending: borrow.NewCheck(b, st.Client().Client)}),
+	}
 	a.spaceIs("lender", false, false)
 	a.spaceIs("borrower", true, false)
 	a.boatsAre(true, false)
@@ -82,7 +90,12 @@ func (a *agreements) remove(key string) {
 	a.Helper()
 	got, err := a.client.Client.Get(a.Context(), key, clientv3.WithLimit(1))
 	if err == nil && len(got.Kvs) > 0 {
-		_, err = a.client.OptimisticDelete(a.Context(), key, got.Kvs[0].ModRevision, kubernetes.DeleteOptions{GetOnFailure: true})
+		_, err = a.client.OptimisticDelete(
+			a.Context(),
+			key,
+			got.Kvs[0].ModRevision,
+			kubernetes.DeleteOptions{GetOnFailure: true},
+		)
 	}
 	if err != nil {
 		a.Fatal(err)
@@ -98,9 +111,18 @@ func named(name string, going bool) map[string]any {
 }
 
 func aSpace(name string, borrows, going bool) *unstructured.Unstructured {
-	s := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Space", "metadata": named(name, going), "spec": map[string]any{}}}
+	s := &unstructured.Unstructured{
+		Object: map[string]any{
+			"apiVersion": "skerry.dev/v1alpha1",
+			"kind":       "Space",
+			"metadata":   named(name, going),
+			"spec":       map[string]any{},
+		},
+	}
 	if borrows {
-		s.Object["spec"] = map[string]any{"apis": []any{map[string]any{"fromSpace": "lender", "group": "sea.example.com"}}}
+		s.Object["spec"] = map[string]any{
+			"apis": []any{map[string]any{"fromSpace": "lender", "group": "sea.example.com"}},
+		}
 	}
 	return s
 }
@@ -116,7 +138,13 @@ func (a *agreements) boatsAre(shared, going bool) {
 	if shared {
 		m["annotations"] = map[string]any{v1alpha1.AnnotationShared: "true"}
 	}
-	a.put(registrykey.CRDPrefix+"lender/"+boats, map[string]any{"metadata": m, "spec": map[string]any{"group": "sea.example.com", "names": map[string]any{"plural": "boats"}}})
+	a.put(
+		registrykey.CRDPrefix+"lender/"+boats,
+		map[string]any{
+			"metadata": m,
+			"spec":     map[string]any{"group": "sea.example.com", "names": map[string]any{"plural": "boats"}},
+		},
+	)
 }
 
 const aBoat = registrykey.Prefix + "/sea.example.com/boats/borrower/default/one"
@@ -137,7 +165,9 @@ func definition(shared bool) *apiextensions.CustomResourceDefinition {
 // Each of two writes was judged before the other one was there. The later one is refused and taken
 // back.
 func TestAgreementIsLookedAtAgain(t *testing.T) {
-	boat := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": named("one", false)}}
+	boat := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": named("one", false)},
+	}
 	for name, x := range map[string]struct {
 		prefix, definer, space string
 		before, write          runtime.Object // before is nil for a new one

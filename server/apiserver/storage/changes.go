@@ -37,7 +37,12 @@ type ChangeHandler interface {
 // revisions, from one watch on the store. It returns when ctx ends, or when something stored cannot
 // be decoded: leaving it out would look like its deletion.
 func (s *Storages) Changes(ctx context.Context, h ChangeHandler) error {
-	err := follow.Prefix(ctx, s.config.Client.Client, registrykey.Prefix+"/", &changes{native: s.nativePrefixes(), encryption: s.config.Encryption, to: h})
+	err := follow.Prefix(
+		ctx,
+		s.config.Client.Client,
+		registrykey.Prefix+"/",
+		&changes{native: s.nativePrefixes(), encryption: s.config.Encryption, to: h},
+	)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -53,7 +58,12 @@ type changes struct {
 
 // plain is a stored value without its encryption.
 func (c *changes) plain(k store.Key, kv *mvccpb.KeyValue) ([]byte, error) {
-	return c.encryption.Decrypt(context.Background(), schema.GroupResource{Group: k.Group, Resource: k.Resource}, kv.Key, kv.Value)
+	return c.encryption.Decrypt(
+		context.Background(),
+		schema.GroupResource{Group: k.Group, Resource: k.Resource},
+		kv.Key,
+		kv.Value,
+	)
 }
 
 func (c *changes) Reset(revision int64, all []*mvccpb.KeyValue) error {
@@ -107,7 +117,14 @@ func (c *changes) write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 	}
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
-	return store.Write{Key: k, APIVersion: apiVersion, Kind: kind, Revision: kv.ModRevision, Size: storedSize(kv), Object: obj}, nil
+	return store.Write{
+		Key:        k,
+		APIVersion: apiVersion,
+		Kind:       kind,
+		Revision:   kv.ModRevision,
+		Size:       storedSize(kv),
+		Object:     obj,
+	}, nil
 }
 
 // storedMap returns a stored object as decoded JSON, without who manages its fields: that is most

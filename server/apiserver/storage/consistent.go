@@ -17,7 +17,13 @@ import (
 // would ask the store for the revision of everything and wait for it to be reached, which takes
 // this store up to a second, or read the database. Where the newest write is not known, or does not
 // come in time, the database is read.
-func (s *spaceStorage) list(ctx context.Context, to storage.Interface, key string, o storage.ListOptions, out runtime.Object) error {
+func (s *spaceStorage) list(
+	ctx context.Context,
+	to storage.Interface,
+	key string,
+	o storage.ListOptions,
+	out runtime.Object,
+) error {
 	asOfNow := o.ResourceVersion == "" && o.ResourceVersionMatch == "" && o.Predicate.Continue == ""
 	if s.newest == nil || !asOfNow || request.Space(ctx) == request.AllSpaces {
 		return to.GetList(ctx, key, o, out)
@@ -28,7 +34,10 @@ func (s *spaceStorage) list(ctx context.Context, to storage.Interface, key strin
 	}
 	cached := o
 	// 0 would mean any age, and a list without pages.
-	cached.ResourceVersion, cached.ResourceVersionMatch = strconv.FormatInt(max(revision, 1), 10), metav1.ResourceVersionMatchNotOlderThan
+	cached.ResourceVersion, cached.ResourceVersionMatch = strconv.FormatInt(
+		max(revision, 1),
+		10,
+	), metav1.ResourceVersionMatchNotOlderThan
 	err := to.GetList(ctx, key, cached, out)
 	if storage.IsTooLargeResourceVersion(err) || apierrors.IsTooManyRequests(err) {
 		return s.raw.GetList(ctx, key, o, out)

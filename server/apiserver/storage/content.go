@@ -88,7 +88,13 @@ func (s *Storages) eachKey(ctx context.Context, space string, visit func(*mvccpb
 	native := s.nativePrefixes()
 	from, end := registrykey.Prefix+"/", clientv3.GetPrefixRangeEnd(registrykey.Prefix+"/")
 	for {
-		resp, err := s.config.Client.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(4*follow.PageSize), clientv3.WithKeysOnly())
+		resp, err := s.config.Client.Client.Get(
+			ctx,
+			from,
+			clientv3.WithRange(end),
+			clientv3.WithLimit(4*follow.PageSize),
+			clientv3.WithKeysOnly(),
+		)
 		if err != nil {
 			return fmt.Errorf("list keys of space %s: %w", space, err)
 		}

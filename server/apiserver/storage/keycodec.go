@@ -43,7 +43,11 @@ type keyCodec struct {
 	recent *recent // nil decodes everything anew
 }
 
-func (c keyCodec) Decode(data []byte, gvk *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c keyCodec) Decode(
+	data []byte,
+	gvk *schema.GroupVersionKind,
+	into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	key, data := registrykey.Cut(data)
 	obj, kind, err := c.decode(data, gvk, into)
 	if err != nil || key == "" {
@@ -57,7 +61,11 @@ func (c keyCodec) Decode(data []byte, gvk *schema.GroupVersionKind, into runtime
 	return obj, kind, nil
 }
 
-func (c keyCodec) decode(data []byte, gvk *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c keyCodec) decode(
+	data []byte,
+	gvk *schema.GroupVersionKind,
+	into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	if c.recent != nil && len(data) >= largeValue && gvk == nil && into == nil { // as watches do
 		return c.recent.decode(c.of, c.Codec, data)
 	}

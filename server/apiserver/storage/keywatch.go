@@ -38,7 +38,14 @@ const (
 )
 
 func stripKeys(ctx context.Context, in watch.Interface, paced bool, h *holding) watch.Interface {
-	w := &keylessWatch{in: in, out: make(chan watch.Event), gone: ctx.Done(), done: make(chan struct{}), paced: paced, holding: h}
+	w := &keylessWatch{
+		in:      in,
+		out:     make(chan watch.Event),
+		gone:    ctx.Done(),
+		done:    make(chan struct{}),
+		paced:   paced,
+		holding: h,
+	}
 	w.deadline, _ = ctx.Deadline()
 	go w.run()
 	return w

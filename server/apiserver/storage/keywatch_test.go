@@ -80,7 +80,8 @@ func TestBookmarksOfTheCache(t *testing.T) {
 	defer w.Stop()
 	for i := range 2 {
 		in.Action(watch.Bookmark, marked(watch.Bookmark, i, false).Object)
-		if e := <-w.ResultChan(); e.Type != watch.Bookmark || e.Object.(*corev1.ConfigMap).ResourceVersion != strconv.Itoa(i) {
+		if e := <-w.ResultChan(); e.Type != watch.Bookmark ||
+			e.Object.(*corev1.ConfigMap).ResourceVersion != strconv.Itoa(i) {
 			t.Errorf("%d: %+v", i, e)
 		}
 	}

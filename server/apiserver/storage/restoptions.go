@@ -53,7 +53,11 @@ func (s *Storages) GetRESTOptions(gr schema.GroupResource, example runtime.Objec
 // isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly
 // read. So are kinds that are not served.
 func (s *Storages) isCached(gr schema.GroupResource) bool {
-	return gr.Resource != "events" && !slices.ContainsFunc(s.config.Unserved, func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr })
+	return gr.Resource != "events" &&
+		!slices.ContainsFunc(
+			s.config.Unserved,
+			func(r schema.GroupVersionResource) bool { return r.GroupResource() == gr },
+		)
 }
 
 // AddNative records the prefix of a built-in kind, so that Changes can tell what a key is.
@@ -72,9 +76,18 @@ func (s *Storages) parse(key string) (store.Key, bool) {
 
 // WithCodec returns the options of a resource that is stored by a codec of its own:
 // CustomResourceDefinitions and their objects. They belong to one space alone where only names it.
-func (s *Storages) WithCodec(gr schema.GroupResource, codec runtime.Codec, cached bool, only string) generic.RESTOptions {
+func (s *Storages) WithCodec(
+	gr schema.GroupResource,
+	codec runtime.Codec,
+	cached bool,
+	only string,
+) generic.RESTOptions {
 	config := &storagebackend.ConfigForResource{
-		Config:        storagebackend.Config{Prefix: registrykey.Prefix, Codec: codec, EventsHistoryWindow: cacher.DefaultEventFreshDuration},
+		Config: storagebackend.Config{
+			Prefix:              registrykey.Prefix,
+			Codec:               codec,
+			EventsHistoryWindow: cacher.DefaultEventFreshDuration,
+		},
 		GroupResource: gr,
 	}
 	return options(config, "/"+gr.Group+"/"+gr.Resource, s.decorate(cached, only))
@@ -94,15 +107,41 @@ func (s *Storages) decorate(cached bool, only string) generic.StorageDecorator {
 		codec := keyCodec{config.Codec, &storageName{prefix}, s.recent}
 		versioner := storage.APIObjectVersioner{}
 		transformer := keyTransformer{s.config.Encryption.TransformerForResource(config.GroupResource)}
-		raw, err := etcd3.New(s.config.Client, &s.history, codec, newFunc, newListFunc, config.Prefix, prefix, config.GroupResource,
-			transformer, etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+		raw, err := etcd3.New(
+			s.config.Client,
+			&s.history,
+			codec,
+			newFunc,
+			newListFunc,
+			config.Prefix,
+			prefix,
+			config.GroupResource,
+			transformer,
+			etcd3.NewDefaultLeaseManagerConfig(),
+			etcd3.NewDefaultDecoder(codec, versioner),
+			versioner,
+		)
 		if err != nil {
 			return nil, nil, fmt.Errorf("storage below %s: %w", prefix, err)
 		}
 		if !cached {
-			shared := &storeWatches{prefix: registrykey.Prefix + prefix + "/", watch: s.config.Client.Watch, decode: decoder(transformer, codec, versioner),
-				bookmark: bookmarkOf(newFunc, versioner), ask: raw.RequestWatchProgress, open: map[string]*storeWatch{}}
-			return &spaceStorage{Interface: raw, raw: raw, prefix: prefix, shared: shared, only: only, exists: s.config.Exists, all: s}, raw.Close, nil
+			shared := &storeWatches{
+				prefix:   registrykey.Prefix + prefix + "/",
+				watch:    s.config.Client.Watch,
+				decode:   decoder(transformer, codec, versioner),
+				bookmark: bookmarkOf(newFunc, versioner),
+				ask:      raw.RequestWatchProgress,
+				open:     map[string]*storeWatch{},
+			}
+			return &spaceStorage{
+				Interface: raw,
+				raw:       raw,
+				prefix:    prefix,
+				shared:    shared,
+				only:      only,
+				exists:    s.config.Exists,
+				all:       s,
+			}, raw.Close, nil
 		}
 		newest := s.config.Newest(config.Prefix + prefix) // before the cache reads anything
 		c, err := cacher.NewCacherFromConfig(cacher.Config{
@@ -121,7 +160,15 @@ func (s *Storages) decorate(cached bool, only string) generic.StorageDecorator {
 		d := cacher.NewCacheDelegator(c, raw)
 		var once sync.Once
 		destroy := func() { once.Do(func() { d.Stop(); c.Stop(); raw.Close() }) }
-		return &spaceStorage{Interface: d, raw: raw, prefix: prefix, newest: newest, only: only, exists: s.config.Exists, all: s}, destroy, nil
+		return &spaceStorage{
+			Interface: d,
+			raw:       raw,
+			prefix:    prefix,
+			newest:    newest,
+			only:      only,
+			exists:    s.config.Exists,
+			all:       s,
+		}, destroy, nil
 	}
 }
 

@@ -39,7 +39,8 @@ func (s *spaceStorage) lends(space string) bool {
 // definitions, and objects of borrowers.
 func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
 	lender := s.definer(ctx)
-	return s.prefix == registrykey.SpacesPath || s.resource() == registrykey.CRDs || lender != "" && request.Space(ctx) != lender
+	return s.prefix == registrykey.SpacesPath || s.resource() == registrykey.CRDs ||
+		lender != "" && request.Space(ctx) != lender
 }
 
 // definer is the space whose definition what is stored here is made of, "" where that is no custom
@@ -76,7 +77,9 @@ func (s *spaceStorage) key(ctx context.Context, key string) (context.Context, st
 		}
 		return ctx, s.raw, key, nil
 	case slices.ContainsFunc(strings.Split(rest, "/"), func(s string) bool { return s == "." || s == ".." }):
-		return nil, nil, "", apierrors.NewBadRequest("a name or namespace in the path is '.' or '..', which nothing can be called")
+		return nil, nil, "", apierrors.NewBadRequest(
+			"a name or namespace in the path is '.' or '..', which nothing can be called",
+		)
 	case rest == "":
 		rest = "/" // the trailing slash keeps space "team" out of "team-b"
 	}

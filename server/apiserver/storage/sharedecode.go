@@ -48,7 +48,11 @@ func newRecent() *recent {
 }
 
 // decode returns what the codec of a storage makes of a value, as an object of the caller's own.
-func (r *recent) decode(of *storageName, c runtime.Codec, data []byte) (runtime.Object, *schema.GroupVersionKind, error) {
+func (r *recent) decode(
+	of *storageName,
+	c runtime.Codec,
+	data []byte,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	key := valueKey{of: of, size: len(data)}
 	for i, seed := range r.seeds {
 		key.sums[i] = maphash.Bytes(seed, data)

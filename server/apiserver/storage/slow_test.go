@@ -31,12 +31,28 @@ func (s *slowStorage) Create(_ context.Context, _ string, obj, out runtime.Objec
 	return nil
 }
 
-func (s *slowStorage) Delete(context.Context, string, runtime.Object, *storage.Preconditions, storage.ValidateObjectFunc, runtime.Object, storage.DeleteOptions) error {
+func (s *slowStorage) Delete(
+	context.Context,
+	string,
+	runtime.Object,
+	*storage.Preconditions,
+	storage.ValidateObjectFunc,
+	runtime.Object,
+	storage.DeleteOptions,
+) error {
 	s.stored = nil
 	return nil
 }
 
-func (s *slowStorage) GuaranteedUpdate(_ context.Context, _ string, out runtime.Object, _ bool, _ *storage.Preconditions, update storage.UpdateFunc, _ runtime.Object) error {
+func (s *slowStorage) GuaranteedUpdate(
+	_ context.Context,
+	_ string,
+	out runtime.Object,
+	_ bool,
+	_ *storage.Preconditions,
+	update storage.UpdateFunc,
+	_ runtime.Object,
+) error {
 	next, _, err := update(s.stored.DeepCopyObject(), storage.ResponseMeta{ResourceVersion: 7})
 	if err != nil {
 		return err

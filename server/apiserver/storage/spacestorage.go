@@ -56,7 +56,11 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 
 // admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says
 // afterwards at which revision it was written, 0 if it was not.
-func (s *spaceStorage) admitNew(ctx context.Context, key string, obj runtime.Object) (written func(revision int64), err error) {
+func (s *spaceStorage) admitNew(
+	ctx context.Context,
+	key string,
+	obj runtime.Object,
+) (written func(revision int64), err error) {
 	if err := s.mayCreate(request.Space(ctx)); err != nil {
 		return nil, err
 	}
@@ -125,7 +129,8 @@ func (s *spaceStorage) Get(ctx context.Context, key string, o storage.GetOptions
 }
 
 func (s *spaceStorage) GetList(ctx context.Context, key string, o storage.ListOptions, out runtime.Object) error {
-	if request.Space(ctx) == "" && s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
+	if request.Space(ctx) == "" &&
+		s.only != "" { // upstream, about to let a definition go: only when nothing is made of it any more
 		if err := s.all.config.Lending.Unused(ctx, s.only, s.resource()); err != nil {
 			return err
 		}

@@ -20,8 +20,10 @@ func inTrouble(err error) error {
 	if !errors.As(err, &t) {
 		return nil
 	}
-	out := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-		Reason: metav1.StatusReasonInternalError, Message: t.Error()}}
+	out := &apierrors.StatusError{
+		ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Reason: metav1.StatusReasonInternalError, Message: t.Error()},
+	}
 	if t.Kind == kine.Full {
 		out.ErrStatus.Code, out.ErrStatus.Reason = http.StatusInsufficientStorage, reasonStorage
 	}

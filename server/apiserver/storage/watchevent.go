@@ -45,7 +45,11 @@ func (h *heldEvent) GetObject() runtime.Object { return h.shared.copy() }
 func (h *heldEvent) GetObjectMeta() metav1.Object { return metadata.Of(h.shared.object) }
 
 // CacheEncode implements runtime.CacheableObject: it is how a watch sends the event.
-func (h *heldEvent) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
+func (h *heldEvent) CacheEncode(
+	id runtime.Identifier,
+	encode func(runtime.Object, io.Writer) error,
+	w io.Writer,
+) error {
 	h.watch.Sending(h.event)
 	defer h.watch.Sent(h.event)
 	e := h.shared.encoding(id)

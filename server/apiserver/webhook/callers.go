@@ -25,8 +25,13 @@ type callers struct{ rules *outbound.Rules }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
 func (c callers) ClientConfigFor(string) (*rest.Config, error) {
-	return &rest.Config{UserAgent: "skerry-webhooks", Timeout: callTimeout, Dial: c.rules.DialContext, WrapTransport: c.rules.Wrap,
-		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}, nil
+	return &rest.Config{
+		UserAgent:     "skerry-webhooks",
+		Timeout:       callTimeout,
+		Dial:          c.rules.DialContext,
+		WrapTransport: c.rules.Wrap,
+		Proxy:         func(*http.Request) (*url.URL, error) { return nil, nil },
+	}, nil
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver.

@@ -81,7 +81,10 @@ func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from
 	case !more && len(stored) == 0:
 		return list, meta.SetList(list, items)
 	}
-	next, err := knownPage{After: metadata.Of(items[len(items)-1]).GetName(), Revision: about.GetResourceVersion()}.token()
+	next, err := knownPage{
+		After:    metadata.Of(items[len(items)-1]).GetName(),
+		Revision: about.GetResourceVersion(),
+	}.token()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,9 @@ func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from
 
 // keepIdentity has the storage give a new object the UID that it has.
 func keepIdentity(obj Object) error {
-	identity, err := json.Marshal(v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()})
+	identity, err := json.Marshal(
+		v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()},
+	)
 	if err != nil {
 		return err
 	}

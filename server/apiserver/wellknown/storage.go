@@ -59,7 +59,11 @@ type Birth func(ctx context.Context) metav1.Time
 // in returns a well-known object as this space shows it.
 func (s *Storage) in(ctx context.Context, name string) Object {
 	out := s.Known[name].DeepCopyObject().(Object)
-	out.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(request.Space(ctx)+"/"+s.Resource.String()+"/"+name)).String()))
+	out.SetUID(
+		types.UID(
+			uuid.NewSHA1(uuid.NameSpaceURL, []byte(request.Space(ctx)+"/"+s.Resource.String()+"/"+name)).String(),
+		),
+	)
 	out.SetCreationTimestamp(s.Born(ctx))
 	out.SetResourceVersion(knownVersion)
 	return out
@@ -123,7 +127,8 @@ func (s *Storage) shown(ctx context.Context, o *internalversion.ListOptions) ([]
 	}
 	var out []Object
 	for _, name := range slices.Sorted(maps.Keys(s.Known)) {
-		if !byLabel.Matches(labels.Set(s.Known[name].GetLabels())) || !byField.Matches(fields.Set{"metadata.name": name}) {
+		if !byLabel.Matches(labels.Set(s.Known[name].GetLabels())) ||
+			!byField.Matches(fields.Set{"metadata.name": name}) {
 			continue
 		}
 		hidden, err := s.isStored(ctx, name)
@@ -175,7 +180,12 @@ func beginsWithAll(o *internalversion.ListOptions) bool {
 }
 
 // Create implements rest.Creater.
-func (s *Storage) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+func (s *Storage) Create(
+	ctx context.Context,
+	obj runtime.Object,
+	validate rest.ValidateObjectFunc,
+	o *metav1.CreateOptions,
+) (runtime.Object, error) {
 	if name := metadata.Of(obj).GetName(); s.Known[name] != nil && !request.FromCenter(ctx) {
 		return nil, apierrors.NewAlreadyExists(s.Resource, name)
 	}
@@ -192,12 +202,16 @@ func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjec
 			return nil, false, err
 		}
 		if made != "" {
-			obj = rest.WrapUpdatedObjectInfo(obj, func(_ context.Context, changed, before runtime.Object) (runtime.Object, error) {
-				if metadata.Of(changed).GetResourceVersion() == knownVersion && metadata.Of(before).GetResourceVersion() == made {
-					metadata.Of(changed).SetResourceVersion(made)
-				}
-				return changed, nil
-			})
+			obj = rest.WrapUpdatedObjectInfo(
+				obj,
+				func(_ context.Context, changed, before runtime.Object) (runtime.Object, error) {
+					if metadata.Of(changed).GetResourceVersion() == knownVersion &&
+						metadata.Of(before).GetResourceVersion() == made {
+						metadata.Of(changed).SetResourceVersion(made)
+					}
+					return changed, nil
+				},
+			)
 		}
 	}
 	return s.Stored.Update(ctx, name, obj, create, update, force, o)
@@ -226,10 +240,19 @@ func (s *Storage) store(ctx context.Context, name string) (version string, err e
 }
 
 // Delete implements rest.GracefulDeleter.
-func (s *Storage) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (s *Storage) Delete(
+	ctx context.Context,
+	name string,
+	validate rest.ValidateObjectFunc,
+	o *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
 	obj, now, err := s.Stored.Delete(ctx, name, validate, o)
 	if apierrors.IsNotFound(err) && s.Known[name] != nil {
-		return nil, false, apierrors.NewForbidden(s.Resource, name, errors.New("every space has this object; it cannot be deleted"))
+		return nil, false, apierrors.NewForbidden(
+			s.Resource,
+			name,
+			errors.New("every space has this object; it cannot be deleted"),
+		)
 	}
 	return obj, now, err
 }

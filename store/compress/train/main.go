@@ -48,7 +48,15 @@ func run(out string) error {
 	if err != nil {
 		return fmt.Errorf("choose the history: %w", err)
 	}
-	built, err := zstd.BuildDict(zstd.BuildDictOptions{ID: 201, Contents: samples, History: history, Offsets: [3]int{1, 4, 8}, Level: zstd.SpeedFastest})
+	built, err := zstd.BuildDict(
+		zstd.BuildDictOptions{
+			ID:       201,
+			Contents: samples,
+			History:  history,
+			Offsets:  [3]int{1, 4, 8},
+			Level:    zstd.SpeedFastest,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
@@ -95,15 +103,29 @@ var shapes = []struct {
 	has    string
 	rounds int
 }{
-	{`"status":{"availableReplicas"`, 4}, {`"status":{"conditions"`, 6}, {`"kind":"Deployment","metadata":{"annotations"`, 8}, {`"object":{`, 6},
-	{`"kind":"StatefulSet"`, 2}, {`"currentRevision"`, 1}, {`"kind":"Service"`, 2}, {`"kind":"ConfigMap"`, 1}, {`"kind":"Secret"`, 1},
-	{`"kind":"Ingress"`, 1}, {`"kind":"Job"`, 1}, {`"kind":"PersistentVolumeClaim","metadata":{"annotations"`, 1}, {`"error":{`, 1},
+	{
+		`"status":{"availableReplicas"`,
+		4,
+	}, {`"status":{"conditions"`, 6}, {`"kind":"Deployment","metadata":{"annotations"`, 8}, {`"object":{`, 6},
+	{
+		`"kind":"StatefulSet"`,
+		2,
+	}, {`"currentRevision"`, 1}, {`"kind":"Service"`, 2}, {`"kind":"ConfigMap"`, 1}, {`"kind":"Secret"`, 1},
+	{
+		`"kind":"Ingress"`,
+		1,
+	}, {`"kind":"Job"`, 1}, {`"kind":"PersistentVolumeClaim","metadata":{"annotations"`, 1}, {`"error":{`, 1},
 	{`"kind":"Namespace"`, 1}, {`"kind":"CustomResourceDefinition"`, 1},
 }
 
 // lengthBehind is the compressed length of a sample behind a history.
 func lengthBehind(history, sample []byte) (int, error) {
-	options := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true)}
+	options := []zstd.EOption{
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false),
+		zstd.WithSingleSegment(true),
+	}
 	if len(history) > 8 {
 		options = append(options, zstd.WithEncoderDictRaw(1, history))
 	}
