@@ -221,7 +221,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
-	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "furnish"),
+	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },

@@ -3,7 +3,6 @@ package gc
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"skerry.dev/skerry/server/queue"
@@ -54,16 +53,8 @@ func (c *Collector) Progress(int64) {}
 
 // Run collects until ctx ends.
 func (c *Collector) Run(ctx context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer c.queue.ShutDown()
-	for range workers {
-		all.Go(func() {
-			queue.Drain(ctx, c.queue, c.reconcile, func(i id, err error) {
-				c.cfg.Log.Debug("garbage not collected yet", "space", i.space, "uid", i.uid, "err", err)
-			})
-		})
-	}
-	<-ctx.Done()
+	queue.Serve(ctx, c.queue, workers, c.reconcile, func(i id, err error) {
+		c.cfg.Log.Debug("garbage not collected yet", "space", i.space, "uid", i.uid, "err", err)
+	})
 	return nil
 }

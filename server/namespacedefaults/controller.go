@@ -45,7 +45,7 @@ type Controller struct {
 	queue queue.Queue[namespace]
 
 	mu     sync.Mutex
-	spaces map[string]chan struct{} // the spaces in use; closed once all their namespaces are furnished
+	spaces map[string]chan struct{} // the spaces in use; closed once all their namespaces have their defaults
 }
 
 // namespace is one namespace of one space.
@@ -183,18 +183,10 @@ func (f *Controller) forget(space string) {
 	delete(f.spaces, space)
 }
 
-// Run furnishes what is new or was deleted until ctx ends.
+// Run makes what is new or was deleted until ctx ends.
 func (f *Controller) Run(ctx context.Context) error {
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer f.queue.ShutDown()
-	for range workers {
-		all.Go(func() {
-			queue.Drain(ctx, f.queue, f.reconcile, func(n namespace, err error) {
-				f.cfg.Log.Debug("namespace not furnished yet", "space", n.space, "namespace", n.name, "err", err)
-			})
-		})
-	}
-	<-ctx.Done()
+	queue.Serve(ctx, f.queue, workers, f.reconcile, func(n namespace, err error) {
+		f.cfg.Log.Debug("namespace lacks its defaults yet", "space", n.space, "namespace", n.name, "err", err)
+	})
 	return nil
 }

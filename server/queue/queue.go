@@ -5,6 +5,7 @@ package queue
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -37,4 +38,16 @@ func Drain[T comparable](ctx context.Context, q Queue[T], do func(context.Contex
 		}
 		q.Done(item)
 	}
+}
+
+// Serve has workers Drain the queue side by side until ctx ends, and shuts the queue down then. It
+// returns when all of them have.
+func Serve[T comparable](ctx context.Context, q Queue[T], workers int, do func(context.Context, T) error, failed func(T, error)) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer q.ShutDown()
+	for range workers {
+		all.Go(func() { Drain(ctx, q, do, failed) })
+	}
+	<-ctx.Done()
 }
