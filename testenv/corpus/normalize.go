@@ -71,7 +71,7 @@ var volatileKeys = map[string]bool{"uid": true, "podIP": true, "podIPs": true, "
 	"currentRevision": true, "updateRevision": true, "resourceVersion": true, "addresses": true,
 	// Certificates, and the time in helm's records of releases.
 	"ca.crt": true, "release": true,
-	"kubernetes.io/config.seen": true, "endpoints.kubernetes.io/last-change-trigger-time": true}
+	"kubernetes.io/config.seen": true, "kubernetes.io/service-account.uid": true, "endpoints.kubernetes.io/last-change-trigger-time": true}
 
 var (
 	timeKey = regexp.MustCompile(`(Time|Timestamp|At|Since)$`)

@@ -233,28 +233,26 @@ const rest = 3 * time.Second
 func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []string, manifests []identity) (objects int, last []difference, err error) {
 	began, changed, before := time.Now(), time.Now(), ""
 	for {
-		cluster, err := r.cluster.observe(ctx, namespaces, manifests)
-		if err != nil {
-			return 0, nil, err
-		}
-		space, err := r.space.observe(ctx, namespaces, manifests)
-		if err != nil {
-			return 0, nil, err
-		}
-		objects, last = compare(cluster, space)
-		open := false
-		for i, d := range last {
-			last[i].reason = u.declares(d.object, d.path)
-			open = open || last[i].reason == ""
-		}
-		now := looks(cluster) + looks(space)
-		if now != before {
-			before, changed = now, time.Now()
-		}
-		if quiet := time.Since(changed) >= rest; quiet && !open || time.Since(began) > u.limit {
-			if !quiet {
-				fmt.Fprintf(r.Log, "%s: %s: still changing after %s\n", u.Name, step, u.limit)
+		cluster, space, err := r.look(ctx, namespaces, manifests)
+		open := err != nil
+		if err == nil {
+			objects, last = compare(cluster, space)
+			for i, d := range last {
+				last[i].reason = u.declares(d.object, d.path)
+				open = open || last[i].reason == ""
 			}
+			if now := looks(cluster) + looks(space); now != before {
+				before, changed = now, time.Now()
+			}
+		}
+		late := time.Since(began) > u.limit
+		switch quiet := time.Since(changed) >= rest; {
+		case late && err != nil:
+			return objects, last, err
+		case late && !quiet:
+			fmt.Fprintf(r.Log, "%s: %s: still changing after %s\n", u.Name, step, u.limit)
+			return objects, last, nil
+		case late, quiet && !open:
 			return objects, last, nil
 		}
 		select {
@@ -263,6 +261,15 @@ func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []str
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// look observes both sides. An API may refuse for a moment, as one does whose definition has just
+// changed.
+func (r *run) look(ctx context.Context, namespaces []string, manifests []identity) (cluster, space []object, err error) {
+	if cluster, err = r.cluster.observe(ctx, namespaces, manifests); err == nil {
+		space, err = r.space.observe(ctx, namespaces, manifests)
+	}
+	return cluster, space, err
 }
 
 func looks(objects []object) string {
