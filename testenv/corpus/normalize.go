@@ -79,10 +79,12 @@ var (
 	hashed = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
 	suffix = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 	token  = regexp.MustCompile(`kube-api-access-\w+`)
+	uuid   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	number = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m)\b|\b\d+\.\d+\.\d+\.\d+(:\d+)?`)
 )
 
 func normalText(s string) string {
+	s = uuid.ReplaceAllString(s, "UID")
 	s = token.ReplaceAllString(s, "kube-api-access-*")
 	s = hashed.ReplaceAllString(s, "-*")
 	return suffix.ReplaceAllString(s, "-*")
