@@ -204,6 +204,10 @@ operators: build testenv ## existing operators and GitOps controllers, unmodifie
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
 
+.PHONY: corpus
+corpus: build testenv ## compare a space with a cluster, construct by construct (FOCUS=regexp, WORKERS=4)
+	bin/testenv corpus --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
+
 ##@ Ship
 
 .PHONY: image

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/accounttokens"
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/apiserver/audit"
@@ -103,6 +104,7 @@ type Server struct {
 	summary   *summary.Summary
 	gc        *gc.Collector
 	defaults  *namespacedefaults.Controller
+	tokens    *accounttokens.Controller
 	sessions  *sessions.Server
 	reports   *reportStore
 	pacing    gcPacing
@@ -223,6 +225,9 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
 	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
+	s.tokens = accounttokens.New(accounttokens.Config{
+		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "accounttokens"),
+	})
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
@@ -284,7 +289,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, rotations}
+	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, s.tokens, rotations}
 	start("port", s.port.Run)
 	if s.replicas != nil {
 		start("replicas", s.replicas.Run)
@@ -324,6 +329,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("reports", s.reports.run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.gc.Run)
+		start("token secrets", s.tokens.Run)
 		start("encryption", rotations.Run)
 		start("sessions", s.sessions.Run)
 		s.open.Store(true)

@@ -97,10 +97,12 @@ func reportedObject(k store.Key, live *target.Object, name string, placed invent
 		Name:       name,
 		UID:        placed.OriginUID,
 		Controller: true,
+		// The controllers of a cluster say so, too.
+		BlockOwnerDeletion: true,
 	}
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
-			Name: m.Name, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
+			Name: m.Name, GenerateName: m.GenerateName, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
 			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
 		},
 	}

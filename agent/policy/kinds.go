@@ -11,7 +11,7 @@ import (
 // the site denies them.
 var workloads = map[string]bool{
 	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true, "configmaps": true, "secrets": true,
-	"persistentvolumeclaims": true, "serviceaccounts": true,
+	"persistentvolumeclaims": true, "serviceaccounts": true, "limitranges": true,
 	"deployments.apps": true, "statefulsets.apps": true, "daemonsets.apps": true, "replicasets.apps": true,
 	"jobs.batch": true, "cronjobs.batch": true,
 	"horizontalpodautoscalers.autoscaling": true, "poddisruptionbudgets.policy": true,

@@ -56,6 +56,7 @@ type Object struct {
 // Metadata is the part of an object's metadata that an agent reads.
 type Metadata struct {
 	Name              string            `json:"name,omitempty"`
+	GenerateName      string            `json:"generateName,omitempty"`
 	Namespace         string            `json:"namespace,omitempty"`
 	UID               string            `json:"uid,omitempty"`
 	ResourceVersion   string            `json:"resourceVersion,omitempty"`
@@ -76,6 +77,8 @@ type Owner struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	Controller bool   `json:"controller,omitempty"`
+	// BlockOwnerDeletion keeps the owner until this object is gone, in a foreground deletion.
+	BlockOwnerDeletion bool `json:"blockOwnerDeletion,omitempty"`
 }
 
 // OriginSpace is the space that the object was delivered from, empty when it is not a delivered

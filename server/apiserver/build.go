@@ -79,6 +79,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
+	s.tokens = tokens
 	charged, err := quota.NewPlugin()
 	if err != nil {
 		return err

@@ -14,11 +14,13 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
@@ -104,6 +106,7 @@ type Server struct {
 	loopback *loopback
 	front    *front
 	crds     *crd.Servers
+	tokens   *authn.Tokens
 	sums     *controllers.AggregatedRoles
 	checks   *controllers.TypeChecks
 	ttl      *controllers.JobTTL
@@ -155,6 +158,12 @@ func (s *Server) Watches() (open int, ended map[backlog.Reason]uint64) {
 
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// SecretToken returns a token of a ServiceAccount of a space that ends with the account and with a
+// Secret of the same namespace. Both are given by name and UID.
+func (s *Server) SecretToken(ctx context.Context, space string, account, secret metav1.ObjectMeta) (string, error) {
+	return s.tokens.SecretToken(request.WithSpace(ctx, space), account, secret)
+}
 
 // Loopback returns a client configuration for one space, or for all spaces when space is "*": in
 // memory, as the center itself. Objects of all spaces carry their storage key, which begins with

@@ -13,7 +13,8 @@ type Class uint8
 
 // The classes.
 const (
-	// Placed kinds are stored in the space and act on the targets: the default.
+	// Placed kinds are stored in the space and act on the targets: the default. A LimitRange acts in
+	// the space, too: each place completes the Pods that are made there.
 	Placed Class = iota
 	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions
 	// follow what needs them.
@@ -42,7 +43,6 @@ var (
 		{"apiextensions.k8s.io", "customresourcedefinitions"}: Both,
 		{"", "serviceaccounts"}:                               Inert,
 		{"", "resourcequotas"}:                                Inert,
-		{"", "limitranges"}:                                   Inert,
 		{"", "events"}:                                        Never,
 		{"", "nodes"}:                                         Never,
 		{"", "bindings"}:                                      Never,

@@ -13,6 +13,8 @@ func TestClassOf(t *testing.T) {
 		{"example.com", "widgets", Placed},
 		{"", "namespaces", Both},
 		{"", "serviceaccounts", Inert},
+		{"", "resourcequotas", Inert},
+		{"", "limitranges", Placed},
 		{"rbac.authorization.k8s.io", "clusterroles", Inert},
 		{"", "events", Never},
 		{"discovery.k8s.io", "endpointslices", Never},

@@ -216,7 +216,7 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 		notes[annotationReportedUID] = uid
 	}
 	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
-	for _, field := range []string{"labels", "ownerReferences"} {
+	for _, field := range []string{"generateName", "labels", "ownerReferences"} {
 		if v, ok := meta[field]; ok {
 			out[field] = v
 		}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -124,4 +126,19 @@ func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
 // GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes.
 func (*Tokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+}
+
+// secretTokenLife is how long a token is valid that a Secret holds. A cluster's has no end; both end
+// with the Secret and with the ServiceAccount.
+const secretTokenLife = 100 * 365 * 24 * time.Hour
+
+// SecretToken returns a token of a ServiceAccount that is bound to a Secret of its namespace. Both
+// are given with their names and UIDs.
+func (t *Tokens) SecretToken(ctx context.Context, account, secret metav1.ObjectMeta) (string, error) {
+	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil, &api.Secret{ObjectMeta: secret}, nil,
+		int64(secretTokenLife/time.Second), 0, []string{Audience})
+	if err != nil {
+		return "", err
+	}
+	return t.GenerateToken(ctx, claims, private)
 }
