@@ -92,11 +92,13 @@ func TestHold(t *testing.T) {
 		}
 	}
 	// knows is what the informer of the server does.
-	knows := func(revision int64, accepted apiextensionsv1.ConditionStatus) {
+	knows := func(revision int64, accepted, established apiextensionsv1.ConditionStatus) {
 		one := crd.DeepCopy()
 		one.ResourceVersion = strconv.FormatInt(revision, 10)
 		one.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
-			{Type: apiextensionsv1.NamesAccepted, Status: accepted}}
+			{Type: apiextensionsv1.NamesAccepted, Status: accepted},
+			{Type: apiextensionsv1.Established, Status: established, Reason: "Installing"},
+		}
 		if err := all.Update(one); err != nil {
 			t.Fatal(err)
 		}
@@ -106,9 +108,11 @@ func TestHold(t *testing.T) {
 	answers("a version that is not served", ask("v2"), http.StatusNotFound)
 	held := ask("v1")
 	waits("a new definition", held)
-	knows(revision-1, apiextensionsv1.ConditionFalse)
+	knows(revision-1, apiextensionsv1.ConditionFalse, apiextensionsv1.ConditionFalse)
 	waits("an older state of it", held)
-	knows(revision+1, apiextensionsv1.ConditionTrue)
+	knows(revision+1, apiextensionsv1.ConditionTrue, apiextensionsv1.ConditionFalse)
+	waits("its names accepted", held)
+	knows(revision+2, apiextensionsv1.ConditionTrue, apiextensionsv1.ConditionTrue)
 	answers("served", held, http.StatusOK)
 
 	if err := all.Delete(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}); err != nil {
@@ -116,7 +120,7 @@ func TestHold(t *testing.T) {
 	}
 	held = ask("v1")
 	waits("a definition that the server does not know", held)
-	knows(revision+1, apiextensionsv1.ConditionFalse)
+	knows(revision+1, apiextensionsv1.ConditionFalse, apiextensionsv1.ConditionFalse)
 	answers("refused", held, http.StatusNotFound)
 
 	if err := all.Delete(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}); err != nil {
