@@ -106,9 +106,7 @@ func (d *Server) step() error {
 			"waited for",
 			waiting,
 		)
-		if d.cfg.Rotated != nil {
-			d.cfg.Rotated()
-		}
+		d.cfg.Center.Rotated()
 		d.offerAll()
 	}
 }
