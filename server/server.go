@@ -231,12 +231,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.authorities(), Rotated: s.rotated, ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
-		Sign: func(csr []byte, name string) ([]byte, error) {
-			return s.keys.SignAgent(csr, name, s.store.Incarnation())
-		},
-		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Held: s.reportWithheld, Above: s.above,
-		OnConnection: s.pacing.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
+		Packet: udp, Stream: s.port.Agents(), Credentials: agentCredentials{certificate, s}, Authorities: s.authorities(),
+		ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
+		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Center: sessionsCenter{s},
+		Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
 	})
 	s.summary.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch

@@ -82,7 +82,7 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 		target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
 		return nil, enroll.ErrNameInUse
 	}
-	chain, err := d.cfg.Sign(r.CSR, r.Name)
+	chain, err := d.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}

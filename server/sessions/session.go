@@ -33,7 +33,7 @@ type session struct {
 	commands        *tunnel.Commands
 	again           *delta.Recheck // of its reports
 	meter           *traffic.Meter
-	onHeld          func(target string, in tunnel.WithheldIn)
+	center          Center
 	duplicateAgents // set before anybody else sees the session
 
 	mu       sync.Mutex
@@ -176,7 +176,7 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		commands: tunnel.NewCommands(maxOrders), use: tunnel.NewLinkUse(d.link(conn.Peer().Target, time.Now()))}
-	s.onHeld = d.cfg.Held
+	s.center = d.cfg.Center
 	if known, ok := d.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
 	}
@@ -217,7 +217,7 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			if key, err := keyOf(csr); err != nil || key != id.Key {
 				return nil, nil, errOtherKey
 			}
-			if chainPEM, err = d.cfg.Sign(csr, id.Target); err != nil {
+			if chainPEM, err = d.cfg.Credentials.Sign(csr, id.Target); err != nil {
 				return nil, nil, err
 			}
 			log.Info("the target renewed its certificate")

@@ -3,7 +3,6 @@ package crd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -214,11 +213,8 @@ func crdOf(kv *mvccpb.KeyValue) (space, name string) {
 }
 
 func unfinished(stored []byte) bool {
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := json.Unmarshal(stored, &crd); err != nil || crd.DeletionTimestamp != nil {
-		return true
-	}
-	return !IsEstablished(&crd)
+	crd, err := outline(stored)
+	return err != nil || crd.DeletionTimestamp != nil || !IsEstablished(crd)
 }
 
 // IsEstablished reports whether a definition says that its objects can be written.

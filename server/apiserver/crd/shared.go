@@ -145,12 +145,29 @@ func (o onlyDefinition) Lister() listers.CustomResourceDefinitionLister {
 	return listers.NewCustomResourceDefinitionLister(all)
 }
 
-// isServed reports whether upstream serves the objects of a definition: a moment before it says so.
+// isServed reports whether the objects of a definition can be read and written.
 func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) &&
-			c.Status == apiextensionsv1.ConditionTrue
-	})
+	return !isInstalling(crd) &&
+		slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) &&
+				c.Status == apiextensionsv1.ConditionTrue
+		})
+}
+
+// isInstalling reports whether the names of a definition have been accepted, and it is about to be
+// established. Upstream serves its objects by then. It also lets such a definition go without a look
+// for objects, so here none can be made yet.
+func isInstalling(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	accepted, installing := false, true
+	for _, c := range crd.Status.Conditions {
+		switch c.Type {
+		case apiextensionsv1.NamesAccepted:
+			accepted = c.Status == apiextensionsv1.ConditionTrue
+		case apiextensionsv1.Established:
+			installing = c.Status != apiextensionsv1.ConditionTrue && c.Reason == "Installing"
+		}
+	}
+	return accepted && installing
 }
 
 // serving is what one space's server shares with others, by the names of definitions.
@@ -191,7 +208,12 @@ func (s *serving) keep(obj any) (any, error) {
 func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
-			if crd, err := known.Get(info.Resource + "." + info.APIGroup); err == nil && isServed(crd) {
+			crd, err := known.Get(info.Resource + "." + info.APIGroup)
+			if err == nil && isInstalling(crd) {
+				s.shared.unserved.ServeHTTP(w, r)
+				return
+			}
+			if err == nil && isServed(crd) {
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
 						// What is shared serves any space, so the request says whose definition
