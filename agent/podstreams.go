@@ -21,10 +21,12 @@ func (a *agent) streams() tunnel.StreamHandler {
 			As:     a.applier.Acting,
 			There:  a.inventory.There,
 		}, a.allowsStream
-		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory}
+		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
-		cfg.View = &view.Relay{Records: a.inventory, Children: a.Children}
+		cfg.View = &view.Relay{
+			Client: a.clients.For, Records: a.inventory, Pods: a.observer, Children: a.Children,
+		}
 	default:
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func center(
 			r = config(r)
 		}
 		New(
-			Config{Targets: s},
+			Config{SpaceUID: uidOf, Targets: s},
 		).Serve(w, r, "oslo", execOf(), func(_ string, code int) { codes <- code })
 		done <- struct{}{}
 	}))
@@ -205,7 +206,7 @@ func TestHTTP2(t *testing.T) {
 	target, _ := net.Pipe()
 	w := httptest.NewRecorder()
 	New(
-		Config{Targets: sites{upgraded(target)}},
+		Config{SpaceUID: uidOf, Targets: sites{upgraded(target)}},
 	).Serve(w, httptest.NewRequest("POST", "/", nil), "oslo", execOf(), func(string, int) {})
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "HTTP/1.1") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -216,7 +217,7 @@ func TestHTTP2(t *testing.T) {
 func TestStandBy(t *testing.T) {
 	why := &exchange.Fault{Code: 503, Message: "ask the leader"}
 	s := New(
-		Config{Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
+		Config{SpaceUID: uidOf, Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
 			t.Error("a site was asked")
 			return ok(""), nil
 		}}, Leads: func() error { return why }},
@@ -242,8 +243,9 @@ func TestStandBy(t *testing.T) {
 // TestLeader: what leads passes nothing on.
 func TestLeader(t *testing.T) {
 	s := New(Config{
-		Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("here"), nil }},
-		Leads:   func() error { return nil },
+		SpaceUID: uidOf,
+		Targets:  sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("here"), nil }},
+		Leads:    func() error { return nil },
 		Pass: func(context.Context, string, *exchange.Request) (*http.Response, error) {
 			t.Error("passed on")
 			return ok(""), nil
@@ -257,6 +259,14 @@ func TestLeader(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	resp.Body.Close()
+}
+
+// uidOf is the UID of every space but gone.
+func uidOf(space string) string {
+	if space == "gone" {
+		return ""
+	}
+	return "uid-" + space
 }
 
 func logOf() *exchange.Request {
@@ -278,13 +288,13 @@ func TestMeteredLog(t *testing.T) {
 		asked  string
 		cut    bool
 	}{
-		"long":     {meteredLog, "", "1048576", true},
+		"long":     {meteredAnswer, "", "1048576", true},
 		"short":    {1000, "", "1048576", false},
 		"as asked": {5000, "5000", "5000", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
-			s := New(Config{Metered: func(target string) bool { return target == "oslo" },
+			s := New(Config{SpaceUID: uidOf, Metered: func(target string) bool { return target == "oslo" },
 				Targets: sites{
 					func(_ context.Context, r *exchange.Request) (*http.Response, error) {
 						asked = r.Query.Get("limitBytes")
@@ -307,6 +317,75 @@ func TestMeteredLog(t *testing.T) {
 				t.Errorf("%d bytes, asked for %s: %v", len(text), asked, err)
 			}
 		})
+	}
+}
+
+// TestMeteredView: an answer about objects is bounded over a link that is paid for, unless its reader
+// says how much it wants. What is done to Pods is not.
+func TestMeteredView(t *testing.T) {
+	view := func(options ...string) *exchange.Request {
+		r := &exchange.Request{Space: "shop", Verb: exchange.View, Query: url.Values{"version": {"v1"}, "resource": {"pods"}}}
+		for i := 0; i < len(options); i += 2 {
+			r.Query.Set(options[i], options[i+1])
+		}
+		return r
+	}
+	evict := logOf()
+	evict.Verb = exchange.Evict
+	for name, c := range map[string]struct {
+		target string
+		r      *exchange.Request
+		asked  string
+	}{
+		"a list":      {"oslo", view(), "1048576"},
+		"a watch":     {"oslo", view("watch", "true"), "1048576"},
+		"as asked":    {"oslo", view("limitBytes", "5000"), "5000"},
+		"not metered": {"paris", view(), ""},
+		"an eviction": {"oslo", evict, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := ""
+			s := New(Config{SpaceUID: uidOf, Metered: func(target string) bool { return target == "oslo" },
+				Targets: sites{func(_ context.Context, r *exchange.Request) (*http.Response, error) {
+					asked = r.Query.Get("limitBytes")
+					return ok(strings.Repeat("x", meteredAnswer)), nil
+				}}})
+			resp, err := s.Do(t.Context(), c.target, c.r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil || asked != c.asked || len(text) != meteredAnswer {
+				t.Errorf("%d bytes, asked for %q: %v", len(text), asked, err)
+			}
+		})
+	}
+}
+
+// TestSpaceUID: what leaves says which space it is of, whatever came in, and nothing leaves for a
+// space that is not there.
+func TestSpaceUID(t *testing.T) {
+	asked := ""
+	s := New(Config{SpaceUID: uidOf, Targets: sites{
+		func(_ context.Context, r *exchange.Request) (*http.Response, error) {
+			asked = r.SpaceUID
+			return ok("here"), nil
+		},
+	}})
+	r := logOf()
+	r.SpaceUID = "of-the-parent"
+	resp, err := s.Do(t.Context(), "oslo", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || asked != "uid-shop" {
+		t.Errorf("asked for %q: %v", asked, err)
+	}
+	resp.Body.Close()
+	asked, r.Space = "", "gone"
+	if _, err := s.Do(t.Context(), "oslo", r); exchange.FaultOf(err).Code != 404 || asked != "" {
+		t.Errorf("a space that is not there asks for %q: %v", asked, err)
 	}
 }
 

@@ -24,6 +24,9 @@ const (
 	// OptionAmong are the only namespaces that a list of all may have; without it the receiver's own
 	// record decides alone. A relay sets it to those that it got from its parent.
 	OptionAmong = "among"
+	// OptionLimit is how many bytes the answer may have. A list is cut behind one of its objects, and
+	// says so by a warning; a watch ends with an event that says so; all else is refused.
+	OptionLimit = "limitBytes"
 	// OptionForm is the form of the answer where that is not plain: FormTable or FormAggregated.
 	OptionForm = "form"
 )
@@ -79,6 +82,7 @@ var viewing = map[string]option{
 	OptionWatch:       boolean,
 	OptionAmong:       labelForm.MatchString,
 	OptionForm:        oneOf(FormTable, FormAggregated),
+	OptionLimit:       natural,
 	"labelSelector":   bounded,
 	"fieldSelector":   bounded,
 	"continue":        bounded,
@@ -98,6 +102,12 @@ var viewing = map[string]option{
 func (r *Request) Watches() bool {
 	watch, err := strconv.ParseBool(r.Query.Get(OptionWatch))
 	return r.Verb == View && err == nil && watch
+}
+
+// Limit returns how many bytes the answer to a view may have; limited is false for no limit.
+func (r *Request) Limit() (bytes int64, limited bool) {
+	bytes, err := strconv.ParseInt(r.Query.Get(OptionLimit), 10, 64)
+	return bytes, r.Verb == View && err == nil
 }
 
 // checkView checks what a view is of, when its options were checked.
@@ -130,6 +140,7 @@ func (r *Request) checkView() error {
 			OptionResource,
 			OptionName,
 			OptionForm,
+			OptionLimit,
 			"resourceVersion",
 			"includeObject",
 		)
@@ -150,7 +161,7 @@ func (r *Request) checkDocument(wrong func(string, ...any) error) error {
 		what != "api" && q.Has(OptionVersion) && !q.Has(OptionGroup) && what != "openapi/v3":
 		return wrong("of /%s with a group and a version that do not go together", what)
 	}
-	return only(q, wrong, OptionDocument, OptionGroup, OptionVersion, OptionForm)
+	return only(q, wrong, OptionDocument, OptionGroup, OptionVersion, OptionForm, OptionLimit)
 }
 
 // only refuses options beside those that are named.

@@ -75,7 +75,7 @@ func (a *asking) ask(ctx context.Context, target string, r *exchange.Request) (
 	if err != nil {
 		return nil, nil, site, a.fault(limited, ctx, site, err)
 	}
-	all, err = decode(text, !r.Query.Has(exchange.OptionName))
+	all, err = Decode(text, !r.Query.Has(exchange.OptionName))
 	if err != nil {
 		return nil, nil, site, a.fault(limited, ctx, site, err)
 	}

@@ -15,10 +15,11 @@ const (
 	Resource = "pods"
 )
 
-// Asks reports whether a view is of what Pods use.
+// Asks reports whether a view reads what Pods use.
 func Asks(r *exchange.Request) bool {
-	return r.Verb == exchange.View && r.Query.Get(exchange.OptionGroup) == Group &&
-		r.Query.Get(exchange.OptionResource) == Resource
+	q := r.Query
+	return r.Verb == exchange.View && !r.Watches() && q.Get(exchange.OptionGroup) == Group &&
+		q.Get(exchange.OptionVersion) == Version && q.Get(exchange.OptionResource) == Resource
 }
 
 // Pod is a Pod of a space, and where it runs.
@@ -73,8 +74,8 @@ func Encode(one Metrics) ([]byte, error) {
 	}{Group + "/" + Version, "PodMetrics", one})
 }
 
-// decode reads a PodMetricsList, or of one Pod a PodMetrics.
-func decode(text []byte, list bool) ([]Metrics, error) {
+// Decode reads a PodMetricsList, or of one Pod a PodMetrics. Its error wraps exchange.ErrAnswer.
+func Decode(text []byte, list bool) ([]Metrics, error) {
 	if list {
 		var all document
 		if err := json.Unmarshal(text, &all); err != nil {

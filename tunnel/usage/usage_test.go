@@ -214,7 +214,7 @@ func TestGet(t *testing.T) {
 
 // TestEncode: what a relay answers is what a site answers.
 func TestEncode(t *testing.T) {
-	all, err := decode([]byte(list(using("web", "a", "1m"))), true)
+	all, err := Decode([]byte(list(using("web", "a", "1m"))), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,14 +222,14 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := decode(text, true)
+	again, err := Decode(text, true)
 	if err != nil || len(again) != 1 || fmt.Sprint(again) != fmt.Sprint(all) {
 		t.Errorf("%s: %v", text, err)
 	}
 	if text, err = Encode(all[0]); err != nil {
 		t.Fatal(err)
 	}
-	if one, err := decode(text, false); err != nil || fmt.Sprint(one) != fmt.Sprint(all) {
+	if one, err := Decode(text, false); err != nil || fmt.Sprint(one) != fmt.Sprint(all) {
 		t.Errorf("%s: %v", text, err)
 	}
 	if text, _ := EncodeList(nil); !json.Valid(text) || !strings.Contains(string(text), `"items":[]`) {
@@ -241,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(list(using("web", "a", "1m"))), true)
 	f.Add([]byte(using("web", "a", "1m")), false)
 	f.Fuzz(func(t *testing.T, text []byte, list bool) {
-		all, err := decode(text, list)
+		all, err := Decode(text, list)
 		if err != nil {
 			return
 		}
