@@ -33,8 +33,8 @@ func (a *agent) streams() tunnel.StreamHandler {
 	return streams.New(cfg)
 }
 
-// allowsStream refuses what this site does not allow.
-func (a *agent) allowsStream(_ string, v exchange.Verb) error {
+// allowsStream refuses what this site does not allow of a space.
+func (a *agent) allowsStream(space string, v exchange.Verb) error {
 	way := policy.Exec
 	switch v {
 	case exchange.Log:
@@ -46,5 +46,5 @@ func (a *agent) allowsStream(_ string, v exchange.Verb) error {
 	case exchange.Delete, exchange.Evict:
 		return nil // it ends what the space has had made
 	}
-	return a.permission.now().Stream(way, a.Name)
+	return a.permission.now().Stream(way, space, a.Name)
 }
