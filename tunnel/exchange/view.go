@@ -44,6 +44,17 @@ var documents = map[string]bool{
 	"api": true, "apis": true, "openapi/v2": false, "openapi/v3": true, "version": false,
 }
 
+// IsAPIRoot reports whether the paths of a site's API begin with a segment. No target may have such a
+// name: in a path of targets with what follows in the API of the last one, it would be taken for
+// that.
+func IsAPIRoot(segment string) bool {
+	switch segment {
+	case "api", "apis", "openapi", "version":
+		return true
+	}
+	return false
+}
+
 // ListOptions are the options of a list and a watch that pass as the client has given them.
 var ListOptions = []string{
 	"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion",
@@ -176,7 +187,7 @@ func only(q url.Values, wrong func(string, ...any) error, names ...string) error
 
 // CheckTarget returns an error that wraps ErrRequest for what cannot be the name of a target.
 func CheckTarget(name string) error {
-	if !isName(name) {
+	if !isName(name) || IsAPIRoot(name) {
 		return fmt.Errorf("%w: target %.80q", ErrRequest, name)
 	}
 	return nil

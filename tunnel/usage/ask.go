@@ -82,12 +82,18 @@ func (a *asking) ask(ctx context.Context, target string, r *exchange.Request) (
 	return all, exchange.Warnings(resp.Header), site, nil
 }
 
-// read reads an answer, within what all of them may have.
-func (a *asking) read(from io.Reader) ([]byte, error) {
-	var text []byte
+// read reads an answer, within what all of them may have. One that is not kept counts no more.
+func (a *asking) read(from io.Reader) (text []byte, err error) {
+	taken := int64(0)
+	defer func() {
+		if err != nil {
+			a.left.Add(taken)
+		}
+	}()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		taken += int64(n)
 		if a.left.Add(int64(-n)) < 0 {
 			return nil, &exchange.Fault{
 				Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",

@@ -168,10 +168,21 @@ func (f askedBy) Do(_ context.Context, target string, _ *exchange.Request) (*htt
 // TestBounds: answers together have a size, and a site has a time.
 func TestBounds(t *testing.T) {
 	large := list(using("web", "a", strings.Repeat("1", maxAnswers*2/3)))
-	got := List(t.Context(), sites{"oslo": says(200, "oslo", large), "paris": says(200, "paris", large)}, from,
-		[]Pod{pod("oslo", "web", "a", "a"), pod("paris", "web", "b", "a")})
-	if len(got.Pods) != 1 || len(got.Missing) != 1 || got.Missing[0].Fault.Code != 413 {
-		t.Errorf("two large answers: %d pods, missing %v", len(got.Pods), got.Lacks())
+	a := &asking{targets: sites{
+		"oslo": says(200, "oslo", large), "paris": says(200, "paris", large), "bergen": says(200, "bergen", list()),
+	}, from: from}
+	a.left.Store(maxAnswers)
+	for _, c := range []struct {
+		site string
+		code int
+	}{{"oslo", 200}, {"paris", 413}, {"bergen", 200}} {
+		code := 200
+		if _, _, _, err := a.ask(t.Context(), c.site, a.view("web", "")); err != nil {
+			code = exchange.FaultOf(err).Code
+		}
+		if code != c.code {
+			t.Errorf("site %s: %d, want %d", c.site, code, c.code)
+		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
