@@ -98,8 +98,9 @@ func TestLimitedWatch(t *testing.T) {
 	if _, body, err := shorter(t, event+event, "watch", "true", "limitBytes", "16000"); err != nil || body != event+event {
 		t.Errorf("a short watch: %d bytes, %v", len(body), err)
 	}
-	if _, body, err := shorter(t, event+event[:50], "watch", "true", "limitBytes", "16000"); err != nil || body != event {
-		t.Errorf("a watch that breaks off: %d bytes, %v", len(body), err)
+	resp, body, err := shorter(t, event+event[:50], "watch", "true", "limitBytes", "16000")
+	if n, again := resp.Body.Read(make([]byte, 100)); err != nil || body != event || n > 0 || again != io.EOF {
+		t.Errorf("a watch that breaks off: %d bytes, %v; then %d, %v", len(body), err, n, again)
 	}
 }
 

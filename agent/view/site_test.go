@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -30,6 +31,7 @@ type cluster struct {
 	records map[store.Key]inventory.Record
 	prefix  string // of the names of shop's namespaces
 	used    bool   // it has metrics of Pods one and strange in each namespace
+	foreign string // the namespace of these metrics, where it is another
 
 	mu    sync.Mutex
 	asked []string
@@ -131,9 +133,9 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	c.mu.Unlock()
 	switch last := parts[len(parts)-1]; {
 	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used && last == "pods":
-		say(map[string]any{"kind": "PodMetricsList", "items": used(parts[4], "one", "strange")})
+		say(map[string]any{"kind": "PodMetricsList", "items": used(cmp.Or(c.foreign, parts[4]), "one", "strange")})
 	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used:
-		say(used(parts[4], last)[0])
+		say(used(cmp.Or(c.foreign, parts[4]), last)[0])
 	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/"):
 		w.WriteHeader(404)
 		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)

@@ -73,6 +73,7 @@ func TestUsage(t *testing.T) {
 			"of an earlier space":      {of("s-shop-0", metricsOf("shop", "web")), 404, nil},
 			"all of an earlier space":  {of("s-shop-0", metricsOf("shop", "")), 200, nil},
 			"of no space":              {of("", metricsOf("shop", "web")), 404, nil},
+			"of no space at all":       {of("", metricsOf("shop", "half")), 404, nil},
 			"one pod":                  {metricsOf("shop", "web", "name", "one"), 200, nil},
 			"one pod that is not ours": {metricsOf("shop", "lent", "name", "strange"), 404, nil},
 			"one pod that is ours":     {metricsOf("shop", "lent", "name", "one"), 200, nil},
@@ -109,6 +110,19 @@ func TestNoMetrics(t *testing.T) {
 	code, body := ask(t, newCluster(t, "").site(t), metricsOf("shop", "web"))
 	if code != 404 || !strings.Contains(body, "it has no metrics-server") {
 		t.Errorf("%d: %s", code, body)
+	}
+}
+
+// TestForeignMetrics: metrics of another namespace than the one that was asked for are not shown.
+func TestForeignMetrics(t *testing.T) {
+	at := newCluster(t, "")
+	at.used, at.foreign = true, "team"
+	for name, r := range map[string]*exchange.Request{
+		"list": metricsOf("shop", "web"), "all": metricsOf("shop", ""), "one": metricsOf("shop", "web", "name", "one"),
+	} {
+		if code, body := ask(t, at.site(t), r); code != 502 || strings.Contains(body, "PodMetrics") {
+			t.Errorf("%s: %d: %s", name, code, body)
+		}
 	}
 }
 

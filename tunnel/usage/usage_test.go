@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,6 +107,10 @@ func TestNobodyAnswers(t *testing.T) {
 	if f := fault(List(t.Context(), sites{"paris": refused}, from, both[1:])); f.Code != 403 || f.Reason != "Forbidden" || f.After != 0 {
 		t.Errorf("refused: %+v", f)
 	}
+	f = fault(List(t.Context(), sites{"bergen": says(403, "bergen", "")}, from, []Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")}))
+	if f.Code != 503 || f.Reason != "ServiceUnavailable" || f.After != 10 {
+		t.Errorf("refused and away: %+v", f)
+	}
 	for what, answer := range map[string]answer{
 		"no JSON": says(200, "paris", "<html>"), "another code": says(204, "paris", ""),
 		"no words": says(500, "paris", "oops"),
@@ -135,21 +138,24 @@ func TestManyTargets(t *testing.T) {
 	for i := range maxTargets + 30 {
 		pods = append(pods, pod(fmt.Sprintf("site-%03d", i), "web", fmt.Sprint("pod-", i), "a"))
 	}
-	var most, now atomic.Int64
 	var mu sync.Mutex
-	asked := map[string]int{}
+	most, now, asked := 0, 0, map[string]int{}
 	all := askedBy(func(target string) (*http.Response, error) {
-		n := now.Add(1)
-		defer now.Add(-1)
 		mu.Lock()
-		defer mu.Unlock()
-		most.Store(max(most.Load(), n))
+		now++
+		most = max(most, now)
 		asked[target]++
+		mu.Unlock()
+		time.Sleep(time.Second) // all that may be asked meanwhile are
+		mu.Lock()
+		now--
+		mu.Unlock()
 		return says(200, target, list(using("web", "a", "1m")))(nil, nil)
 	})
-	got := List(t.Context(), all, from, pods)
-	if len(asked) != maxTargets || len(got.Pods) != maxTargets || most.Load() > together {
-		t.Errorf("%d targets asked, %d pods, %d side by side", len(asked), len(got.Pods), most.Load())
+	var got Result
+	synctest.Test(t, func(t *testing.T) { got = List(t.Context(), all, from, pods) })
+	if len(asked) != maxTargets || len(got.Pods) != maxTargets || most != together {
+		t.Errorf("%d targets asked, %d pods, %d side by side", len(asked), len(got.Pods), most)
 	}
 	lacks := got.Lacks()
 	if len(got.Missing) != 30 || len(lacks) != maxNamed+1 || !strings.Contains(lacks[0], "not asked") ||
