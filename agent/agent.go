@@ -25,6 +25,7 @@ import (
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/proxy"
@@ -57,9 +58,9 @@ type Config struct {
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
 	Subtree func() (*tunnel.SubtreeStatus, <-chan struct{})
-	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it.
-	// Nil for a site.
-	Children tunnel.StreamOpener
+	// Children reaches the targets of a relay, for what the parent asks of what is below it. Nil for
+	// a site.
+	Children exchange.Sites
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
 	// none: its own sites decide.
 	Allow tunnel.Allow

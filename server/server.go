@@ -34,6 +34,7 @@ import (
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
+	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
@@ -106,6 +107,7 @@ type Server struct {
 	defaults  *namespacedefaults.Controller
 	tokens    *accounttokens.Controller
 	sessions  *sessions.Server
+	sites     *streams.Streams
 	reports   *reportStore
 	pacing    gcPacing
 	lead      *leadership // nil for a center of one replica
@@ -241,6 +243,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
 	}, func() float64 { return float64(s.api.CustomServers()) }))
+	s.sites = s.newSites()
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
 		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,
@@ -248,7 +251,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),

@@ -35,11 +35,12 @@ type Allow struct {
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
-	// and debugging, too. View lets it read what is in its own namespaces. Nil is true.
-	Logs        *bool `json:"logs,omitempty"`
-	Exec        *bool `json:"exec,omitempty"`
-	PortForward *bool `json:"portForward,omitempty"`
-	View        *bool `json:"view,omitempty"`
+	// and debugging, too. View lets it read what is in its own namespaces. Each is a list: true or
+	// false for all spaces, SPACE=true or SPACE=false for one. What is not said is true.
+	Logs        []string `json:"logs,omitempty"`
+	Exec        []string `json:"exec,omitempty"`
+	PortForward []string `json:"portForward,omitempty"`
+	View        []string `json:"view,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -86,7 +87,10 @@ func (a *Allow) bounded() *Allow {
 		return nil
 	}
 	out := *a
-	for _, list := range []*[]string{&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses} {
+	for _, list := range []*[]string{
+		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
+		&out.Logs, &out.Exec, &out.PortForward, &out.View,
+	} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })
 		*list = kept[:min(len(kept), maxAllowed)]

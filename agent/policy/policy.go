@@ -54,6 +54,7 @@ type Policy struct {
 	site   tunnel.Allow
 	parent tunnel.Narrow
 	levels map[string]psa.Level // by space; "" is every other one
+	ways   map[string]way       // by name
 }
 
 // Compile makes a policy. Narrow may be nil. It returns an error that names a rule which cannot be
@@ -70,6 +71,9 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 				return nil, fmt.Errorf("%q is no pattern: write a name, '*' stands for any part of it", pattern)
 			}
 		}
+	}
+	if err := p.compileWays(); err != nil {
+		return nil, err
 	}
 	for _, rule := range site.PodSecurity {
 		space, text, found := strings.Cut(rule, "=")
@@ -106,10 +110,8 @@ func (p *Policy) Result() tunnel.Allow {
 			p.parent.TakeOver,
 		), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
-		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
-		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
-		View:        lesser(p.site.View, p.parent.View),
 	}
+	p.streamsLeft(&out)
 	for _, list := range []struct {
 		left *[]string
 		only []string

@@ -65,6 +65,10 @@ func newSite(t *testing.T) *site {
 	}
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
+		if r.Method == http.MethodGet && len(parts) == 1 {
+			io.WriteString(w, namespaceOf(strings.TrimPrefix(parts[0], s.prefix)))
+			return
+		}
 		if r.Method == http.MethodGet && len(parts) == 3 {
 			namespace, mapped := strings.CutPrefix(parts[0], s.prefix)
 			uid := live[namespace+"/"+parts[2]]
@@ -84,6 +88,16 @@ func newSite(t *testing.T) *site {
 	}))
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+// namespaceOf is a Namespace of space shop, and other one of space team.
+func namespaceOf(name string) string {
+	space := "shop"
+	if name == "other" {
+		space = "team"
+	}
+	return `{"kind":"Namespace","metadata":{"name":"` + name + `","annotations":{"skerry.dev/origin":"` + space +
+		`/p","skerry.dev/space-uid":"s-` + space + `"}}}`
 }
 
 func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
@@ -137,6 +151,7 @@ func ask(t *testing.T, h *Handler, r *exchange.Request) (*http.Response, string,
 func logOf(space, namespace, pod, uid string) *exchange.Request {
 	return &exchange.Request{
 		Space:     space,
+		SpaceUID:  "s-" + space,
 		Namespace: namespace,
 		Pod:       pod,
 		UID:       uid,
@@ -231,6 +246,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 			}
 			r := &exchange.Request{
 				Space:     "shop",
+				SpaceUID:  "s-shop",
 				Namespace: "web",
 				Pod:       "app-1",
 				UID:       "u-1",
@@ -251,6 +267,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 	}
 	bad := &exchange.Request{
 		Space:     "shop",
+		SpaceUID:  "s-shop",
 		Namespace: "web",
 		Pod:       "app-1",
 		UID:       "u-1",
@@ -314,6 +331,7 @@ func TestAuditLine(t *testing.T) {
 	h.Audit = func(w target.Written) { said = append(said, w) }
 	r := &exchange.Request{
 		Space:     "shop",
+		SpaceUID:  "s-shop",
 		Namespace: "web",
 		Pod:       "app-1",
 		UID:       "u-1",
@@ -330,5 +348,20 @@ func TestAuditLine(t *testing.T) {
 		said[0].Verb != "exec" ||
 		said[0].Code != 200 {
 		t.Errorf("%+v", said)
+	}
+}
+
+// TestSpacesOfOneName: a space that was made again under a name reaches no Pod of the one before.
+func TestSpacesOfOneName(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, nil)
+	for uid, code := range map[string]int{"s-shop": 200, "s-shop-2": 404, "": 404} {
+		r := logOf("shop", "web", "app-1", "u-1")
+		r.SpaceUID = uid
+		before := s.asked.Load()
+		resp, body, err := ask(t, h, r)
+		if err != nil || resp.StatusCode != code || (s.asked.Load() > before) != (code == 200) {
+			t.Errorf("space %q: %v, %v: %s", uid, resp, err, body)
+		}
 	}
 }

@@ -46,6 +46,10 @@ func (r *relay) OpenStream(ctx context.Context, name string) (tunnel.Stream, err
 	return stream, err
 }
 
+func (r *relay) Do(ctx context.Context, name string, q *exchange.Request) (*http.Response, error) {
+	return exchange.Via(ctx, r, name, q)
+}
+
 type everyPod struct{}
 
 func (everyPod) Placed(store.Key, string) bool               { return true }
@@ -56,7 +60,11 @@ func (everyPod) Delivered(_ store.Key, origin string) string { return origin }
 func TestRelay(t *testing.T) {
 	s := newSite(t)
 	marks := `"skerry.dev/reported-from":"oslo","skerry.dev/reported-as":"app-1","skerry.dev/reported-uid":"u-1"`
-	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/"); ok && !strings.Contains(name, "/") {
+			io.WriteString(w, namespaceOf(name))
+			return
+		}
 		io.WriteString(
 			w,
 			`{"kind":"Pod","metadata":{"name":"app-1.oslo","uid":"r-1","annotations":{`+marks+`}}}`,
@@ -68,15 +76,16 @@ func TestRelay(t *testing.T) {
 	)
 	t.Cleanup(clients.CloseIdle)
 	for name, c := range map[string]struct {
-		uid  string
-		path []string
-		code int
+		space, uid string
+		path       []string
+		code       int
 	}{
-		"no path":         {"r-1", nil, 200},
-		"that path":       {"r-1", []string{"oslo"}, 200},
-		"a longer path":   {"r-1", []string{"oslo", "edge"}, 200},
-		"beside its path": {"r-1", []string{"bergen"}, 403},
-		"another Pod":     {"r-2", nil, 404},
+		"no path":         {"s-shop", "r-1", nil, 200},
+		"that path":       {"s-shop", "r-1", []string{"oslo"}, 200},
+		"a longer path":   {"s-shop", "r-1", []string{"oslo", "edge"}, 200},
+		"beside its path": {"s-shop", "r-1", []string{"bergen"}, 403},
+		"another Pod":     {"s-shop", "r-2", nil, 404},
+		"another space":   {"s-shop-2", "r-1", nil, 404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &relay{child: s.handler(t, nil)}
@@ -88,7 +97,7 @@ func TestRelay(t *testing.T) {
 				},
 			)
 			ask1 := logOf("shop", "web", "app-1.oslo", c.uid)
-			ask1.Path = c.path
+			ask1.Path, ask1.SpaceUID = c.path, c.space
 			resp, body, err := ask(t, h, ask1)
 			if err != nil || resp.StatusCode != c.code {
 				t.Fatalf("%v, %v: %s", resp, err, body)

@@ -88,6 +88,12 @@ func (o *Object) OriginSpace() string {
 	return space
 }
 
+// IsOf reports whether a Namespace is of the space that has this name and this UID. One without a UID
+// is of none.
+func (o *Object) IsOf(space, uid string) bool {
+	return uid != "" && o.OriginSpace() == space && o.Metadata.Annotations[AnnotationSpaceUID] == uid
+}
+
 // OriginUID is the UID of the source object, empty when the object is not a delivered one.
 func (o *Object) OriginUID() string { return o.Metadata.Annotations[AnnotationOriginUID] }
 

@@ -110,6 +110,10 @@ func (c *children) OpenStream(ctx context.Context, name string) (tunnel.Stream, 
 	return stream, err
 }
 
+func (c *children) Do(ctx context.Context, name string, r *exchange.Request) (*http.Response, error) {
+	return exchange.Via(ctx, c, name, r)
+}
+
 // TestRelay: a relay goes by the path, and asks for no namespace that it did not get from its parent.
 func TestRelay(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -138,7 +142,8 @@ func TestRelay(t *testing.T) {
 			)
 			below := &children{site: at.site(t)}
 			c.request.Path = c.path
-			code, body := ask(t, &Relay{Records: own, Children: below}, c.request)
+			relay := &Relay{Client: at.site(t).Client, Records: own, Pods: at, Children: below}
+			code, body := ask(t, relay, c.request)
 			if code != c.code {
 				t.Fatalf("%d: %s", code, body)
 			}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -29,6 +30,8 @@ type cluster struct {
 	url     string
 	records map[store.Key]inventory.Record
 	prefix  string // of the names of shop's namespaces
+	used    bool   // it has metrics of Pods one and strange in each namespace
+	foreign string // the namespace of these metrics, where it is another
 
 	mu    sync.Mutex
 	asked []string
@@ -62,6 +65,11 @@ var live = map[string][3]string{
 	"default":     {"u-default", "", ""},
 	"bare":        {"u-bare", "", ""},
 	"half":        {"u-half", "shop", ""}, // of no space with a UID
+}
+
+// Placed implements Pods: Pods one and two of shop are placed, in whatever namespace.
+func (*cluster) Placed(k store.Key, uid string) bool {
+	return k.Space == "shop" && uid == "u-"+k.Name && (k.Name == "one" || k.Name == "two")
 }
 
 func newCluster(t *testing.T, prefix string) *cluster {
@@ -124,6 +132,18 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	c.asked = append(c.asked, r.Method+" "+r.URL.RequestURI())
 	c.mu.Unlock()
 	switch last := parts[len(parts)-1]; {
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used && last == "pods":
+		say(map[string]any{"kind": "PodMetricsList", "items": used(cmp.Or(c.foreign, parts[4]), "one", "strange")})
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used:
+		say(used(cmp.Or(c.foreign, parts[4]), last)[0])
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/"):
+		w.WriteHeader(404)
+		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)
+	case last == "pods" && parts[3] == c.prefix+"lent":
+		say(map[string]any{"kind": "PodList", "items": []any{
+			map[string]any{"metadata": map[string]any{"name": "one", "namespace": parts[3], "uid": "u-one"}},
+			map[string]any{"metadata": map[string]any{"name": "strange", "namespace": parts[3], "uid": "u-strange"}},
+		}})
 	case last == "widgets" || last == "nodes": // not in namespaces
 		w.WriteHeader(404)
 		io.WriteString(
@@ -183,12 +203,13 @@ func object(name, namespace string) map[string]any {
 func (c *cluster) site(t *testing.T) *Site {
 	clients := target.NewClients(target.Cluster(&rest.Config{Host: c.url}))
 	t.Cleanup(clients.CloseIdle)
-	return &Site{Client: clients.For, Records: c}
+	return &Site{Client: clients.For, Records: c, Pods: c}
 }
 
 func view(space, namespace string, options ...string) *exchange.Request {
 	r := &exchange.Request{
 		Space:     space,
+		SpaceUID:  "s-" + space,
 		Namespace: namespace,
 		Verb:      exchange.View,
 		Query:     url.Values{},

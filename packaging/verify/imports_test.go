@@ -77,6 +77,7 @@ var concerns = []concern{
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
 	{"view", []string{"audit", "request", "response"}},
+	{"top", []string{"audit", "request", "response"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
 }
 

@@ -43,6 +43,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
 )
 
@@ -242,6 +243,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 // install adds the API groups, and hands their storages to those parts that read through them.
 func (s *Server) install(g *genericapiserver.Config, factory serverstorage.StorageFactory, p parts) error {
 	var groups []*genericapiserver.APIGroupInfo
+	var pods top.Pods
 	for _, provider := range providers(g, factory, p, s.storages) {
 		info, err := provider.NewRESTStorage(g.MergedResourceConfig, s.storages)
 		if err != nil {
@@ -255,7 +257,8 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.tokens.Use(v1)
 			p.lifecycle.Namespaces = v1["namespaces"].(rest.Getter)
 			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
-			p.security.Pods = v1["pods"].(rest.Lister)
+			pods = v1["pods"].(top.Pods)
+			p.security.Pods = pods
 			p.quotas.Use(v1)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
@@ -268,6 +271,9 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
 		}
 		groups = append(groups, &info)
+	}
+	if p.sites != nil {
+		groups = append(groups, top.Group(pods, p.sites))
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install groups: %w", err)

@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
 	"skerry.dev/skerry/store"
 )
@@ -45,6 +46,10 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
 			response.Write(w, errOnSite(subresource))
+			return
+		}
+		if d.reaches && top.IsOfNodes(path) {
+			response.Write(w, top.NoNodes())
 			return
 		}
 		d.makeDefaults(r)

@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// Config is what Streams work with. Targets is required.
+// Config is what Streams work with. Targets and SpaceUID are required.
 type Config struct {
 	// Targets opens streams to the targets of this center.
 	Targets tunnel.StreamOpener
@@ -19,6 +19,8 @@ type Config struct {
 	// Pass has the leader carry out a request, as Do does, while Leads returns an error; nil
 	// returns that error.
 	Pass func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
+	// SpaceUID returns the UID of a space, empty where there is none of that name.
+	SpaceUID func(space string) string
 	// Metered reports whether the bytes of a target's link are paid for; nil is none.
 	Metered func(target string) bool
 }
@@ -54,10 +56,18 @@ func (s *Streams) Here(
 			return nil, err
 		}
 	}
-	if r.Verb == exchange.Log && s.Metered != nil && s.Metered(target) {
-		return s.briefly(ctx, target, r)
+	sent := *r
+	if sent.SpaceUID = s.SpaceUID(r.Space); sent.SpaceUID == "" {
+		return nil, &exchange.Fault{
+			Code:    http.StatusNotFound,
+			Reason:  "NotFound",
+			Message: "there is no space " + r.Space + " any more",
+		}
 	}
-	return exchange.Via(ctx, s.Targets, target, r)
+	if s.Metered != nil && s.Metered(target) {
+		return s.briefly(ctx, target, &sent)
+	}
+	return exchange.Via(ctx, s.Targets, target, &sent)
 }
 
 // Serve has a target answer a client's request to upgrade its connection, and passes bytes until

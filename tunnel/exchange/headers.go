@@ -134,6 +134,9 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 		out.Set(HeaderSite, site)
 	}
 	if code != http.StatusSwitchingProtocols {
+		if err := passWarnings(out, h); err != nil {
+			return nil, err
+		}
 		for _, key := range []string{"Content-Type", "Retry-After"} {
 			if v := h.Get(key); v != "" {
 				out.Set(key, v)

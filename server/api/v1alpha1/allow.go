@@ -86,14 +86,15 @@ type SyncTargetPolicy struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this
-	// way, View where it may not read what is in its own namespaces.
+	// Logs, Exec and PortForward say where a space may not reach into its own Pods in this way, View
+	// where it may not read what is in its own namespaces: false for all spaces, SPACE=false for one,
+	// SPACE=true for one of few.
 	// +optional
-	Logs *bool `json:"logs,omitempty"`
+	Logs []string `json:"logs,omitempty"`
 	// +optional
-	Exec *bool `json:"exec,omitempty"`
+	Exec []string `json:"exec,omitempty"`
 	// +optional
-	PortForward *bool `json:"portForward,omitempty"`
+	PortForward []string `json:"portForward,omitempty"`
 	// +optional
-	View *bool `json:"view,omitempty"`
+	View []string `json:"view,omitempty"`
 }

@@ -979,23 +979,23 @@ func (in *SyncTargetPolicy) DeepCopyInto(out *SyncTargetPolicy) {
 	}
 	if in.Logs != nil {
 		in, out := &in.Logs, &out.Logs
-		*out = new(bool)
-		**out = **in
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.Exec != nil {
 		in, out := &in.Exec, &out.Exec
-		*out = new(bool)
-		**out = **in
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.PortForward != nil {
 		in, out := &in.PortForward, &out.PortForward
-		*out = new(bool)
-		**out = **in
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.View != nil {
 		in, out := &in.View, &out.View
-		*out = new(bool)
-		**out = **in
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -62,6 +63,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if resp.StatusCode != http.StatusOK {
 		refused(w, resp, info)
 		return
+	}
+	for _, text := range exchange.Warnings(resp.Header) {
+		warning.AddWarning(ctx, "", text)
 	}
 	w.WriteHeader(resp.StatusCode)
 	pass(w, resp.Body, r != nil && r.Watches())
