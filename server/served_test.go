@@ -19,7 +19,6 @@ const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nod
 	v1/pods/binding v1/pods/proxy v1/pods/resize
 	apiregistration.k8s.io/v1/apiservices apiregistration.k8s.io/v1/apiservices/status
 	certificates.k8s.io/v1/certificatesigningrequests certificates.k8s.io/v1/certificatesigningrequests/approval certificates.k8s.io/v1/certificatesigningrequests/status
-	discovery.k8s.io/v1/endpointslices
 	flowcontrol.apiserver.k8s.io/v1/flowschemas flowcontrol.apiserver.k8s.io/v1/flowschemas/status
 	flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/status
 	networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs networking.k8s.io/v1/servicecidrs/status

@@ -15,6 +15,7 @@ import (
 	batchrest "k8s.io/kubernetes/pkg/registry/batch/rest"
 	coordinationrest "k8s.io/kubernetes/pkg/registry/coordination/rest"
 	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+	discoveryrest "k8s.io/kubernetes/pkg/registry/discovery/rest"
 	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
 	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
@@ -42,6 +43,7 @@ var (
 		{Group: "authentication.k8s.io", Version: "v1"},
 		{Group: "authorization.k8s.io", Version: "v1"},
 		{Group: "coordination.k8s.io", Version: "v1"},
+		{Group: "discovery.k8s.io", Version: "v1"},
 		{Group: "events.k8s.io", Version: "v1"},
 		{Group: "networking.k8s.io", Version: "v1"},
 		{Group: "policy", Version: "v1"},
@@ -98,6 +100,7 @@ func providers(
 		},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
+		kinds.Mirroring{Group: discoveryrest.StorageProvider{}},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
