@@ -18,6 +18,7 @@ import (
 	discoveryrest "k8s.io/kubernetes/pkg/registry/discovery/rest"
 	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
 	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
+	noderest "k8s.io/kubernetes/pkg/registry/node/rest"
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
@@ -46,6 +47,7 @@ var (
 		{Group: "discovery.k8s.io", Version: "v1"},
 		{Group: "events.k8s.io", Version: "v1"},
 		{Group: "networking.k8s.io", Version: "v1"},
+		{Group: "node.k8s.io", Version: "v1"},
 		{Group: "policy", Version: "v1"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1"},
 		{Group: "scheduling.k8s.io", Version: "v1"},
@@ -103,6 +105,7 @@ func providers(
 		kinds.Mirroring{Group: discoveryrest.StorageProvider{}},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
+		noderest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
 		schedulingrest.RESTStorageProvider{},

@@ -23,6 +23,9 @@
 // leaves out because the Deployment has it is filled in from the desired body. A report against
 // another version waits: the site sends it again when it has the present one.
 //
+// EndpointSlices name Pods as the space does. Endpoints are mirrors that join what all targets report
+// of a Service; they are made here, of its slices.
+//
 // Warnings of a target are Events of the space, at the Pod and at the placed object, with the
 // target as source.host. They go with their report, or by the time to live of Events.
 //
