@@ -2,7 +2,7 @@
 //
 // Its nouns: a *report* is the last that a target said of one key. What an object *shows* is the
 // status that is stored in the space. A *mirror* is an object of the space that shows one of a
-// target: a Pod, ReplicaSet, Job or ControllerRevision.
+// target: a Pod, ReplicaSet, Job, ControllerRevision or EndpointSlice.
 //
 // Life of a report:
 //
