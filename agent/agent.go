@@ -288,6 +288,7 @@ func (a *agent) run(ctx context.Context) error {
 	if a.audit != nil {
 		books.Go(func() { cancel(a.audit.Run(bookCtx)) })
 	}
+	parts.Go(func() { a.describe(ctx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
 		parts.Go(func() { cancel(a.identify(ctx)) })

@@ -46,6 +46,7 @@ type Observer struct {
 	records       *compactmap.Index[store.Key, record] // the feed's content
 	revision      int64                                // of the feed
 	associated    compactmap.Map[string, *record]      // UID on the target -> a Pod or the like that belongs to a placed object
+	slices        endpointSlices                       // which EndpointSlices of a Service are reported
 	owners        ownerGraph                           // who owns whom on the target
 	recentDeletes recentDeletes                        // delivered objects that were deleted a moment ago
 	strays        compactmap.Map[string, stray]        // delivered objects whose record has not come yet, by UID
@@ -69,7 +70,7 @@ func New(c Config) *Observer {
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
 		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
-		debounce: newDebounce(), events: newEvents(),
+		debounce: newDebounce(), events: newEvents(), slices: newEndpointSlices(),
 	}
 	o.fetch = newRefetcher(o)
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
@@ -230,6 +231,7 @@ func (o *Observer) Removed(k store.Key) {
 	defer o.mu.Unlock()
 	o.stopFollowingLocked(k)
 	o.forgetEventsOfLocked(k, "")
+	o.slices.forget(k)
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {
 			o.associated.Delete(uid)

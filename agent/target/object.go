@@ -51,6 +51,15 @@ type Object struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 	Ordinal json.RawMessage `json:"revision,omitempty"`
 	EventBody
+	SliceBody
+}
+
+// SliceBody is what an EndpointSlice has instead of a spec. In a custom resource these fields may be
+// anything.
+type SliceBody struct {
+	AddressType json.RawMessage `json:"addressType,omitempty"`
+	Endpoints   json.RawMessage `json:"endpoints,omitempty"`
+	Ports       json.RawMessage `json:"ports,omitempty"`
 }
 
 // Metadata is the part of an object's metadata that an agent reads.

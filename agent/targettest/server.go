@@ -94,6 +94,7 @@ func New(t testing.TB) *Server {
 				"Deployment",
 				true,
 			}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
+			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},

@@ -74,6 +74,7 @@ var concerns = []concern{
 		},
 	},
 	{"wellknown", []string{"metadata", "request"}},
+	{"offers", []string{"metadata", "request", "wellknown"}},
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
 	{"view", []string{"audit", "request", "response"}},

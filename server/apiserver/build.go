@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	"k8s.io/kubernetes/pkg/apis/node"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
@@ -37,6 +40,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/registrykey"
@@ -45,6 +49,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
+	"skerry.dev/skerry/server/apiserver/wellknown"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -101,6 +106,7 @@ func (s *Server) build() error {
 		sites:     s.config.Sites,
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
+	s.offers = offers.NewTable()
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
@@ -260,6 +266,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			pods = v1["pods"].(top.Pods)
 			p.security.Pods = pods
 			p.quotas.Use(v1)
+			v1["nodes"] = offers.NewNodes(s.offers)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}
@@ -267,8 +274,14 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			continue
 		case scheduling.GroupName:
 			p.defaults.Priorities = v1["priorityclasses"].(rest.Lister)
+			s.showOffered(v1, "PriorityClass", scheduling.Resource("priorityclasses"))
 		case storageapi.GroupName:
 			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
+			s.showOffered(v1, "StorageClass", storageapi.Resource("storageclasses"))
+		case networking.GroupName:
+			s.showOffered(v1, "IngressClass", networking.Resource("ingressclasses"))
+		case node.GroupName:
+			s.showOffered(v1, "RuntimeClass", node.Resource("runtimeclasses"))
 		}
 		groups = append(groups, &info)
 	}
@@ -297,6 +310,12 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		checks = append(checks, healthz.NamedCheck(name, func(*http.Request) error { return check() }))
 	}
 	return s.generic.AddReadyzChecks(checks...)
+}
+
+// showOffered has a storage of classes show what targets offer, beside what a space stores. What was
+// handed to admission and quotas before sees what is stored.
+func (s *Server) showOffered(m map[string]rest.Storage, kind string, r schema.GroupResource) {
+	m[r.Resource] = offers.NewClasses(s.offers, kind, r, m[r.Resource].(wellknown.Stored))
 }
 
 // hostPort returns the host and port of a URL, with the port of https where none is given.

@@ -25,6 +25,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/policy"
@@ -113,6 +114,7 @@ type Server struct {
 	rules    *policy.Plugin
 	counts   *quota.Counter
 	usage    *quota.Usage
+	offers   *offers.Table
 	backlog  *backlog.Ledger
 	borrows  *borrow.Table
 	check    borrow.Check
@@ -144,10 +146,10 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Counters are those parts of the server that count what spaces hold: they have to be given the
-// writes of all spaces.
+// Counters are those parts of the server that count what spaces hold, or show what targets offer:
+// they have to be given the writes of all spaces.
 func (s *Server) Counters() []storage.ChangeHandler {
-	return []storage.ChangeHandler{s.usage, s.counts}
+	return []storage.ChangeHandler{s.usage, s.counts, s.offers}
 }
 
 // Watches returns how many watches clients have open in all spaces, and how many the server has

@@ -30,10 +30,10 @@ const (
 var (
 	inertGroups = map[string]bool{
 		"rbac.authorization.k8s.io": true, "admissionregistration.k8s.io": true, "apiregistration.k8s.io": true,
-		"flowcontrol.apiserver.k8s.io": true,
+		"flowcontrol.apiserver.k8s.io": true, "certificates.k8s.io": true,
 	}
 	neverGroups = map[string]bool{
-		"events.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "certificates.k8s.io": true,
+		"events.k8s.io": true, "coordination.k8s.io": true,
 		"authentication.k8s.io": true, "authorization.k8s.io": true, "internal.apiserver.k8s.io": true,
 		"storagemigration.k8s.io": true, v1alpha1.GroupVersion.Group: true,
 		"multicluster.x-k8s.io": true, "about.k8s.io": true, "metrics.k8s.io": true,

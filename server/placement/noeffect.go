@@ -17,6 +17,22 @@ const (
 	OnlyInSpace = "OnlyInSpace"
 )
 
+// APIServiceUnserved says why an APIService of a space serves nothing.
+const APIServiceUnserved = "a space serves no APIs of Services: this is stored, its group is not in the space's " +
+	"discovery, and nothing calls its Service; define the kinds by CustomResourceDefinitions, " +
+	"or apply this at the site with the rights of its admin"
+
+// stored says, by kind, what is stored in a space and acts nowhere, and what does instead.
+var stored = map[string]string{
+	"apiregistration.k8s.io/apiservices": APIServiceUnserved,
+	"flowcontrol.apiserver.k8s.io/flowschemas": "a space shares out no requests by this: it is stored; " +
+		"the center's admin limits a space by spec.quota of its Space",
+	"flowcontrol.apiserver.k8s.io/prioritylevelconfigurations": "a space shares out no requests by this: it is stored; " +
+		"the center's admin limits a space by spec.quota of its Space",
+	"certificates.k8s.io/certificatesigningrequests": "nothing in a space signs certificates unless a controller of yours does: " +
+		"this is stored; for access to the space use ServiceAccounts or skerry space kubeconfig",
+}
+
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
 // and what to do instead. Both texts are empty for all other objects.
 func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
@@ -25,6 +41,9 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	}
 	if k.Group == "rbac.authorization.k8s.io" {
 		return noRights(k, obj)
+	}
+	if message := stored[k.Group+"/"+k.Resource]; message != "" {
+		return NeverPlaced, message
 	}
 	namespace := k.Namespace
 	if k.Class() == store.ClassNamespace {

@@ -86,7 +86,9 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 }
 
 // mirroredFields are what a mirror shows beside its metadata and its status.
-func mirroredFields() []string { return []string{"spec", "data", "revision"} }
+func mirroredFields() []string {
+	return []string{"spec", "data", "revision", "addressType", "endpoints", "ports", "subsets"}
+}
 
 // writeMirrorStatus writes the status of a mirror. Of Pods it is a subresource; of others it is
 // written with the whole, by the rules for mirrors.
@@ -173,13 +175,9 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 func mirrorHash(of string, object map[string]any) string {
 	meta := fields.Map(object, "metadata")
 	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})
-	all := []any{
-		meta["labels"],
-		meta["annotations"],
-		meta["ownerReferences"],
-		object["spec"],
-		object["data"],
-		object["revision"],
+	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"]}
+	for _, field := range mirroredFields() {
+		all = append(all, object[field])
 	}
 	if of != "" {
 		all = append(all, of)

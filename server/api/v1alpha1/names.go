@@ -92,6 +92,11 @@ const (
 	AnnotationImport = "skerry.dev/import"
 	// AnnotationReported is how the names of all marks of mirrors begin.
 	AnnotationReported = "skerry.dev/reported-"
+	// AnnotationOfferedBy stands on classes that a space shows because targets have them: their names
+	// with commas between them, or how many when they are more than 8. AnnotationOffersDiffer names
+	// those of them that have another class of this name than is shown.
+	AnnotationOfferedBy    = "skerry.dev/offered-by"
+	AnnotationOffersDiffer = "skerry.dev/offers-differ"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported
 	// (Pods): the SyncTarget's name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"
