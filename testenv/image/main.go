@@ -26,6 +26,7 @@ var commands = map[string]struct {
 	"env":   {"env: print the environment", environ},
 	"sleep": {"sleep DURATION: wait, then exit 0", sleep},
 	"tar":   {"tar cf - FILE... | -xmf - [-C DIRECTORY]: what kubectl cp needs", archive},
+	"tick":  {"tick [-every 1s]: print a numbered line now and again", tick},
 	"test":  {"test -d FILE: what kubectl cp asks first", test},
 }
 
