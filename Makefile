@@ -75,7 +75,7 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRaces' ./server
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas' ./scenarios
+	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed)$$' ./scenarios
 
 # Every unit test once: the isolation test in full, and everything under the race detector.
 .PHONY: race

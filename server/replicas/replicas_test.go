@@ -70,8 +70,22 @@ func start(t *testing.T, leader string, here Do) *replica {
 		if n := r.taken.Load(); n != 0 {
 			t.Errorf("%d requests are still counted", n)
 		}
+		if n := r.budget.Used(); n != 0 {
+			t.Errorf("%d bytes of windows are still taken", n)
+		}
 	})
 	return r
+}
+
+// idle waits until nothing that was passed on is counted any more.
+func (r *replica) idle(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); r.passed.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%d passed requests are still counted", r.passed.Load())
+			return
+		}
+	}
 }
 
 // follower returns one that stands by, beside a leader.
@@ -79,11 +93,7 @@ func follower(t *testing.T, leader *replica) *replica {
 	t.Helper()
 	f := start(t, leader.address, nobody(t))
 	f.client = leader.client
-	t.Cleanup(func() {
-		if n := f.passed.Load(); n != 0 {
-			t.Errorf("%d passed requests are still counted", n)
-		}
-	})
+	t.Cleanup(func() { f.idle(t) })
 	return f
 }
 

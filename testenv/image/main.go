@@ -1,12 +1,13 @@
 // Command app is the only program in the test image, which is made FROM
 // scratch: it stands in for an application, for the pause container, and for
-// the shell tools that tests want to exec in a pod. It uses the standard library
-// alone and is linked statically.
+// the shell tools that tests want to exec in a pod. Links make it tar and test, which kubectl cp
+// wants. It uses the standard library alone and is linked statically.
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // commands maps each subcommand to its implementation and its usage.
@@ -24,12 +25,17 @@ var commands = map[string]struct {
 	"write": {"write FILE TEXT: replace a file's content and sync it", write},
 	"env":   {"env: print the environment", environ},
 	"sleep": {"sleep DURATION: wait, then exit 0", sleep},
+	"tar":   {"tar cf - FILE... | -xmf - [-C DIRECTORY]: what kubectl cp needs", archive},
+	"tick":  {"tick [-every 1s]: print a numbered line now and again", tick},
+	"test":  {"test -d FILE: what kubectl cp asks first", test},
 }
 
 func main() {
 	name := "serve"
 	args := os.Args[1:]
-	if len(args) > 0 {
+	if program := filepath.Base(os.Args[0]); program == "tar" || program == "test" {
+		name = program // the links /bin/tar and /bin/test
+	} else if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
 	command, ok := commands[name]

@@ -16,7 +16,7 @@ type stream struct {
 	c  *Conn
 	id uint32
 
-	in       []byte    // received and not yet read
+	in       queue     // received and not yet read
 	size     int       // the whole window; what is unread and window are at most that
 	held     bool      // size is taken from the budget
 	window   int       // what the other side may still send
@@ -77,18 +77,15 @@ func (s *stream) wait() error {
 // something.
 func (s *stream) Read(b []byte) (n int, err error) {
 	s.c.mu.Lock()
-	for len(s.in) == 0 && s.broken == nil && !s.inEnd && err == nil {
+	for s.in.n == 0 && s.broken == nil && !s.inEnd && err == nil {
 		err = s.wait()
 	}
 	switch {
 	case s.broken != nil:
 		err = s.broken
-	case len(s.in) > 0:
-		n, err = copy(b, s.in), nil
-		if s.in = s.in[n:]; len(s.in) == 0 {
-			s.in = nil
-			s.releaseLocked()
-		}
+	case s.in.n > 0:
+		n, err = s.in.take(b), nil
+		s.releaseLocked()
 		if s.read += n; s.read >= s.size/2 && !s.inEnd {
 			more := s.read + s.growLocked()
 			s.c.oweLocked(s.id, more)
@@ -124,7 +121,7 @@ func (s *stream) reserve(want int) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	for {
-		switch room := min(want, maxData, s.credit, s.c.credit); {
+		switch room := min(want, sentData, s.credit, s.c.credit); {
 		case s.broken != nil:
 			return 0, s.broken
 		case s.stopped != nil:
@@ -182,8 +179,8 @@ func (s *stream) breakOffLocked(err error) {
 		return
 	}
 	s.broken = err
-	s.c.takenLocked(len(s.in))
-	s.in = nil
+	s.c.takenLocked(s.in.n)
+	s.in.clear()
 	s.c.forgetLocked(s)
 	s.releaseLocked()
 	s.changedLocked()
@@ -231,7 +228,7 @@ func (s *stream) growLocked() int {
 
 // releaseLocked gives the window back when the stream is over and nothing of it is unread.
 func (s *stream) releaseLocked() {
-	if s.held && len(s.in) == 0 && s.c.streams[s.id] != s {
+	if s.held && s.in.n == 0 && s.c.streams[s.id] != s {
 		s.held = false
 		s.c.Budget.Release(s.size)
 	}

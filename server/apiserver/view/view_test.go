@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -223,5 +224,53 @@ func TestOthers(t *testing.T) {
 	)
 	if err != nil || info.Resource != "pods" || info.Path != "/api/v1/namespaces/web/pods" {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// broken is a watch that breaks off.
+type broken struct{ text string }
+
+func (b broken) Do(context.Context, string, *exchange.Request) (*http.Response, error) {
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, b.text)
+		w.CloseWithError(errors.New("a cable was cut"))
+	}()
+	return &http.Response{StatusCode: 200, Body: r, Header: http.Header{
+		"Content-Type": {"application/json"}, exchange.HeaderSite: {"nordic/oslo"}}}, nil
+}
+
+// TestBrokenWatch: the last event of a watch that breaks off is an error, where one can begin; else
+// the client's answer breaks off, too.
+func TestBrokenWatch(t *testing.T) {
+	const event = `{"type":"ADDED","object":{}}` + "\n"
+	for name, text := range map[string]string{"between events": event, "at once": "", "in an event": event + `{"type":"A`} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				info, err := resolver.NewRequestInfo(r)
+				if err != nil {
+					t.Error(err)
+				}
+				ctx := request.WithSpace(apirequest.WithRequestInfo(r.Context(), info), "shop")
+				r = r.WithContext(ctx)
+				(&Handler{Sites: broken{text}}).ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			resp, err := http.Get(server.URL + "/targets/nordic/oslo/api/v1/pods?watch=true")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got, err := io.ReadAll(resp.Body)
+			if (err != nil) != (name == "in an event") {
+				t.Errorf("the client is told: %v", err)
+			}
+			last, found := strings.CutPrefix(string(got), text)
+			if told := strings.HasPrefix(last, `{"type":"ERROR","object":{"kind":"Status"`) &&
+				strings.Contains(last, "site nordic/oslo, or the way to it, has failed: a cable was cut") &&
+				strings.HasSuffix(last, "\n"); !found || told != (name != "in an event") {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
