@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
@@ -48,9 +49,11 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 	return true, nil
 }
 
-// deleting tells a relay's own center about a deletion that its targets need not withhold: nothing
-// is lost, or an admin has confirmed it.
-func (a *agent) deleting(e store.Entry) {
+var _ apply.Listener = (*agent)(nil)
+
+// Deleting implements apply.Listener. It tells a relay's own center about a deletion that its
+// targets need not withhold: nothing is lost, or an admin has confirmed it.
+func (a *agent) Deleting(e store.Entry) {
 	if a.Intended != nil && a.guard.Confirmed(e) {
 		a.Intended(e.Key)
 	}

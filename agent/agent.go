@@ -233,10 +233,7 @@ func (a *agent) wire() (err error) {
 		a.clients.Written = a.audit.Note
 	}
 	a.guard, err = deletionguard.Open(deletionguard.Config{
-		Copy: a.desired, Share: a.MaxDeleteShare, Report: a.conditions.Withhold, Log: a.Log,
-		Release: func(keys []store.Key) { a.applier.Changed(keys) },
-		Load:    func() ([]byte, error) { return a.file.Meta("deletionguard") },
-		Save:    func(state []byte) error { return a.file.SetMeta("deletionguard", state) },
+		Copy: a.desired, Share: a.MaxDeleteShare, Values: a.file, Status: &a.conditions, Log: a.Log,
 	})
 	if err != nil {
 		return err
@@ -250,12 +247,12 @@ func (a *agent) wire() (err error) {
 	a.observer.SetForm(a.identity.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
-		Holds: a.guard.Holds, Deleting: a.deleting, Log: a.Log,
-		OnTried: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
+		Guard: a.guard, Listener: a, Log: a.Log,
 	})
+	a.guard.Bind(a.applier)
 	a.observer.Bind(rewinding{a.applier, &a.cache})
 	if a.permission != nil {
-		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
+		a.applier.Site, a.applier.Impersonate = a.permission, a.Impersonate
 		if a.permission.changed {
 			a.applier.Recheck()
 		}

@@ -76,10 +76,11 @@ func (f *figures) close() {
 	}
 }
 
-func (f *figures) applied(took time.Duration, failed bool) {
+// Tried implements apply.Listener.
+func (a *agent) Tried(took time.Duration, failed bool) {
 	result := "done"
 	if failed {
 		result = "failed"
 	}
-	f.apply.WithLabelValues(result).Observe(took.Seconds())
+	a.figures.apply.WithLabelValues(result).Observe(took.Seconds())
 }

@@ -44,5 +44,5 @@ func (a *agent) allowsStream(_ string, v exchange.Verb) error {
 	case exchange.Delete, exchange.Evict:
 		return nil // it ends what the space has had made
 	}
-	return a.permission.now().Stream(way, a.Name)
+	return a.permission.Policy().Stream(way, a.Name)
 }

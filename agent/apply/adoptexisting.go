@@ -102,7 +102,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 		return &takenError{}
 	}
 	if a.sealed() {
-		if err := a.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
+		if err := a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 
 // takesOverDefinition reports whether a definition of the site's own is to be adopted, and may be.
 func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
-	return found.OriginSpace() == "" && t.policy.takesOver() && a.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
+	return found.OriginSpace() == "" && t.policy.takesOver() && a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
 }
 
 // maxNamed is how many fields a message names.

@@ -97,7 +97,7 @@ func (b *Guard) become(next state) error {
 	}
 	data, err := json.Marshal(next)
 	if err == nil && (next.On || next.Gathering || next.Allowed > 0 || b.is.On || b.is.Gathering || b.is.Allowed > 0) {
-		err = b.cfg.Save(data)
+		err = b.cfg.Values.SetMeta(valueName, data)
 	}
 	if err != nil {
 		return fmt.Errorf("note the state of the guard: %w", err)
