@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // objects is a feed whose bodies a test sets.
@@ -225,9 +226,7 @@ func TestBytes(t *testing.T) {
 		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: copied, Reported: reported.Feed})
 	}()
 	go func() {
-		served <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: desired.Feed, Inbox: inbox}, nil
-		}})
+		served <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: desired.Feed, Inbox: inbox}.Config())
 	}()
 	measure := func(what string, n int, src *objects, sink *storetest.Memory, change func()) (each int) {
 		t.Helper()

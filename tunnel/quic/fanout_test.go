@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // fleet is many sites of one center, all in this process, over QUIC on loopback. What is placed on
@@ -80,21 +81,19 @@ func newFleet(t testing.TB, n int, dir string) *fleet {
 					OnCommit: func([]store.Key) { f.reports.Add(1) }},
 			)
 		}
+		cfg := tunneltest.Parent{Feed: feed, Inbox: inbox, OnAck: func(p store.Position) {
+			f.acked[i].Store(p.Revision)
+			select {
+			case f.all <- struct{}{}:
+			default:
+			}
+		}}.Config()
+		cfg.Shared = shared
 		served.Go(func() {
 			_ = tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: sink, Reported: reported.Feed})
 		})
 		served.Go(func() {
-			_ = tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Shared: shared,
-				OnAck: func(p store.Position) {
-					f.acked[i].Store(p.Revision)
-					select {
-					case f.all <- struct{}{}:
-					default:
-					}
-				},
-				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-					return tunnel.Admission{Feed: feed, Inbox: inbox}, nil
-				}})
+			_ = tunnel.ServeParent(ctx, parent, cfg)
 		})
 	}
 	f.wait = func() { cancel(); served.Wait() }

@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/traffic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // apart is a site whose sessions a test begins and ends. Its copies survive.
@@ -35,9 +36,7 @@ func (a *apart) session(t *testing.T) cost {
 		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: a.copied, Reported: a.reported.Feed, Meter: meter})
 	}()
 	go func() {
-		served <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: a.desired.Feed, Inbox: a.inbox}, nil
-		}})
+		served <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: a.desired.Feed, Inbox: a.inbox}.Config())
 	}()
 	same := func() bool {
 		return a.copied.Position() == a.desired.Head() && a.inbox.Position() == a.reported.Head() &&
