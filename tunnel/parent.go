@@ -180,14 +180,8 @@ func (p *parent) begin() error {
 	go p.read()
 	if !welcome.RenewOnly {
 		p.parts.Add(2)
-		p.send()
-		delta.StartReceive(
-			p.ctx,
-			p.reported,
-			p.admission.Inbox,
-			delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
-			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) },
-		)
+		go p.send()
+		go p.receive()
 	}
 	return nil
 }
@@ -376,12 +370,17 @@ func (p *parent) send() {
 		o.OnAck, o.OnHeld = p.Listener.Acknowledged, p.Listener.Held
 	}
 	o.Log, o.Meter, o.Purpose = p.Log, p.Meter, traffic.OfDesired
-	delta.StartSend(p.ctx, p.desired, p.admission.Feed, o, func(err error) {
-		if errors.Is(err, delta.ErrHeld) {
-			p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
-			p.ended(nil)
-			return
-		}
-		p.ended(fmt.Errorf("send the desired state: %w", err))
-	})
+	err := delta.Send(p.ctx, p.desired, p.admission.Feed, o)
+	if errors.Is(err, delta.ErrHeld) {
+		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
+		p.ended(nil)
+		return
+	}
+	p.ended(fmt.Errorf("send the desired state: %w", err))
+}
+
+// receive keeps the copy of the child's reports.
+func (p *parent) receive() {
+	o := delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport}
+	p.ended(fmt.Errorf("receive reports: %w", delta.Receive(p.ctx, p.reported, p.admission.Inbox, o)))
 }
