@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/pipe"
@@ -27,11 +27,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // placed, bare, which shop placed itself, and one that nobody placed. Namespace other is of space
 // team.
 type site struct {
-	server *httptest.Server
+	api    *targettest.Server
 	asked  atomic.Int32 // requests for subresources, and deletions
 	answer http.HandlerFunc
 	prefix string // of the names of namespaces in the cluster
 }
+
+// mapped begins the names of the same namespaces in a cluster that maps them.
+const mapped = "bank-"
 
 func (*site) Placed(k store.Key, uid string) bool {
 	placed := map[string]store.Key{
@@ -63,31 +66,27 @@ func newSite(t *testing.T) *site {
 		"other/app-1":     "u-team",
 		"kube-system/dns": "u-dns",
 	}
-	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
-		if r.Method == http.MethodGet && len(parts) == 3 {
-			namespace, mapped := strings.CutPrefix(parts[0], s.prefix)
-			uid := live[namespace+"/"+parts[2]]
-			if !mapped || uid == "" {
-				w.WriteHeader(http.StatusNotFound)
-				io.WriteString(
-					w,
-					`{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`,
-				)
-				return
-			}
-			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
-			return
+	s.api = targettest.New(t)
+	for name, uid := range live {
+		namespace, pod, _ := strings.Cut(name, "/")
+		for _, prefix := range []string{"", mapped} {
+			s.api.Put("v1", "Pod", prefix+namespace, pod, map[string]any{"metadata": map[string]any{"uid": uid}})
+		}
+	}
+	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		subresource := strings.Count(r.URL.Path, "/") > strings.Count("/api/v1/namespaces/NAMESPACE/pods/NAME", "/")
+		if r.Method == http.MethodGet && !subresource {
+			return false
 		}
 		s.asked.Add(1)
 		s.answer(w, r)
-	}))
-	t.Cleanup(s.server.Close)
+		return true
+	})
 	return s
 }
 
 func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
-	clients := target.NewClients(target.Cluster(&rest.Config{Host: s.server.URL}))
+	clients := target.NewClients(target.Cluster(s.api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	there := func(_, namespace string) string { return s.prefix + namespace }
 	as := func(c *target.Client, space, _ string) *target.Client { return c.As(space) }
@@ -265,7 +264,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 // TestMappedNamespace: the parent knows a namespace by the space's name, the cluster by its own.
 func TestMappedNamespace(t *testing.T) {
 	s := newSite(t)
-	s.prefix = "bank-"
+	s.prefix = mapped
 	asked := ""
 	s.answer = func(w http.ResponseWriter, r *http.Request) { asked = r.URL.Path }
 	resp, body, err := ask(t, s.handler(t, nil), logOf("shop", "web", "app-1", "u-1"))

@@ -46,6 +46,7 @@ type Server struct {
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
 	before   func(method, plural, name string)
+	handle   func(w http.ResponseWriter, r *http.Request) bool
 	down     bool
 	instead  *Refusal
 	changed  chan struct{}
@@ -137,6 +138,14 @@ func (s *Server) Before(f func(method, plural, name string)) {
 	s.before = f
 }
 
+// Handle sets a function that sees every request first, and may answer it in the API's place: what
+// this API does not serve, or serves too well. It reports whether it has answered.
+func (s *Server) Handle(f func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle = f
+}
+
 // Down makes the API answer nothing, and cuts open connections.
 func (s *Server) Down(on bool) {
 	s.mu.Lock()
@@ -184,7 +193,7 @@ func (s *Server) Reads() int {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	down, instead := s.down, s.instead
+	down, instead, handle := s.down, s.instead, s.handle
 	s.mu.Unlock()
 	switch {
 	case down:
@@ -196,6 +205,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case instead != nil:
 		refusal(w, instead.Code, instead.Reason, instead.Message, nil)
+		return
+	case handle != nil && handle(w, r):
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

@@ -1,18 +1,15 @@
 package view
 
 import (
-	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
-	"skerry.dev/skerry/tunnel/pipe"
 )
 
 // TestShown: what is in the space's own namespaces, under the space's names of them.
@@ -82,34 +79,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// children are the targets of a relay, of which each answers as site does.
-type children struct {
-	site *Site
-	path []string
-	got  *exchange.Request
-}
-
-func (c *children) OpenStream(ctx context.Context, name string) (tunnel.Stream, error) {
-	c.path = append(c.path, name)
-	down, up := pipe.New(pipe.Options{})
-	context.AfterFunc(ctx, func() { up.Close(nil) })
-	stream, err := up.OpenStream(ctx)
-	go func() {
-		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
-			_ = exchange.Serve(
-				ctx,
-				s,
-				func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
-					c.got = r
-					return c.site.Answer(ctx, r)
-				},
-			)
-			down.Close(nil)
-		}
-	}()
-	return stream, err
-}
-
 // TestRelay: a relay goes by the path, and asks for no namespace that it did not get from its parent.
 func TestRelay(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -136,18 +105,19 @@ func TestRelay(t *testing.T) {
 				own.records,
 				func(k store.Key, _ inventory.Record) bool { return k.Name != "web" },
 			)
-			below := &children{site: at.site(t)}
+			below := &targettest.Children{Answer: at.site(t).Answer}
 			c.request.Path = c.path
 			code, body := ask(t, &Relay{Records: own, Children: below}, c.request)
 			if code != c.code {
 				t.Fatalf("%d: %s", code, body)
 			}
-			if code != 200 && len(c.path) < 2 && len(below.path) > 0 {
-				t.Errorf("%v is asked", below.path)
+			opened := below.Opened()
+			if code != 200 && len(c.path) < 2 && len(opened) > 0 {
+				t.Errorf("%v is asked", opened)
 			}
 			if code == 200 &&
-				(!slices.Equal(below.path, c.path[:1]) || !slices.Equal(below.got.Query["among"], c.among)) {
-				t.Errorf("%v is asked for %v", below.path, below.got.Query)
+				(!slices.Equal(opened, c.path[:1]) || !slices.Equal(below.Last().Query["among"], c.among)) {
+				t.Errorf("%v is asked for %v", opened, below.Last().Query)
 			}
 		})
 	}
