@@ -3,6 +3,7 @@ package mux
 import (
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/tunnel/traffic"
@@ -10,10 +11,15 @@ import (
 
 // write sends one frame as one record.
 func (c *Conn) write(f frame, payload []byte) error {
-	b := f.append(make([]byte, 0, 12+len(payload)))
 	c.Meter.Add(traffic.Sent, traffic.Streams, 1, f.size())
-	return c.send(append(b, payload...))
+	record := records.Get().(*[]byte)
+	defer records.Put(record)
+	*record = append(f.append((*record)[:0]), payload...)
+	return c.send(*record)
 }
+
+// records are what frames with their payload are put together in.
+var records = sync.Pool{New: func() any { return new([]byte) }}
 
 func (c *Conn) send(b []byte) error {
 	c.writing.Lock()
