@@ -6,7 +6,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Times of listening for a pulse.
+// Times of watching for life.
 const (
 	lookEvery     = 250 * time.Millisecond
 	shortPatience = 1500 * time.Millisecond

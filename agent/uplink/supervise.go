@@ -65,8 +65,8 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 	defer look.Stop()
 	late := time.NewTimer(2 * welcomeTime)
 	defer late.Stop()
-	pulse, better := u.listen(s), u.whenBetter(s)
-	defer func() { u.patience = pulse.patience }()
+	alive, better := u.listen(s), u.whenBetter(s)
+	defer func() { u.patience = alive.patience }()
 	var other *second
 	var results <-chan dialled
 	finish := func() { other, results = nil, nil }
@@ -102,16 +102,16 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 				u.forsake(s)
 			}
 		case <-look.C:
-			silent := pulse.silent()
+			silent := alive.silent()
 			switch {
 			case silent && needed():
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
-				begin(becauseSilent, u.dial(longHandshake, pulse.heard, s.firstOnItsWay))
-			case !silent && other != nil && other.why == becauseSilent && pulse.stalled():
+				begin(becauseSilent, u.dial(longHandshake, alive.heard, s.firstOnItsWay))
+			case !silent && other != nil && other.why == becauseSilent && alive.stalled():
 				other.why = becauseStalled
 			case !silent && other != nil && other.why == becauseSilent:
 				drop()
-				pulse.wrong()
+				alive.wrong()
 			}
 		case <-u.woken:
 			if needed() {
@@ -126,9 +126,9 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 		case r := <-results:
 			why := other.why
 			finish()
-			if why == becauseSilent && r.err == nil && !pulse.silent() && !pulse.stalled() {
+			if why == becauseSilent && r.err == nil && !alive.silent() && !alive.stalled() {
 				r.conn.Close(nil) // it was heard again meanwhile
-				pulse.wrong()
+				alive.wrong()
 				continue
 			}
 			if r.err != nil {
@@ -174,13 +174,13 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 	defer look.Stop()
 	patience := time.NewTimer(welcomeTime)
 	defer patience.Stop()
-	pulse, waits := u.listen(next), true
+	alive, waits := u.listen(next), true
 	for waits {
 		select {
 		case <-next.welcomed: // it ends the old one now
 			return next
 		case <-look.C:
-			waits = !pulse.silent()
+			waits = !alive.silent()
 		case <-next.done:
 			waits = false
 		case <-patience.C:

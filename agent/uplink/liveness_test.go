@@ -20,7 +20,7 @@ type simulated struct {
 }
 
 // run returns when the silence is noticed, -1 for never, and how often the other side was asked, by
-// the transport or the pulse.
+// the transport or the liveness.
 func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) {
 	began := time.Now()
 	p := newLiveness(began, 0)
@@ -65,7 +65,7 @@ func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) 
 	return -1, asked
 }
 
-func TestPulse(t *testing.T) {
+func TestLiveness(t *testing.T) {
 	never := time.Hour
 	always := func(time.Duration) bool { return true }
 	at := func(when time.Duration) func(time.Duration) bool {
@@ -101,7 +101,7 @@ func TestPulse(t *testing.T) {
 
 // What an idle site costs its parent: a question in 25 s, after it was asked more often for two
 // minutes.
-func TestPulseOfAnIdleLink(t *testing.T) {
+func TestLivenessOfAnIdleLink(t *testing.T) {
 	_, asked := simulated{quic: true, cut: time.Hour}.run(30 * time.Minute)
 	if least := int(28 * time.Minute / tunnel.IdleKeepAlive); asked < least-2 || asked > least+18 {
 		t.Errorf("asked %d times in half an hour", asked)
@@ -109,7 +109,7 @@ func TestPulseOfAnIdleLink(t *testing.T) {
 }
 
 // A machine that was busy itself blames nobody.
-func TestPulseOfABusyMachine(t *testing.T) {
+func TestLivenessOfABusyMachine(t *testing.T) {
 	now := time.Now()
 	p := newLiveness(now, 0)
 	for range 10 {
@@ -146,7 +146,7 @@ func TestStalled(t *testing.T) {
 
 // Before the welcome a parent that acknowledges nothing is silent after the patience; each session
 // that was given up doubles that, and none asks more.
-func TestPulseBeforeTheWelcome(t *testing.T) {
+func TestLivenessBeforeTheWelcome(t *testing.T) {
 	for _, quic := range []bool{true, false} {
 		for doubts, factor := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 50: 8} {
 			now := time.Now()

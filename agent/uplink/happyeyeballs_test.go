@@ -23,7 +23,7 @@ type script map[string]struct {
 
 func way(name string) Route { return Route{name, name, name} }
 
-func TestRace(t *testing.T) {
+func TestHappyEyeballs(t *testing.T) {
 	down := errors.New("down")
 	var never time.Duration = 1 << 60
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestRace(t *testing.T) {
 
 // A parent that answers has its time before another way is tried, and one that has no room is not
 // asked for it twice at the same address.
-func TestRaceToABusyParent(t *testing.T) {
+func TestHappyEyeballsToABusyParent(t *testing.T) {
 	crowded := &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused}
 	ways := []Route{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
 	for name, c := range map[string]struct {
