@@ -273,7 +273,8 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache} {
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink,
+		a.file.Maintain, a.recover, a.refill, a.watchCache} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -342,9 +343,12 @@ var errCompare = errors.New("the copy has to be compared with the parent")
 
 func (a *agent) link() uplink.Config {
 	return uplink.Config{
-		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
+		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name,
+		Labels: a.Labels, Log: a.Log,
+		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity},
+		Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted,
+		OnNarrow: a.narrowed, Meter: a.figures.meter,
 		Streams: a.streams(), Data: a.figures.data,
 	}
 }

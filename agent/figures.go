@@ -25,7 +25,8 @@ func newFigures(a *agent) *figures {
 		meter: traffic.New(),
 		data:  tunneldata.NewMetrics(),
 		apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
+			Name:    "skerry_apply_seconds",
+			Help:    "One try to bring an object of the target to its desired state, by result: done or failed.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"}),
 	}
 	gauge := func(name, help string, value func() int) prometheus.Collector {

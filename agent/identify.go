@@ -135,7 +135,8 @@ func (a *agent) begin() error {
 			Status: tunnel.False,
 			Reason: "ClusterReplaced",
 			Message: fmt.Sprintf(
-				"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
+				"this site's cluster is another one since the agent started: the UID of its "+
+					"Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
 					"but for Jobs that have ended",
 				was,
 				a.identity.target().Cluster,

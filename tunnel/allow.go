@@ -86,7 +86,8 @@ func (a *Allow) bounded() *Allow {
 		return nil
 	}
 	out := *a
-	for _, list := range []*[]string{&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses} {
+	for _, list := range []*[]string{&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts,
+		&out.PodSecurity, &out.LoadBalancerClasses} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })
 		*list = kept[:min(len(kept), maxAllowed)]

@@ -61,7 +61,9 @@ func TestRegressedParentIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desired, inbox := storetest.NewMemory(), storetest.NewMemory()
 		e := storetest.Value(1, 5, "{}")
-		if err := desired.Commit(t.Context(), store.Batch{Entries: []store.Entry{e}, Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 5}}); err != nil {
+		if err := desired.Commit(t.Context(),
+			store.Batch{Entries: []store.Entry{e},
+				Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 5}}); err != nil {
 			t.Fatal(err)
 		}
 		before := desired.Live()
@@ -236,7 +238,8 @@ func TestSilentAndRudeChildren(t *testing.T) {
 	admit := func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 		return tunnel.Admission{}, errors.New("admitted")
 	}
-	for name, says := range map[string][]byte{"silent": nil, "another version": {9, 1}, "unknown kind": {1, 9}, "no hello": {1, 1, 35, 2, '{', '}'}} {
+	for name, says := range map[string][]byte{"silent": nil, "another version": {9, 1},
+		"unknown kind": {1, 9}, "no hello": {1, 1, 35, 2, '{', '}'}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				child, parent := pipe.New(pipe.Options{})

@@ -111,7 +111,8 @@ func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	if t.existed {
 		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
 		marks := map[string]any{target.AnnotationExisted: "true"}
-		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID, target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
+		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID,
+			target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
 			if value, ok := t.head.Metadata.Annotations[mark]; ok {
 				marks[mark] = value
 			}

@@ -101,7 +101,8 @@ func reportedObject(k store.Key, live *target.Object, name string, placed invent
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
 			Name: m.Name, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
-			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
+			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+			OwnerReferences: []target.Owner{owner},
 		},
 	}
 	switch (resource{k.Group, k.Resource}) {

@@ -30,7 +30,8 @@ func TestStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compile(t, c.site, c.narrow)
 			refused(t, p.Stream(c.way, "oslo"), c.reason, c.words)
-			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec, PortForward: p.Result().PortForward, View: p.Result().View}[c.way]
+			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec,
+				PortForward: p.Result().PortForward, View: p.Result().View}[c.way]
 			if off(left) != (c.reason != "") {
 				t.Errorf("the status says %v", left)
 			}

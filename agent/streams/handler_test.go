@@ -205,11 +205,19 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 		want  string // method, URI and body
 	}{
 		{exchange.Log, url.Values{"tailLines": {"1"}}, nil, "", "GET /api/v1/namespaces/web/pods/app-1/log?tailLines=1 "},
-		{exchange.Exec, url.Values{"command": {"sh", "-c", "a b"}}, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/exec?command=sh&command=-c&command=a+b "},
+		{exchange.Exec, url.Values{"command": {"sh", "-c", "a b"}}, upgrade, "",
+			"POST /api/v1/namespaces/web/pods/app-1/exec?command=sh&command=-c&command=a+b "},
 		{exchange.PortForward, nil, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/portforward "},
-		{exchange.Debug, nil, nil, `[{"name":"d"}]`, `PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers {"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
-		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "", `DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
-		{exchange.Evict, nil, nil, "", `POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1","deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
+		{exchange.Debug, nil, nil, `[{"name":"d"}]`,
+			`PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers ` +
+				`{"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
+		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "",
+			`DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,` +
+				`"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
+		{exchange.Evict, nil, nil, "",
+			`POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1",` +
+				`"deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions",` +
+				`"preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
 	} {
 		t.Run(string(c.verb), func(t *testing.T) {
 			got, as := "", ""

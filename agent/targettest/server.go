@@ -70,7 +70,8 @@ type Refusal struct {
 // ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
-		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{}, listed: map[string]int{}, pass: make(chan struct{}),
+		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{},
+		listed: map[string]int{}, pass: make(chan struct{}),
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
@@ -94,7 +95,8 @@ func New(t testing.TB) *Server {
 				"deployments",
 				"Deployment",
 				true,
-			}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
+			}, {"apps", "v1", "replicasets", "ReplicaSet", true},
+			{"apps", "v1", "controllerrevisions", "ControllerRevision", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
@@ -292,7 +294,8 @@ func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 		}
 		if k.Version == version {
 			resources = append(resources, map[string]any{
-				"name": k.Plural, "namespaced": k.Namespaced, "kind": k.Kind, "verbs": []string{"get", "list", "watch", "patch", "delete"},
+				"name": k.Plural, "namespaced": k.Namespaced, "kind": k.Kind,
+				"verbs": []string{"get", "list", "watch", "patch", "delete"},
 			})
 		}
 	}
@@ -328,6 +331,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 // refusal answers with a Status.
 func refusal(w http.ResponseWriter, code int, reason, message string, details map[string]any) {
 	answer(w, code, map[string]any{
-		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message, "details": details,
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+		"message": message, "details": details,
 	})
 }

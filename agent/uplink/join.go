@@ -71,7 +71,8 @@ func (u *uplink) redeem(ctx context.Context) error {
 	for i, p := range u.parents {
 		share, done := context.WithTimeout(ctx, joinLimit/time.Duration(len(u.parents)-i))
 		credentials, err := enroll.Join(share, enroll.JoinConfig{
-			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Dial: u.Proxy.DialContext, Log: u.Log,
+			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock,
+			Dial: u.Proxy.DialContext, Log: u.Log,
 		})
 		done()
 		if err == nil {

@@ -81,7 +81,8 @@ func (p *liveness) checkBeforeWelcome(now time.Time, s tunnel.Stats, quic bool, 
 // count records what was sent and heard since the last look, and returns how long an answer may
 // take.
 func (p *liveness) count(now time.Time, s tunnel.Stats) (patience time.Duration) {
-	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
+	// This machine was busy, or asleep. What came may not have been read yet.
+	if late := now.Sub(p.looked) - lookEvery; late > lookEvery {
 		p.heard, p.probed, p.asked = p.heard.Add(late), p.probed.Add(late), p.asked.Add(late)
 	}
 	p.looked = now

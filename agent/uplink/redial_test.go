@@ -140,7 +140,9 @@ func TestRedialGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("another center")
 		o := &outage{ends: time.Now().Add(time.Hour), patient: 3 * time.Second}
-		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(
+		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) {
+			return stood{}, refused
+		}, o.fresh); !errors.Is(
 			err,
 			refused,
 		) ||
@@ -171,7 +173,8 @@ func TestRedialGivesUp(t *testing.T) {
 // TestGapAfter: the longer the outage, the more seldom fresh tries are, and sites do not try at the
 // same moments.
 func TestGapAfter(t *testing.T) {
-	for _, c := range []struct{ silent, gap time.Duration }{{0, time.Second}, {9 * time.Second, time.Second}, {40 * time.Second, 4 * time.Second},
+	for _, c := range []struct{ silent, gap time.Duration }{{0, time.Second},
+		{9 * time.Second, time.Second}, {40 * time.Second, 4 * time.Second},
 		{24 * time.Hour, longestWait}} {
 		var least, most time.Duration = 1 << 60, 0
 		for range 1000 {

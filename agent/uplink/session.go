@@ -40,7 +40,8 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	hello.Instance = u.instance
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow, OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
+		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow,
+		OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)
 			u.setClockCondition()

@@ -20,18 +20,25 @@ func TestShown(t *testing.T) {
 			asked   string // the last request, with web and db under their names there
 			body    []string
 		}{
-			"list": {pods("shop", "db", "labelSelector", "a=b", "limit", "5", "fieldSelector", "metadata.namespace=db,spec.nodeName=n"),
-				"/api/v1/namespaces/<db>/pods?fieldSelector=metadata.namespace%3D<db>%2Cspec.nodeName%3Dn&labelSelector=a%3Db&limit=5",
+			"list": {pods("shop", "db", "labelSelector", "a=b", "limit", "5", "fieldSelector",
+				"metadata.namespace=db,spec.nodeName=n"),
+				"/api/v1/namespaces/<db>/pods?fieldSelector=metadata.namespace%3D<db>%2Cspec.nodeName%3Dn" +
+					"&labelSelector=a%3Db&limit=5",
 				[]string{`"namespace":"db"`, `"resourceVersion":"7"`, "12345678901234567"}},
-			"get":   {pods("shop", "web", "name", "one"), "/api/v1/namespaces/<web>/pods/one", []string{`"namespace":"web"`, `"name":"one"`}},
-			"watch": {pods("shop", "web", "watch", "1"), "/api/v1/namespaces/<web>/pods?watch=true", []string{`"ADDED"`, `"namespace":"web"`}},
+			"get": {pods("shop", "web", "name", "one"), "/api/v1/namespaces/<web>/pods/one",
+				[]string{`"namespace":"web"`, `"name":"one"`}},
+			"watch": {pods("shop", "web", "watch", "1"), "/api/v1/namespaces/<web>/pods?watch=true",
+				[]string{`"ADDED"`, `"namespace":"web"`}},
 			"group": {view("shop", "web", "group", "apps", "version", "v1", "resource", "deployments", "name", "x"),
 				"/apis/apps/v1/namespaces/<web>/deployments/x", []string{`"name":"x"`}},
-			"all": {pods("shop", "", "limit", "1", "resourceVersion", "0"), "/api/v1/namespaces/<web>/pods?continue=next&limit=500",
-				[]string{`"kind":"PodList"`, `"namespace":"web"`, `"namespace":"db"`, `"name":"one"`, `"name":"two"`, "12345678901234567"}},
-			"all of some": {pods("shop", "", "among", "db", "among", "team"), "/api/v1/namespaces/<db>/pods?limit=500", []string{`"namespace":"db"`}},
-			"groups":      {view("shop", "", "document", "apis", "form", "aggregated"), "/apis", []string{"APIGroupDiscoveryList"}},
-			"schemas":     {view("shop", "", "document", "openapi/v3"), "/openapi/v3", []string{`{"paths":{}}`}},
+			"all": {pods("shop", "", "limit", "1", "resourceVersion", "0"),
+				"/api/v1/namespaces/<web>/pods?continue=next&limit=500",
+				[]string{`"kind":"PodList"`, `"namespace":"web"`, `"namespace":"db"`, `"name":"one"`,
+					`"name":"two"`, "12345678901234567"}},
+			"all of some": {pods("shop", "", "among", "db", "among", "team"),
+				"/api/v1/namespaces/<db>/pods?limit=500", []string{`"namespace":"db"`}},
+			"groups":  {view("shop", "", "document", "apis", "form", "aggregated"), "/apis", []string{"APIGroupDiscoveryList"}},
+			"schemas": {view("shop", "", "document", "openapi/v3"), "/openapi/v3", []string{`{"paths":{}}`}},
 			"schema": {view("shop", "", "document", "openapi/v3", "group", "apps", "version", "v1"),
 				"/openapi/v3/apis/apps/v1", nil},
 		} {
@@ -87,16 +94,17 @@ func TestRelay(t *testing.T) {
 		code    int
 		among   []string
 	}{
-		"a namespace":             {pods("shop", "web"), []string{"oslo"}, 200, nil},
-		"all namespaces":          {pods("shop", ""), []string{"oslo"}, 200, []string{"web"}},
-		"all, and some":           {pods("shop", "", "among", "web", "among", "db"), []string{"oslo"}, 200, []string{"web"}},
-		"all, and no own":         {pods("shop", "", "among", "db"), []string{"oslo"}, 404, nil},
-		"the relay's own":         {pods("shop", "db"), []string{"oslo"}, 404, nil},
-		"the relay's own by name": {view("shop", "", "version", "v1", "resource", "namespaces", "name", "db"), []string{"oslo"}, 404, nil},
-		"another space's":         {pods("nobody", "web"), []string{"oslo"}, 404, nil},
-		"a document":              {view("shop", "", "document", "apis"), []string{"oslo"}, 200, nil},
-		"the relay itself":        {pods("shop", "web"), nil, 404, nil},
-		"below a cluster":         {pods("shop", "web"), []string{"oslo", "edge"}, 404, nil},
+		"a namespace":     {pods("shop", "web"), []string{"oslo"}, 200, nil},
+		"all namespaces":  {pods("shop", ""), []string{"oslo"}, 200, []string{"web"}},
+		"all, and some":   {pods("shop", "", "among", "web", "among", "db"), []string{"oslo"}, 200, []string{"web"}},
+		"all, and no own": {pods("shop", "", "among", "db"), []string{"oslo"}, 404, nil},
+		"the relay's own": {pods("shop", "db"), []string{"oslo"}, 404, nil},
+		"the relay's own by name": {view("shop", "", "version", "v1", "resource", "namespaces", "name",
+			"db"), []string{"oslo"}, 404, nil},
+		"another space's":  {pods("nobody", "web"), []string{"oslo"}, 404, nil},
+		"a document":       {view("shop", "", "document", "apis"), []string{"oslo"}, 200, nil},
+		"the relay itself": {pods("shop", "web"), nil, 404, nil},
+		"below a cluster":  {pods("shop", "web"), []string{"oslo", "edge"}, 404, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newCluster(t, "")

@@ -127,7 +127,8 @@ func (a *asked) refused() error {
 		return fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"the view of a site has what is in the space's namespaces there; %s %s is in none: name its namespace (-n), if it has one",
+			"the view of a site has what is in the space's namespaces there; %s %s is in none: "+
+				"name its namespace (-n), if it has one",
 			a.resource.Plural,
 			a.Query.Get(exchange.OptionName),
 		)
@@ -172,7 +173,8 @@ func (s *Site) own(ctx context.Context, c *target.Client, space, name string) (h
 		return here{}, fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself",
+			"namespace %s was there before space %s took it, and may hold what is not the "+
+				"space's: what the space has in it is shown in the space itself",
 			name,
 			space,
 		)

@@ -127,7 +127,8 @@ func protect(log *slog.Logger, path string, d fs.DirEntry) error {
 		)
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("others may use it (mode %04o), and that cannot be changed: chmod go= %s as its owner: %w", mode, path, err)
+		return fmt.Errorf(
+			"others may use it (mode %04o), and that cannot be changed: chmod go= %s as its owner: %w", mode, path, err)
 	}
 	log.Warn(
 		"others were allowed to use what is secret; the mode was tightened",

@@ -155,7 +155,8 @@ func applied(version int) []byte {
 // acknowledged.
 func (f *fleet) settle(t testing.TB) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); f.durable && f.reports.Load() < f.placed*int64(len(f.feeds)); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); f.durable &&
+		f.reports.Load() < f.placed*int64(len(f.feeds)); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d reports of %d changes by %d sites", f.reports.Load(), f.placed, len(f.feeds))
 		}

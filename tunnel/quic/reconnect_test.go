@@ -33,7 +33,8 @@ func (a *apart) session(t *testing.T) cost {
 	ctx, cancel := context.WithCancel(t.Context())
 	served, meter := make(chan error, 2), traffic.New()
 	go func() {
-		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: a.copied, Reported: a.reported.Feed, Meter: meter})
+		served <- tunnel.ServeChild(ctx, child,
+			tunnel.ChildConfig{Desired: a.copied, Reported: a.reported.Feed, Meter: meter})
 	}()
 	go func() {
 		served <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: a.desired.Feed, Inbox: a.inbox}.Config())
@@ -118,10 +119,17 @@ func TestReconnectBytes(t *testing.T) {
 		{"100 objects changed", 12<<10 + 100*400, 100 * 400, func() { change(100, 100) }},
 		{"the agent restarted, nothing changed", 12 << 10, 1<<10 - packets, a.restartAgent},
 		{"the agent restarted, 1 object changed", 13 << 10, 2 * (1<<10 - packets), func() { a.restartAgent(); change(9, 1) }},
-		{"the agent restarted, 1 object and its report changed", 13 << 10, 1 << 10, func() { a.restartAgent(); change(9, 1); report() }},
+		{"the agent restarted, 1 object and its report changed", 13 << 10, 1 << 10, func() {
+			a.restartAgent()
+			change(9, 1)
+			report()
+		}},
 		{"beyond the tombstones' horizon, nothing else changed", 12 << 10, 1<<10 - packets, a.forget},
 		{"beyond the tombstones' horizon, 1 object changed", 13 << 10, 1<<10 - packets, func() { a.forget(); change(11, 1) }},
-		{"beyond the tombstones' horizon, 100 objects changed", 12<<10 + 100*400, 100 * 200, func() { a.forget(); change(300, 100) }},
+		{"beyond the tombstones' horizon, 100 objects changed", 12<<10 + 100*400, 100 * 200, func() {
+			a.forget()
+			change(300, 100)
+		}},
 	} {
 		least := cost{math.MaxInt, math.MaxInt}
 		for try := 0; try < 3 || try < 10 && least.bytes > c.limit; try++ {
