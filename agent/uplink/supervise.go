@@ -81,8 +81,8 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 		other = u.second(ctx, why, dial)
 		results = other.result
 	}
-	// needed tells that nobody dials yet who helps where the session may be dead: over QUIC alone
-	// nobody may get through.
+	// needed reports whether a dial is to begin because the session may be dead. One that tries QUIC
+	// alone does not count, because QUIC may not get through.
 	needed := func() bool { return other == nil || other.why == becauseBetter }
 	for {
 		select {
@@ -93,7 +93,7 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 				drop()
 				return nil, err
 			}
-			if r := <-results; r.err == nil { // it is on its way already
+			if r := <-results; r.err == nil { // the second dial replaces the session
 				return u.start(ctx, r.conn, r.way, nil), nil
 			}
 			return nil, err
@@ -127,7 +127,7 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 			why := other.why
 			finish()
 			if why == becauseSilent && r.err == nil && !alive.silent() && !alive.stalled() {
-				r.conn.Close(nil) // it was heard again meanwhile
+				r.conn.Close(nil) // the parent was heard again over the session
 				alive.wrong()
 				continue
 			}
@@ -135,7 +135,9 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
 				continue
 			}
-			if !s.letIn() { // nothing of it is worth keeping, and the parent is not to take its hello for a newer one
+			// A session that was not let in ends first. Else the parent may take its hello for the
+			// newer one.
+			if !s.letIn() {
 				u.forsake(s)
 				return u.start(ctx, r.conn, r.way, nil), nil
 			}
