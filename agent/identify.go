@@ -95,13 +95,8 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 		)
 	}
 	if a.known.update(now) {
-		a.Log.Warn(
-			"the target's history went back; it is searched for what was deleted since",
-			"now",
-			now.Revision,
-			"was",
-			was.Revision,
-		)
+		a.Log.Warn("the target's history went back; it is searched for what was deleted since",
+			"now", now.Revision, "was", was.Revision)
 		a.cache.sweepAgain()
 	}
 	if was.Cluster != now.Cluster {

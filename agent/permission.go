@@ -84,11 +84,8 @@ func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 		return false, nil
 	}
 	if err := p.agent.file.SetMeta(policyName, said); err != nil {
-		p.agent.Log.Warn(
-			"what is allowed could not be written; everything is looked at again after a restart",
-			"err",
-			err,
-		)
+		p.agent.Log.Warn("what is allowed could not be written; everything is looked at again after a restart",
+			"err", err)
 	}
 	return len(before) > 0, nil
 }

@@ -269,13 +269,8 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 		return Welcome{}, err
 	}
 	if !who.NotAfter.IsZero() && time.Now().After(who.NotAfter) {
-		p.Log.Info(
-			"the child's certificate has expired, it may renew it",
-			"target",
-			who.Target,
-			"expired",
-			who.NotAfter,
-		)
+		p.Log.Info("the child's certificate has expired, it may renew it",
+			"target", who.Target, "expired", who.NotAfter)
 		return Welcome{RenewOnly: true}, nil
 	}
 	var err error

@@ -57,13 +57,8 @@ func (b *Guard) weigh(batch store.Batch) (next state, released bool, err error) 
 			b.confirm(batch.Entries)
 		case b.tooMany(gone, objects):
 			next.On, next.Objects = true, objects
-			b.cfg.Log.Warn(
-				"too much is to be deleted at once; it is held until an admin confirms it",
-				"deletions",
-				gone,
-				"objects",
-				objects,
-			)
+			b.cfg.Log.Warn("too much is to be deleted at once; it is held until an admin confirms it",
+				"deletions", gone, "objects", objects)
 		default:
 			b.recent = append(b.recent, moment{now, total})
 		}

@@ -76,15 +76,9 @@ func (u *uplink) redeem(ctx context.Context) error {
 		})
 		done()
 		if err == nil {
-			u.Log.Info(
-				"joined",
-				"parent",
-				p.url,
-				"name",
-				credentials.Name(),
-				"certificateUntil",
-				credentials.NotAfter(),
-			)
+			u.Log.Info("joined",
+				"parent", p.url, "name", credentials.Name(),
+				"certificateUntil", credentials.NotAfter())
 			u.useCredentials(credentials)
 			return nil
 		}

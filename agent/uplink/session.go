@@ -46,11 +46,8 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 			u.Clock.Learn(w.Clock)
 			u.setClockCondition()
 			if w.RenewOnly {
-				u.Log.Info(
-					"the certificate has expired; the parent lets this site renew it",
-					"until",
-					u.credentials.NotAfter(),
-				)
+				u.Log.Info("the certificate has expired; the parent lets this site renew it",
+					"until", u.credentials.NotAfter())
 				return
 			}
 			u.setCertificateCondition(nil)
@@ -58,17 +55,9 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 				u.Welcomed(w)
 			}
 			u.secret.set(w.Wake)
-			u.Log.Info(
-				"session with the parent",
-				"parent",
-				way.Parent,
-				"address",
-				way.Address,
-				"transport",
-				conn.Transport(),
-				"center",
-				w.CenterVersion,
-			)
+			u.Log.Info("session with the parent",
+				"parent", way.Parent, "address", way.Address, "transport", conn.Transport(),
+				"center", w.CenterVersion)
 			close(s.welcomed)
 		},
 	}
