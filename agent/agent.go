@@ -234,10 +234,7 @@ func (a *agent) wire() (err error) {
 		a.clients.Written = a.audit.Note
 	}
 	a.guard, err = deletionguard.Open(deletionguard.Config{
-		Copy: a.desired, Share: a.MaxDeleteShare, Report: a.conditions.Withhold, Log: a.Log,
-		Release: func(keys []store.Key) { a.applier.Changed(keys) },
-		Load:    func() ([]byte, error) { return a.file.Meta("deletionguard") },
-		Save:    func(state []byte) error { return a.file.SetMeta("deletionguard", state) },
+		Copy: a.desired, Share: a.MaxDeleteShare, Values: a.file, Status: &a.conditions, Log: a.Log,
 	})
 	if err != nil {
 		return err
@@ -251,12 +248,12 @@ func (a *agent) wire() (err error) {
 	a.observer.SetForm(a.identity.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
-		Holds: a.guard.Holds, Deleting: a.deleting, Log: a.Log,
-		OnTried: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
+		Guard: a.guard, Listener: a, Log: a.Log,
 	})
+	a.guard.Bind(a.applier)
 	a.observer.Bind(rewinding{a.applier, &a.cache})
 	if a.permission != nil {
-		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
+		a.applier.Site, a.applier.Impersonate = a.permission, a.Impersonate
 		if a.permission.changed {
 			a.applier.Recheck()
 		}
@@ -277,7 +274,8 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache} {
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink,
+		a.file.Maintain, a.recover, a.refill, a.watchCache} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -347,9 +345,12 @@ var errCompare = errors.New("the copy has to be compared with the parent")
 
 func (a *agent) link() uplink.Config {
 	return uplink.Config{
-		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
+		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name,
+		Labels: a.Labels, Log: a.Log,
+		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity},
+		Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted,
+		OnNarrow: a.narrowed, Meter: a.figures.meter,
 		Streams: a.streams(), Data: a.figures.data,
 	}
 }

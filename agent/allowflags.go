@@ -18,7 +18,8 @@ var (
 	}{
 		{
 			"allow-namespaces",
-			"namespaces of the cluster that spaces may use although they exist: NAMESPACE, or SPACE/NAMESPACE; '*' stands for any part",
+			"namespaces of the cluster that spaces may use although they exist: NAMESPACE, or " +
+				"SPACE/NAMESPACE; '*' stands for any part",
 			func(a *tunnel.Allow) *[]string { return &a.Namespaces },
 		},
 		{
@@ -117,7 +118,8 @@ func AllowFlags() (out []cli.Flag) {
 			Value:    true,
 			EnvVars:  env("impersonate"),
 			Category: "What spaces may do here",
-			Usage:    "write for each space as the ServiceAccount of its name in --spaces-namespace; false writes with the agent's own rights",
+			Usage: "write for each space as the ServiceAccount of its name in " +
+				"--spaces-namespace; false writes with the agent's own rights",
 		},
 	)
 }

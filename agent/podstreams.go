@@ -46,5 +46,5 @@ func (a *agent) allowsStream(space string, v exchange.Verb) error {
 	case exchange.Delete, exchange.Evict:
 		return nil // it ends what the space has had made
 	}
-	return a.permission.now().Stream(way, space, a.Name)
+	return a.permission.Policy().Stream(way, space, a.Name)
 }

@@ -87,7 +87,8 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		c.blackhole.control, c.blackhole.conn, c.blackhole.found = c.control, conn, cancel
 		var parts sync.WaitGroup
 		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
-		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive, c.report, c.ended} {
+		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive,
+			c.report, c.ended} {
 			parts.Go(func() {
 				if err := part(ctx); err != nil {
 					cancel(err)

@@ -80,8 +80,8 @@ func (c *child) connect(payload []byte) error {
 // notConnected hands on that a child does not connect.
 func (p *parent) notConnected(payload []byte) error {
 	n, err := decode[NotConnected](payload)
-	if err == nil && p.OnNotConnected != nil {
-		p.OnNotConnected(n.bounded())
+	if err == nil && p.Listener != nil {
+		p.Listener.NotConnected(n.bounded())
 	}
 	return err
 }

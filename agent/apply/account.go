@@ -83,7 +83,7 @@ func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
 		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
 	}
-	owner := a.Owner()
+	owner := a.Site.Owner()
 	if len(owner.Centers) == 0 {
 		return errNoCenter
 	}
@@ -166,7 +166,7 @@ func (a *Applier) holdAccounts(ctx context.Context, c *target.Client) error {
 	if a.accounts.foreign != nil && time.Since(a.accounts.looked) < recheckSpaces {
 		return a.accounts.foreign
 	}
-	owner := a.Owner()
+	owner := a.Site.Owner()
 	if len(owner.Centers) == 0 {
 		return errNoCenter
 	}

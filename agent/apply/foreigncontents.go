@@ -25,7 +25,8 @@ func (l *foreignContentsError) Error() string {
 	if len(l.names) > 3 {
 		text += " and others"
 	}
-	return "kept on the target, because it holds objects that were not delivered from here: " + text + "; remove them, and it goes too"
+	return "kept on the target, because it holds objects that were not delivered from here: " + text +
+		"; remove them, and it goes too"
 }
 
 // errOwnLeft is returned while objects that we delivered are still in it.

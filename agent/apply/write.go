@@ -170,7 +170,8 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		return nil
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
-		"the object is deleted on the target again and again; it was made anew and will be every %s: stop who deletes it, or place it elsewhere",
+		"the object is deleted on the target again and again; it was made anew and will be every "+
+			"%s: stop who deletes it, or place it elsewhere",
 		wait.Round(time.Second),
 	)})
 	return &laterError{wait}
@@ -221,7 +222,8 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 func (a *Applier) record(t *task, live *target.Object, created bool) {
 	r := inventory.Record{
 		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
-		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created, Autoscaled: t.record.Autoscaled,
+		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created,
+		Autoscaled: t.record.Autoscaled,
 		Finished:   t.record.Finished && t.record.UID == live.Metadata.UID,
 		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
 	}

@@ -10,7 +10,8 @@ import (
 // workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless
 // the site denies them.
 var workloads = map[string]bool{
-	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true, "configmaps": true, "secrets": true,
+	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true,
+	"configmaps": true, "secrets": true,
 	"persistentvolumeclaims": true, "serviceaccounts": true, "limitranges": true,
 	"deployments.apps": true, "statefulsets.apps": true, "daemonsets.apps": true, "replicasets.apps": true,
 	"jobs.batch": true, "cronjobs.batch": true,

@@ -64,7 +64,8 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	if narrow != nil {
 		p.parent = *narrow
 	}
-	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts, site.LoadBalancerClasses,
+	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts,
+		site.LoadBalancerClasses,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -149,7 +150,8 @@ func (p *Policy) TakeOver(group, resource string) error {
 			ReasonTakeOver,
 			"takeOver",
 			"true",
-			"the target already has an object of this name that was not delivered from here, and the site lets nothing be taken over; "+
+			"the target already has an object of this name that was not delivered from here, and "+
+				"the site lets nothing be taken over; "+
 				"remove it there, or choose another name",
 		)
 	}

@@ -88,21 +88,9 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 		h.Log.Warn("the parent sent no request for a pod", "err", err)
 		return
 	}
-	h.Log.Info(
-		"stream ended",
-		"verb",
-		asked.Verb,
-		"space",
-		asked.Space,
-		"path",
-		path(asked),
-		"user",
-		asked.User,
-		"code",
-		code,
-		"duration",
-		time.Since(began).Round(time.Millisecond),
-	)
+	h.Log.Info("stream ended",
+		"verb", asked.Verb, "space", asked.Space, "path", path(asked), "user", asked.User,
+		"code", code, "duration", time.Since(began).Round(time.Millisecond))
 }
 
 func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {

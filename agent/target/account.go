@@ -117,7 +117,8 @@ func (c *Client) Bind(ctx context.Context, space, namespace string) error {
 
 func (c *Client) roleBinding(role, space, namespace string) map[string]any {
 	return map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": role, "namespace": namespace},
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+		"metadata": map[string]any{"name": role, "namespace": namespace},
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
 		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": c.spaces, "name": space}},
 	}
@@ -145,7 +146,8 @@ func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
 		Metadata Metadata
 		Rules    []Rule
 	}
-	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").Path("", DefinitionsRole), nil, "", nil, &role); err != nil {
+	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").Path("", DefinitionsRole), nil, "", nil,
+		&role); err != nil {
 		return err
 	}
 	all, changed := role.Rules, false

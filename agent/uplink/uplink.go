@@ -203,12 +203,7 @@ func (u *uplink) reason(ctx context.Context, err error) error {
 // explain logs why there is no session, each reason now and then.
 func (u *uplink) explain(err error) {
 	if text, ok := u.explained.allow(err, time.Now()); ok {
-		u.Log.Warn(
-			"no session with the parent, still trying; the site goes on as it is",
-			"parent",
-			u.Parents,
-			"err",
-			text,
-		)
+		u.Log.Warn("no session with the parent, still trying; the site goes on as it is",
+			"parent", u.Parents, "err", text)
 	}
 }

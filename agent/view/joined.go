@@ -99,7 +99,8 @@ func (a *asked) read(
 	into *listed,
 ) (kind string, err error) {
 	q := a.query(at)
-	for _, name := range []string{"resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "allowWatchBookmarks"} {
+	for _, name := range []string{"resourceVersion", "resourceVersionMatch", "sendInitialEvents",
+		"timeoutSeconds", "allowWatchBookmarks"} {
 		q.Del(name) // versions of one list say nothing of another
 	}
 	if q.Get("includeObject") == "None" {

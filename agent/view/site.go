@@ -140,7 +140,8 @@ func (a *asked) refused() error {
 		return fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"the view of a site has what is in the space's namespaces there; %s %s is in none: name its namespace (-n), if it has one",
+			"the view of a site has what is in the space's namespaces there; %s %s is in none: "+
+				"name its namespace (-n), if it has one",
 			a.resource.Plural,
 			a.Query.Get(exchange.OptionName),
 		)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -133,11 +132,12 @@ type relaySpace struct {
 	asked []string
 }
 
-func (s *relaySpace) serve(w http.ResponseWriter, r *http.Request) {
+func (s *relaySpace) answer(w http.ResponseWriter, r *http.Request) bool {
+	s.mu.Lock()
 	s.asked = append(s.asked, r.URL.Path)
+	s.mu.Unlock()
 	if !strings.HasSuffix(r.URL.Path, "/pods") {
-		s.cluster.serve(w, r)
-		return
+		return s.cluster.answer(w, r)
 	}
 	if s.mu.Lock(); r.URL.Path != "/api/v1/namespaces/web/pods" {
 		s.cluster.asked = append(s.cluster.asked, r.URL.Path)
@@ -152,6 +152,7 @@ func (s *relaySpace) serve(w http.ResponseWriter, r *http.Request) {
 		all = slices.DeleteFunc(all, func(p string) bool { return !strings.Contains(p, `"name":"`+field[14:]+`"`) })
 	}
 	_, _ = io.WriteString(w, `{"kind":"PodList","items":[`+strings.Join(all, ",")+`]}`)
+	return true
 }
 
 // below is the target oslo of a relay.
@@ -193,9 +194,8 @@ func TestRelayUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			space := &relaySpace{cluster: newCluster(t, "")}
-			api := httptest.NewServer(http.HandlerFunc(space.serve))
-			t.Cleanup(api.Close)
-			clients := target.NewClients(target.Relay(func(string) *rest.Config { return &rest.Config{Host: api.URL} }))
+			space.api.Handle(space.answer)
+			clients := target.NewClients(target.Relay(func(string) *rest.Config { return space.api.Config() }))
 			t.Cleanup(clients.CloseIdle)
 			children := &below{}
 			relay := &Relay{Client: clients.For, Records: space, Pods: space, Children: children}

@@ -18,8 +18,9 @@ var layers = map[string][]string{
 }
 
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions
-// without I/O) and its queues, and the two that the agent's halves stand on: the client of the
-// target, and the record of what was applied there. Leaves import only leaves.
+// without I/O) and its queues, and those that the agent's halves stand on: the client of the
+// target, the record of what was applied there, the site's policy, and a target for tests. Leaves
+// import only leaves.
 var leaves = []string{
 	"server/api/v1alpha1",
 	"server/fields",
@@ -31,6 +32,7 @@ var leaves = []string{
 	"agent/target",
 	"agent/inventory",
 	"agent/policy",
+	"agent/targettest",
 }
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not

@@ -29,7 +29,7 @@ type stream struct {
 	stopped  error     // what Write returns: the other side has ended its half, and then given up this one
 	broken   error     // what Read and Write return at once
 	deadline time.Time
-	change   chan struct{} // closed and replaced when something of the above changes
+	change   chan struct{} // closed when something of the above changes; nil while nobody waits
 }
 
 func newStream(c *Conn, id uint32) *stream {
@@ -41,18 +41,22 @@ func newStream(c *Conn, id uint32) *stream {
 		window: c.StreamWindow,
 		credit: c.StreamWindow,
 		epoch:  time.Now(),
-		change: make(chan struct{}),
 	}
 }
 
 // changedLocked wakes everybody who waits. Conn.mu must be held.
 func (s *stream) changedLocked() {
-	close(s.change)
-	s.change = make(chan struct{})
+	if s.change != nil {
+		close(s.change)
+		s.change = nil
+	}
 }
 
 // wait releases mu until something changes or the deadline has passed.
 func (s *stream) wait() error {
+	if s.change == nil {
+		s.change = make(chan struct{})
+	}
 	change, deadline := s.change, s.deadline
 	var expired <-chan time.Time
 	if !deadline.IsZero() {

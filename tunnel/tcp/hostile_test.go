@@ -39,7 +39,8 @@ func TestHostilePeer(t *testing.T) {
 		"jump":               data(1001, 1),
 		"credit overflow":    {4, 0, 1},
 		"stream's window":    flood(1, 9),
-		"everybody's window": append(append(append(append(flood(1, 8), flood(3, 8)...), flood(5, 8)...), flood(7, 8)...), data(9, 1)...),
+		"everybody's window": append(append(append(append(flood(1, 8), flood(3, 8)...), flood(5, 8)...),
+			flood(7, 8)...), data(9, 1)...),
 	} {
 		raw, parent := s.raw(t)
 		go raw.Write(says) // it may be dropped before all is written

@@ -23,7 +23,7 @@ type script map[string]struct {
 
 func way(name string) Route { return Route{name, name, name} }
 
-func TestRace(t *testing.T) {
+func TestHappyEyeballs(t *testing.T) {
 	down := errors.New("down")
 	var never time.Duration = 1 << 60
 	for name, c := range map[string]struct {
@@ -33,14 +33,20 @@ func TestRace(t *testing.T) {
 		took   time.Duration
 		tried  int
 	}{
-		"the first is quick":        {[]string{"a", "b"}, script{"a": {100 * time.Millisecond, nil}}, "a", 100 * time.Millisecond, 1},
-		"the first is a black hole": {[]string{"a", "b"}, script{"a": {never, nil}, "b": {50 * time.Millisecond, nil}}, "b", 350 * time.Millisecond, 2},
-		"the first fails at once":   {[]string{"a", "b"}, script{"a": {0, down}, "b": {50 * time.Millisecond, nil}}, "b", 50 * time.Millisecond, 2},
-		"two fail, the third waits for nobody": {[]string{"a", "b", "c"}, script{"a": {400 * time.Millisecond, down}, "b": {110 * time.Millisecond, down},
-			"c": {0, nil}}, "c", 410 * time.Millisecond, 3},
-		"the slow first overtakes": {[]string{"a", "b"}, script{"a": {500 * time.Millisecond, nil}, "b": {time.Second, nil}}, "a", 500 * time.Millisecond, 2},
-		"all fail":                 {[]string{"a", "b"}, script{"a": {time.Second, down}, "b": {time.Second, down}}, "", 1300 * time.Millisecond, 2},
-		"all are silent":           {[]string{"a", "b"}, script{"a": {never, nil}, "b": {never, nil}}, "", 10 * time.Second, 2},
+		"the first is quick": {[]string{"a", "b"}, script{"a": {100 * time.Millisecond, nil}}, "a",
+			100 * time.Millisecond, 1},
+		"the first is a black hole": {[]string{"a", "b"},
+			script{"a": {never, nil}, "b": {50 * time.Millisecond, nil}}, "b", 350 * time.Millisecond, 2},
+		"the first fails at once": {[]string{"a", "b"},
+			script{"a": {0, down}, "b": {50 * time.Millisecond, nil}}, "b", 50 * time.Millisecond, 2},
+		"two fail, the third waits for nobody": {[]string{"a", "b", "c"},
+			script{"a": {400 * time.Millisecond, down}, "b": {110 * time.Millisecond, down},
+				"c": {0, nil}}, "c", 410 * time.Millisecond, 3},
+		"the slow first overtakes": {[]string{"a", "b"},
+			script{"a": {500 * time.Millisecond, nil}, "b": {time.Second, nil}}, "a", 500 * time.Millisecond, 2},
+		"all fail": {[]string{"a", "b"}, script{"a": {time.Second, down}, "b": {time.Second, down}},
+			"", 1300 * time.Millisecond, 2},
+		"all are silent": {[]string{"a", "b"}, script{"a": {never, nil}, "b": {never, nil}}, "", 10 * time.Second, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,7 +101,7 @@ func TestRace(t *testing.T) {
 
 // A parent that answers has its time before another way is tried, and one that has no room is not
 // asked for it twice at the same address.
-func TestRaceToABusyParent(t *testing.T) {
+func TestHappyEyeballsToABusyParent(t *testing.T) {
 	crowded := &quicgo.TransportError{Remote: true, ErrorCode: quicgo.ConnectionRefused}
 	ways := []Route{{"a", "1", overQUIC}, {"a", "1", overTCP}, {"b", "2", overQUIC}, {"b", "2", overTCP}}
 	for name, c := range map[string]struct {
@@ -105,7 +111,8 @@ func TestRaceToABusyParent(t *testing.T) {
 		tried           []Route
 		took            time.Duration
 	}{
-		"it is slow, and answers":             {answers: 3 * time.Second, stands: 3500 * time.Millisecond, tried: ways[:1], took: 3500 * time.Millisecond},
+		"it is slow, and answers": {answers: 3 * time.Second, stands: 3500 * time.Millisecond,
+			tried: ways[:1], took: 3500 * time.Millisecond},
 		"it has answered, and is silent":      {answers: time.Second, tried: ways[:2], took: time.Second + answerGap},
 		"it answers without end":              {answers: time.Hour, tried: ways[:2], took: headStart(0) + longestHold},
 		"it has no room":                      {err: crowded, tried: []Route{ways[0], ways[2]}},

@@ -16,11 +16,12 @@ type simulated struct {
 	cut  time.Duration
 	used func(d time.Duration) bool // nil: at the beginning only
 	data func(d time.Duration) bool // this side sends something; nil: never
-	mute bool                       // what is sent is not answered, though the link is alive: data over TCP, acknowledgements over QUIC
+	// what is sent is not answered, though the link is alive: data over TCP, acknowledgements over QUIC
+	mute bool
 }
 
 // run returns when the silence is noticed, -1 for never, and how often the other side was asked, by
-// the transport or the pulse.
+// the transport or the liveness.
 func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) {
 	began := time.Now()
 	p := newLiveness(began, 0)
@@ -65,7 +66,7 @@ func (l simulated) run(length time.Duration) (noticed time.Duration, asked int) 
 	return -1, asked
 }
 
-func TestPulse(t *testing.T) {
+func TestLiveness(t *testing.T) {
 	never := time.Hour
 	always := func(time.Duration) bool { return true }
 	at := func(when time.Duration) func(time.Duration) bool {
@@ -75,17 +76,23 @@ func TestPulse(t *testing.T) {
 		simulated
 		within time.Duration // of the cut; 0 is never
 	}{
-		"an idle link":                           {simulated{quic: true, rtt: 50 * time.Millisecond, cut: never}, 0},
-		"an idle link over TCP":                  {simulated{rtt: 50 * time.Millisecond, cut: never}, 0},
-		"a link in use":                          {simulated{quic: true, rtt: 50 * time.Millisecond, cut: never, used: always}, 0},
-		"a link that was used lately":            {simulated{quic: true, cut: time.Minute}, 9 * time.Second},
-		"over TCP":                               {simulated{cut: time.Minute}, 9 * time.Second},
-		"a link that was not used for long":      {simulated{quic: true, cut: 10 * time.Minute}, 28 * time.Second},
-		"the same over TCP":                      {simulated{cut: 10 * time.Minute}, 28 * time.Second},
-		"and is used now":                        {simulated{quic: true, cut: 10 * time.Minute, used: at(10*time.Minute + time.Second), data: at(10*time.Minute + time.Second)}, 4 * time.Second},
-		"and is used now, over TCP":              {simulated{cut: 10 * time.Minute, used: at(10*time.Minute + time.Second), data: at(10*time.Minute + time.Second)}, 9 * time.Second},
-		"use after a long silence is no alarm":   {simulated{cut: never, used: at(10*time.Minute + 20*time.Second)}, 0},
-		"an acknowledgement needs no answer":     {simulated{quic: true, cut: never, mute: true, data: at(10*time.Minute + time.Second)}, 0},
+		"an idle link":          {simulated{quic: true, rtt: 50 * time.Millisecond, cut: never}, 0},
+		"an idle link over TCP": {simulated{rtt: 50 * time.Millisecond, cut: never}, 0},
+		"a link in use": {
+			simulated{quic: true, rtt: 50 * time.Millisecond, cut: never, used: always}, 0},
+		"a link that was used lately":       {simulated{quic: true, cut: time.Minute}, 9 * time.Second},
+		"over TCP":                          {simulated{cut: time.Minute}, 9 * time.Second},
+		"a link that was not used for long": {simulated{quic: true, cut: 10 * time.Minute}, 28 * time.Second},
+		"the same over TCP":                 {simulated{cut: 10 * time.Minute}, 28 * time.Second},
+		"and is used now": {
+			simulated{quic: true, cut: 10 * time.Minute, used: at(10*time.Minute + time.Second),
+				data: at(10*time.Minute + time.Second)}, 4 * time.Second},
+		"and is used now, over TCP": {
+			simulated{cut: 10 * time.Minute, used: at(10*time.Minute + time.Second),
+				data: at(10*time.Minute + time.Second)}, 9 * time.Second},
+		"use after a long silence is no alarm": {simulated{cut: never, used: at(10*time.Minute + 20*time.Second)}, 0},
+		"an acknowledgement needs no answer": {
+			simulated{quic: true, cut: never, mute: true, data: at(10*time.Minute + time.Second)}, 0},
 		"data over TCP says nothing of its fate": {simulated{cut: never, mute: true, data: always}, 0},
 		"a slow path has time":                   {simulated{quic: true, rtt: 2 * time.Second, cut: never, used: always}, 0},
 	} {
@@ -101,7 +108,7 @@ func TestPulse(t *testing.T) {
 
 // What an idle site costs its parent: a question in 25 s, after it was asked more often for two
 // minutes.
-func TestPulseOfAnIdleLink(t *testing.T) {
+func TestLivenessOfAnIdleLink(t *testing.T) {
 	_, asked := simulated{quic: true, cut: time.Hour}.run(30 * time.Minute)
 	if least := int(28 * time.Minute / tunnel.IdleKeepAlive); asked < least-2 || asked > least+18 {
 		t.Errorf("asked %d times in half an hour", asked)
@@ -109,7 +116,7 @@ func TestPulseOfAnIdleLink(t *testing.T) {
 }
 
 // A machine that was busy itself blames nobody.
-func TestPulseOfABusyMachine(t *testing.T) {
+func TestLivenessOfABusyMachine(t *testing.T) {
 	now := time.Now()
 	p := newLiveness(now, 0)
 	for range 10 {
@@ -123,7 +130,8 @@ func TestPulseOfABusyMachine(t *testing.T) {
 // A connection that was silent for long and is heard again may stand still for as long again; one
 // that was silent for a moment does not.
 func TestStalled(t *testing.T) {
-	for silent, want := range map[time.Duration]bool{2 * time.Second: false, longGap: false, longGap + lookEvery: true, time.Minute: true} {
+	for silent, want := range map[time.Duration]bool{2 * time.Second: false, longGap: false,
+		longGap + lookEvery: true, time.Minute: true} {
 		now := time.Now()
 		p, stats := newLiveness(now, 0), tunnel.Stats{}
 		for end := now.Add(silent); now.Before(end); {
@@ -146,7 +154,7 @@ func TestStalled(t *testing.T) {
 
 // Before the welcome a parent that acknowledges nothing is silent after the patience; each session
 // that was given up doubles that, and none asks more.
-func TestPulseBeforeTheWelcome(t *testing.T) {
+func TestLivenessBeforeTheWelcome(t *testing.T) {
 	for _, quic := range []bool{true, false} {
 		for doubts, factor := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 50: 8} {
 			now := time.Now()

@@ -45,9 +45,9 @@ func (o *outage) fresh(ctx context.Context) (stood, error) {
 	}
 }
 
-// TestInsist: the end of an outage is found by a fresh try, long before the first has been given
+// TestRedial: the end of an outage is found by a fresh try, long before the first has been given
 // up.
-func TestInsist(t *testing.T) {
+func TestRedial(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasts, within time.Duration // the outage, and the connection after its end
 		tries         int32         // at most
@@ -82,8 +82,8 @@ func TestInsist(t *testing.T) {
 	}
 }
 
-// TestInsistOnASlowPath: an answer that takes longer than a fresh try lasts comes to the first.
-func TestInsistOnASlowPath(t *testing.T) {
+// TestRedialOnASlowPath: an answer that takes longer than a fresh try lasts comes to the first.
+func TestRedialOnASlowPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outage{ends: time.Now(), answer: 5 * time.Second, patient: longHandshake}
 		s, err := redial(t.Context(), time.Now(), new(dialActivity), o.first, o.fresh)
@@ -94,9 +94,9 @@ func TestInsistOnASlowPath(t *testing.T) {
 	})
 }
 
-// TestInsistOnABusyParent: one that answers the first try is not given another to answer, unless it
+// TestRedialOnABusyParent: one that answers the first try is not given another to answer, unless it
 // falls silent, or goes on like that without end.
-func TestInsistOnABusyParent(t *testing.T) {
+func TestRedialOnABusyParent(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers, stands time.Duration // the first try is answered for so long, and stands then
 		fresh           bool
@@ -135,12 +135,14 @@ func TestInsistOnABusyParent(t *testing.T) {
 	}
 }
 
-// TestInsistGivesUp: with the first try all end, and so they do with the context.
-func TestInsistGivesUp(t *testing.T) {
+// TestRedialGivesUp: with the first try all end, and so they do with the context.
+func TestRedialGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("another center")
 		o := &outage{ends: time.Now().Add(time.Hour), patient: 3 * time.Second}
-		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) { return stood{}, refused }, o.fresh); !errors.Is(
+		if _, err := redial(t.Context(), time.Now(), new(dialActivity), func(context.Context) (stood, error) {
+			return stood{}, refused
+		}, o.fresh); !errors.Is(
 			err,
 			refused,
 		) ||
@@ -171,7 +173,8 @@ func TestInsistGivesUp(t *testing.T) {
 // TestGapAfter: the longer the outage, the more seldom fresh tries are, and sites do not try at the
 // same moments.
 func TestGapAfter(t *testing.T) {
-	for _, c := range []struct{ silent, gap time.Duration }{{0, time.Second}, {9 * time.Second, time.Second}, {40 * time.Second, 4 * time.Second},
+	for _, c := range []struct{ silent, gap time.Duration }{{0, time.Second},
+		{9 * time.Second, time.Second}, {40 * time.Second, 4 * time.Second},
 		{24 * time.Hour, longestWait}} {
 		var least, most time.Duration = 1 << 60, 0
 		for range 1000 {
