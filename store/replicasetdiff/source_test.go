@@ -37,7 +37,7 @@ func replicaSet(was, is string) string {
 		`"annotations":{"deployment.kubernetes.io/desired-replicas":"3",` +
 		`"deployment.kubernetes.io/max-replicas":"4","deployment.kubernetes.io/revision":"1"},` +
 		`"ownerReferences":[{"apiVersion":"apps/v1",` +
-		`"kind":"Deployment","name":"web","uid":"uid-1","controller":true}]},` +
+		`"kind":"Deployment","name":"web","uid":"uid-1","controller":true,"blockOwnerDeletion":true}]},` +
 		`"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web",` +
 		`"pod-template-hash":"7c9f8b6d5"}},"template":{"metadata":{"labels":{"app":"web",` +
 		`"pod-template-hash":"7c9f8b6d5"}},"spec":{"containers":[` +
