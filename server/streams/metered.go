@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -17,20 +18,21 @@ const meteredLog = 1 << 20
 
 // briefly asks for a log over a metered link: for its first MiB, unless the client has said how
 // much it wants, and with a last line that says so when it was cut.
-func (s *Streams) briefly(
+func briefly(
 	ctx context.Context,
+	targets tunnel.StreamOpener,
 	target string,
 	r *exchange.Request,
 ) (*http.Response, error) {
 	if r.Query.Has("limitBytes") {
-		return exchange.Via(ctx, s.Targets, target, r)
+		return exchange.Via(ctx, targets, target, r)
 	}
 	cut := *r
 	if cut.Query = maps.Clone(r.Query); cut.Query == nil {
 		cut.Query = url.Values{}
 	}
 	cut.Query.Set("limitBytes", strconv.Itoa(meteredLog))
-	resp, err := exchange.Via(ctx, s.Targets, target, &cut)
+	resp, err := exchange.Via(ctx, targets, target, &cut)
 	if err == nil && resp.StatusCode == http.StatusOK {
 		resp.Body = &cutLog{ReadCloser: resp.Body, target: target, left: meteredLog}
 	}

@@ -24,10 +24,13 @@ type Config struct {
 }
 
 // Streams reaches into Pods. Its methods may be called concurrently.
-type Streams struct{ Config }
+type Streams struct {
+	Config
+	shares exchange.Shares
+}
 
 // New returns Streams.
-func New(c Config) *Streams { return &Streams{c} }
+func New(c Config) *Streams { return &Streams{Config: c} }
 
 // Do sends a request to a target and returns the answer, whose body must be closed. A replica that
 // stands by passes it to the leader.
@@ -54,10 +57,21 @@ func (s *Streams) Here(
 			return nil, err
 		}
 	}
-	if r.Verb == exchange.Log && s.Metered != nil && s.Metered(target) {
-		return s.briefly(ctx, target, r)
+	done, err := s.shares.Take(target, r.Verb)
+	if err != nil {
+		return nil, err
 	}
-	return exchange.Via(ctx, s.Targets, target, r)
+	ask := exchange.Via
+	if r.Verb == exchange.Log && s.Metered != nil && s.Metered(target) {
+		ask = briefly
+	}
+	resp, err := ask(ctx, s.Targets, target, r)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	resp.Body = counted(resp.Body, done)
+	return resp, nil
 }
 
 // Serve has a target answer a client's request to upgrade its connection, and passes bytes until

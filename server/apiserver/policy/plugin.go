@@ -16,6 +16,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // Config is what a Plugin needs of the API server.
@@ -26,6 +27,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Outbound says at which addresses webhooks are called.
 	Outbound *outbound.Rules
+	// Webhooks calls them.
+	Webhooks *webhook.Callers
 	// Loopback is the center's own access to a space.
 	Loopback func(space string) *rest.Config
 }
