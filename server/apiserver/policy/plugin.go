@@ -85,7 +85,7 @@ func (p *Plugin) admit(ctx context.Context, b *built, a admission.Attributes, o 
 	if b.hooks == nil || !b.hooks.mutating.Handles(a.GetOperation()) {
 		return nil
 	}
-	return b.hooks.mutating.Admit(ctx, a, o)
+	return b.hooks.mutating.Admit(asked(ctx, a), a, o)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -106,7 +106,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admissi
 	if b.hooks == nil || !b.hooks.validating.Handles(a.GetOperation()) {
 		return nil
 	}
-	return b.hooks.validating.Validate(ctx, a, o)
+	return b.hooks.validating.Validate(asked(ctx, a), a, o)
 }
 
 // rules returns what is to be asked about a request, nil when nothing is.

@@ -44,7 +44,8 @@ type Config struct {
 
 // Callers calls the webhooks of all spaces. Its methods may be called concurrently.
 type Callers struct {
-	cfg Config
+	cfg         Config
+	conversions *conversions
 
 	mu       sync.Mutex
 	services map[Service][]*serviceCaller
@@ -52,7 +53,7 @@ type Callers struct {
 
 // New returns Callers that have no connections yet.
 func New(c Config) *Callers {
-	return &Callers{cfg: c, services: map[Service][]*serviceCaller{}}
+	return &Callers{cfg: c, conversions: newConversions(), services: map[Service][]*serviceCaller{}}
 }
 
 // For has the webhooks of a space called as nobody. What it wraps is left out: at the name that a

@@ -10,6 +10,7 @@ import (
 type Metrics struct {
 	took     *prometheus.HistogramVec
 	failures *prometheus.CounterVec
+	objects  *prometheus.CounterVec
 }
 
 // NewMetrics returns Metrics without calls.
@@ -24,6 +25,10 @@ func NewMetrics() *Metrics {
 			Name: "skerry_webhook_failures_total",
 			Help: "Calls of webhooks by Service without an answer, by reason: away, or other.",
 		}, []string{"reason"}),
+		objects: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "skerry_webhook_conversions_total",
+			Help: "Objects that a webhook by Service converts, by source: call, or kept from before.",
+		}, []string{"source"}),
 	}
 }
 
@@ -31,17 +36,26 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	m.took.Describe(to)
 	m.failures.Describe(to)
+	m.objects.Describe(to)
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.took.Collect(to)
 	m.failures.Collect(to)
+	m.objects.Collect(to)
 }
 
 func (m *Metrics) called(target string, took time.Duration) {
 	if m != nil {
 		m.took.WithLabelValues(target).Observe(took.Seconds())
+	}
+}
+
+func (m *Metrics) converted(kept, called int) {
+	if m != nil {
+		m.objects.WithLabelValues("kept").Add(float64(kept))
+		m.objects.WithLabelValues("call").Add(float64(called))
 	}
 }
 

@@ -49,11 +49,16 @@ func passed(req *http.Request, why error) (*http.Response, error) {
 	if err != nil {
 		return nil, why
 	}
+	return made(req, answer), nil
+}
+
+// made is an answer in JSON that no webhook has given.
+func made(req *http.Request, text []byte) *http.Response {
 	return &http.Response{
 		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: req,
 		Header:        http.Header{"Content-Type": {"application/json"}},
-		ContentLength: int64(len(answer)), Body: io.NopCloser(bytes.NewReader(answer)),
-	}, nil
+		ContentLength: int64(len(text)), Body: io.NopCloser(bytes.NewReader(text)),
+	}
 }
 
 // bodyOf returns the body of a request, which can still be sent.

@@ -67,6 +67,9 @@ func (s *serviceCaller) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != s.of.host() || req.URL.Scheme != "https" {
 		return nil, fmt.Errorf("a webhook by Service leads to %s, which is not followed", req.URL.Host)
 	}
+	if req.Body != nil && req.GetBody != nil {
+		req.Body.Close() // each Pod that is tried gets a copy
+	}
 	began := time.Now()
 	all, err := s.callers.cfg.Services.Behind(req.Context(), s.of)
 	if err == nil {
@@ -133,6 +136,9 @@ func (s *serviceCaller) call(
 			return nil, false, err
 		}
 	}
+	// A kept connection may have ended just now. Nothing of this goes out: it has the transport try
+	// again on a new one, as webhooks have to bear.
+	again.Header["Idempotency-Key"] = []string{}
 	pod := s.pod(b)
 	pod.calls.Add(1)
 	end := sync.OnceFunc(func() { pod.calls.Add(-1); cancel(nil) })
@@ -142,7 +148,9 @@ func (s *serviceCaller) call(
 			err = errSlow
 		}
 		end()
-		return nil, connected.Load() || req.GetBody == nil, s.fault(b, connected.Load(), err)
+		var unreached *Unreached
+		got := connected.Load() && !errors.As(err, &unreached)
+		return nil, got || req.GetBody == nil, s.fault(b, got, err)
 	}
 	s.callers.cfg.Metrics.called(site, time.Since(began))
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
@@ -152,6 +160,7 @@ func (s *serviceCaller) call(
 			"pod %s answers %d, and no redirects are followed", b.Pod, resp.StatusCode,
 		)}
 	}
+	noteBackend(req.Context(), b)
 	resp.Body = &endingBody{resp.Body, end}
 	return resp, true, nil
 }
@@ -168,12 +177,13 @@ func (s *serviceCaller) fault(b Backend, connected bool, err error) error {
 		unreached = &Unreached{Why: "pod " + b.Pod + " gave no answer in time"}
 	case connected:
 		unreached = &Unreached{Why: "pod " + b.Pod + ": " + err.Error()}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		unreached = &Unreached{Why: fmt.Sprintf(
-			"pod %s closed the connection: check that it serves HTTPS at port %d", b.Pod, b.Port,
-		)}
-	default:
+	case isTLS(err), errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded):
 		unreached = &Unreached{Why: "pod " + b.Pod + ": " + err.Error()}
+	default:
+		unreached = &Unreached{Why: fmt.Sprintf(
+			"pod %s closed the connection; check that it serves HTTPS at port %d (%v)",
+			b.Pod, b.Port, err,
+		)}
 	}
 	if unreached.Site == "" {
 		unreached.Site = b.Place.Target
@@ -184,6 +194,14 @@ func (s *serviceCaller) fault(b Backend, connected bool, err error) error {
 		s.mu.Unlock()
 	}
 	return unreached
+}
+
+// isTLS reports whether an error says itself what is wrong with the other side's TLS.
+func isTLS(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	return errors.As(err, &certificate) || errors.As(err, &record) || errors.As(err, &alert)
 }
 
 func (s *serviceCaller) patience(target string) time.Duration {
