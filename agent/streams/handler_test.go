@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,6 +32,8 @@ type site struct {
 	asked  atomic.Int32 // requests for subresources, and deletions
 	answer http.HandlerFunc
 	prefix string // of the names of namespaces in the cluster
+
+	ready, going, hostNetwork bool // what the Pods are
 }
 
 func (*site) Placed(k store.Key, uid string) bool {
@@ -76,7 +79,13 @@ func newSite(t *testing.T) *site {
 				)
 				return
 			}
-			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
+			going := ""
+			if s.going {
+				going = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+			}
+			fmt.Fprintf(w, `{"kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":%q%s},`+
+				`"spec":{"hostNetwork":%t},"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
+				parts[2], parts[0], uid, going, s.hostNetwork, map[bool]string{true: "True", false: "False"}[s.ready])
 			return
 		}
 		s.asked.Add(1)
