@@ -55,7 +55,7 @@ func dial(ctx context.Context, sites Sites, of Service, b Backend) (net.Conn, er
 		}
 		return nil, &Unreached{Site: b.Place.Target, Why: fmt.Sprintf(
 			"no connection to pod %s in time (%v)", b.Pod, context.Cause(ctx),
-		)}
+		), Away: true}
 	}
 	if err != nil {
 		end()

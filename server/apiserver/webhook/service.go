@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +38,7 @@ type serviceCaller struct {
 	mu    sync.Mutex
 	pods  map[Backend]*podCaller
 	apart map[string]time.Time // until when a target is asked after the others
+	heard map[string]time.Time // when a target has answered last
 }
 
 // podCaller has the connections to one Pod.
@@ -51,7 +50,7 @@ type podCaller struct {
 func newServiceCaller(c *Callers, of Service, trust *tls.Config) *serviceCaller {
 	return &serviceCaller{
 		callers: c, of: of, trust: trust.Clone(),
-		pods: map[Backend]*podCaller{}, apart: map[string]time.Time{},
+		pods: map[Backend]*podCaller{}, apart: map[string]time.Time{}, heard: map[string]time.Time{},
 	}
 }
 
@@ -118,8 +117,8 @@ func (s *serviceCaller) call(
 ) (resp *http.Response, sent bool, err error) {
 	site, began := b.Place.Target, time.Now()
 	ctx, cancel := context.WithCancelCause(req.Context())
-	if others {
-		wait := time.AfterFunc(s.patience(site), func() { cancel(errSlow) })
+	if others || placesOnly(ctx) {
+		wait := time.AfterFunc(s.patience(ctx, site), func() { cancel(errSlow) })
 		defer wait.Stop()
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { wait.Stop() },
@@ -147,7 +146,9 @@ func (s *serviceCaller) call(
 		if context.Cause(ctx) == errSlow {
 			err = errSlow
 		}
-		end()
+		if end(); !connected.Load() && late(err) && s.heardBefore(site, began) {
+			err = &Unreached{Site: site, Why: "it gave no answer in time", Away: true}
+		}
 		var unreached *Unreached
 		got := connected.Load() && !errors.As(err, &unreached)
 		return nil, got || req.GetBody == nil, s.fault(b, got, err)
@@ -165,110 +166,6 @@ func (s *serviceCaller) call(
 	return resp, true, nil
 }
 
-// errSlow ends the wait for a site while there is another one.
-var errSlow = errors.New("no connection in time")
-
-// fault says in which way a call has failed, and remembers a site that did not answer.
-func (s *serviceCaller) fault(b Backend, connected bool, err error) error {
-	var unreached *Unreached
-	switch {
-	case errors.As(err, &unreached):
-	case connected && errors.Is(err, context.DeadlineExceeded):
-		unreached = &Unreached{Why: "pod " + b.Pod + " gave no answer in time"}
-	case connected:
-		unreached = &Unreached{Why: "pod " + b.Pod + ": " + err.Error()}
-	case isTLS(err), errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded):
-		unreached = &Unreached{Why: "pod " + b.Pod + ": " + err.Error()}
-	default:
-		unreached = &Unreached{Why: fmt.Sprintf(
-			"pod %s closed the connection; check that it serves HTTPS at port %d (%v)",
-			b.Pod, b.Port, err,
-		)}
-	}
-	if unreached.Site == "" {
-		unreached.Site = b.Place.Target
-	}
-	if !connected {
-		s.mu.Lock()
-		s.apart[b.Place.Target] = time.Now().Add(apart)
-		s.mu.Unlock()
-	}
-	return unreached
-}
-
-// isTLS reports whether an error says itself what is wrong with the other side's TLS.
-func isTLS(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	return errors.As(err, &certificate) || errors.As(err, &record) || errors.As(err, &alert)
-}
-
-func (s *serviceCaller) patience(target string) time.Duration {
-	rtt, _ := s.rtt(target)
-	return max(patience, 6*rtt)
-}
-
-func (s *serviceCaller) rtt(target string) (time.Duration, bool) {
-	if s.callers.cfg.RTT == nil {
-		return 0, false
-	}
-	return s.callers.cfg.RTT(target)
-}
-
-// ordered returns Pods in the order in which they are to be tried: the nearest site first, and of
-// its Pods the one with the fewest calls.
-func (s *serviceCaller) ordered(all []Backend) []Backend {
-	type rank struct {
-		late, unknown int
-		rtt           time.Duration
-	}
-	now, ranks := time.Now(), map[string]rank{}
-	s.mu.Lock()
-	for _, b := range all {
-		t := b.Place.Target
-		if _, done := ranks[t]; done {
-			continue
-		}
-		r := rank{}
-		if until, ok := s.apart[t]; ok && now.Before(until) {
-			r.late = 1
-		} else if ok {
-			delete(s.apart, t)
-		}
-		rtt, connected := s.rtt(t)
-		// Of sites that are equally near always the same one is taken: it has the connections.
-		if r.rtt = rtt.Round(time.Millisecond); !connected {
-			r.unknown = 1
-		}
-		ranks[t] = r
-	}
-	s.mu.Unlock()
-	out := slices.Clone(all)
-	calls := map[Backend]int64{}
-	for _, b := range all {
-		calls[b] = s.calls(b)
-	}
-	slices.SortFunc(out, func(a, b Backend) int {
-		x, y := ranks[a.Place.Target], ranks[b.Place.Target]
-		return cmp.Or(
-			cmp.Compare(x.late, y.late), cmp.Compare(x.unknown, y.unknown), cmp.Compare(x.rtt, y.rtt),
-			strings.Compare(a.Place.Target, b.Place.Target),
-			cmp.Compare(calls[a], calls[b]), strings.Compare(a.Pod, b.Pod),
-		)
-	})
-	return out
-}
-
-func (s *serviceCaller) calls(b Backend) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.pods[b]; p != nil {
-		return p.calls.Load()
-	}
-	return 0
-}
-
 // pod returns the connections to a Pod.
 func (s *serviceCaller) pod(b Backend) *podCaller {
 	s.mu.Lock()
@@ -279,7 +176,11 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 			TLSClientConfig: s.trust, TLSHandshakeTimeout: dialTime,
 			MaxIdleConnsPerHost: keptPerPod, MaxConnsPerHost: perPod, IdleConnTimeout: keptIdle,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return dial(ctx, s.callers.cfg.Sites, s.of, b)
+				conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
+				if err == nil {
+					s.hears(b.Place.Target)
+				}
+				return conn, err
 			},
 		}}
 		s.pods[b] = p

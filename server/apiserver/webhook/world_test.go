@@ -43,6 +43,7 @@ type sites struct {
 	rtt    map[string]time.Duration
 	faults map[string]*exchange.Fault // TARGET
 	silent map[string]bool
+	mute   map[string]bool // whose Pods take connections and say nothing
 	asked  []exchange.Request
 }
 
@@ -56,7 +57,7 @@ func newSites(t *testing.T) *sites {
 	return &sites{
 		t: t, pods: map[string]*pod{}, behind: map[Service][]Backend{},
 		none: map[Service]*NoBackend{}, rtt: map[string]time.Duration{},
-		faults: map[string]*exchange.Fault{}, silent: map[string]bool{},
+		faults: map[string]*exchange.Fault{}, silent: map[string]bool{}, mute: map[string]bool{},
 	}
 }
 
@@ -68,6 +69,7 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 	s.mu.Lock()
 	s.asked = append(s.asked, *r)
 	fault, silent, p := s.faults[target], s.silent[target], s.pods[target+"/"+r.Pod]
+	mute := s.mute[target]
 	if p != nil && fault == nil && !silent {
 		p.dials++
 	}
@@ -80,6 +82,11 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 		return nil, fault
 	case p == nil:
 		return (&exchange.Fault{Code: 404, Reason: "NotFound", Message: "the site has no such pod"}).Response(), nil
+	}
+	if mute {
+		near, far := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		return &http.Response{StatusCode: 101, Body: near, Header: http.Header{}}, nil
 	}
 	conn, err := net.Dial("tcp", p.server.Listener.Addr().String())
 	if err != nil {
