@@ -41,7 +41,7 @@ func (a *agent) allowsStream(space string, v exchange.Verb) error {
 		way = policy.Logs
 	case exchange.View:
 		way = policy.View
-	case exchange.PortForward:
+	case exchange.PortForward, exchange.Connect:
 		way = policy.PortForward
 	case exchange.Delete, exchange.Evict:
 		return nil // it ends what the space has had made

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,6 +32,8 @@ type site struct {
 	asked  atomic.Int32 // requests for subresources, and deletions
 	answer http.HandlerFunc
 	prefix string // of the names of namespaces in the cluster
+
+	ready, going, hostNetwork bool // what the Pods are
 }
 
 // mapped begins the names of the same namespaces in a cluster that maps them.
@@ -77,7 +80,20 @@ func newSite(t *testing.T) *site {
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
 		subresource := strings.Count(r.URL.Path, "/") > strings.Count("/api/v1/namespaces/NAMESPACE/pods/NAME", "/")
 		if r.Method == http.MethodGet && !subresource {
-			return false
+			parts := strings.Split(r.URL.Path, "/")
+			namespace, pod := parts[4], parts[len(parts)-1]
+			uid := live[strings.TrimPrefix(namespace, mapped)+"/"+pod]
+			if uid == "" || len(parts) == 5 {
+				return false
+			}
+			going := ""
+			if s.going {
+				going = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+			}
+			fmt.Fprintf(w, `{"kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":%q%s},"spec":{"hostNetwork":%t},`+
+				`"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
+				pod, namespace, uid, going, s.hostNetwork, map[bool]string{true: "True", false: "False"}[s.ready])
+			return true
 		}
 		s.asked.Add(1)
 		s.answer(w, r)

@@ -58,6 +58,9 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case err != nil:
 		return nil, unreachable(err)
 	}
+	if r.Verb == exchange.Connect {
+		return s.connect(ctx, c, r, live)
+	}
 	t, err := talk(r, namespace)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ var concerns = []concern{
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
 	{"discovery", []string{"request", "response"}},
+	{"backends", []string{"request", "storage", "webhook"}},
 	{"policy", []string{"outbound", "request", "webhook"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
 	{

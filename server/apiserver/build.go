@@ -34,6 +34,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
+	"skerry.dev/skerry/server/apiserver/backends"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
@@ -63,6 +64,7 @@ type parts struct {
 	eventTTL  time.Duration
 	quotas    *quota.Plugin
 	sites     pods.Sites
+	backends  *backends.Finder
 }
 
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens
@@ -103,10 +105,12 @@ func (s *Server) build() error {
 		ranges:    &quota.LimitRanges{},
 		security:  security,
 		quotas:    charged,
+		backends:  &backends.Finder{Unreachable: s.config.Unreachable},
 		sites:     s.config.Sites,
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
 	s.offers = offers.NewTable()
+	s.webhooks = s.newWebhooks(p.backends)
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
@@ -117,7 +121,7 @@ func (s *Server) build() error {
 		Base:     g,
 		Storages: s.storages,
 		Loopback: s.Loopback,
-		Outbound: s.config.Outbound,
+		Webhooks: s.webhooks,
 		Idle:     s.config.CustomIdle,
 		Log:      s.config.Log,
 	}
@@ -267,6 +271,8 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.security.Pods = pods
 			p.quotas.Use(v1)
 			v1["nodes"] = offers.NewNodes(s.offers)
+			p.backends.Services = v1["services"].(rest.Getter)
+			p.backends.Pods = v1["pods"].(rest.Lister)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}

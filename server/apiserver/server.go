@@ -33,6 +33,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/webhook"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -77,6 +78,11 @@ type Config struct {
 	Unreachable func(targets []string) time.Time
 	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
 	Sites pods.Sites
+	// RTT returns the round trip to a target; it is false where the target is not connected here. Of
+	// several sites that serve a webhook the nearest is called. Nil knows of none.
+	RTT func(target string) (time.Duration, bool)
+	// WebhookMetrics counts calls of webhooks by Service; nil counts nothing.
+	WebhookMetrics *webhook.Metrics
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means
 	// 200.
 	Seats int
@@ -112,6 +118,7 @@ type Server struct {
 	checks   *controllers.TypeChecks
 	ttl      *controllers.JobTTL
 	rules    *policy.Plugin
+	webhooks *webhook.Callers
 	counts   *quota.Counter
 	usage    *quota.Usage
 	offers   *offers.Table
@@ -194,6 +201,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.loopback.transport.CloseIdleConnections()
 		inner.Close()
 		innerDone.Wait()
+		s.webhooks.Close()
 		s.generic.Destroy()
 	}()
 	return s.serve(ctx)

@@ -19,11 +19,7 @@ const meteredAnswer = 1 << 20
 // briefly sends a request over a metered link. Of a log or a view it asks for the first MiB, unless
 // the client has said how much it wants. A log that was cut gets a last line that says so; a view
 // says it by a warning (exchange.OptionLimit).
-func (s *Streams) briefly(
-	ctx context.Context,
-	target string,
-	r *exchange.Request,
-) (*http.Response, error) {
+func (s *Streams) briefly(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	const limit = exchange.OptionLimit
 	if r.Verb != exchange.Log && r.Verb != exchange.View || r.Query.Has(limit) {
 		return exchange.Via(ctx, s.Targets, target, r)

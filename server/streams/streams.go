@@ -26,10 +26,13 @@ type Config struct {
 }
 
 // Streams reaches into Pods. Its methods may be called concurrently.
-type Streams struct{ Config }
+type Streams struct {
+	Config
+	shares exchange.Shares
+}
 
 // New returns Streams.
-func New(c Config) *Streams { return &Streams{c} }
+func New(c Config) *Streams { return &Streams{Config: c} }
 
 // Do sends a request to a target and returns the answer, whose body must be closed. A replica that
 // stands by passes it to the leader.
@@ -64,10 +67,21 @@ func (s *Streams) Here(
 			Message: "there is no space " + r.Space + " any more",
 		}
 	}
-	if s.Metered != nil && s.Metered(target) {
-		return s.briefly(ctx, target, &sent)
+	done, err := s.shares.Take(target, r.Verb)
+	if err != nil {
+		return nil, err
 	}
-	return exchange.Via(ctx, s.Targets, target, &sent)
+	ask := func(ctx context.Context) (*http.Response, error) { return exchange.Via(ctx, s.Targets, target, &sent) }
+	if s.Metered != nil && s.Metered(target) {
+		ask = func(ctx context.Context) (*http.Response, error) { return s.briefly(ctx, target, &sent) }
+	}
+	resp, err := ask(ctx)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	resp.Body = counted(resp.Body, done)
+	return resp, nil
 }
 
 // Serve has a target answer a client's request to upgrade its connection, and passes bytes until

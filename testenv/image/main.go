@@ -15,19 +15,21 @@ var commands = map[string]struct {
 	usage string
 	run   func(args []string) error
 }{
-	"serve": {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
-	"pause": {"pause: wait for SIGTERM", pause},
-	"get":   {"get [-n TIMES] URL: print the body of an HTTP answer", get},
-	"dns":   {"dns NAME: print the addresses of a name", lookup},
-	"eat":   {"eat [-mib N]: use memory, without an end when N is 0", eat},
-	"lines": {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
-	"cat":   {"cat FILE...: print files", cat},
-	"write": {"write FILE TEXT: replace a file's content and sync it", write},
-	"env":   {"env: print the environment", environ},
-	"sleep": {"sleep DURATION: wait, then exit 0", sleep},
-	"tar":   {"tar cf - FILE... | -xmf - [-C DIRECTORY]: what kubectl cp needs", archive},
-	"tick":  {"tick [-every 1s]: print a numbered line now and again", tick},
-	"test":  {"test -d FILE: what kubectl cp asks first", test},
+	"serve":       {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
+	"pause":       {"pause: wait for SIGTERM", pause},
+	"get":         {"get [-n TIMES] URL: print the body of an HTTP answer", get},
+	"dns":         {"dns NAME: print the addresses of a name", lookup},
+	"eat":         {"eat [-mib N]: use memory, without an end when N is 0", eat},
+	"lines":       {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
+	"cat":         {"cat FILE...: print files", cat},
+	"write":       {"write FILE TEXT: replace a file's content and sync it", write},
+	"env":         {"env: print the environment", environ},
+	"sleep":       {"sleep DURATION: wait, then exit 0", sleep},
+	"tar":         {"tar cf - FILE... | -xmf - [-C DIRECTORY]: what kubectl cp needs", archive},
+	"tick":        {"tick [-every 1s]: print a numbered line now and again", tick},
+	"test":        {"test -d FILE: what kubectl cp asks first", test},
+	"hook":        {"hook [-listen :8443] [-certificate DIR]: answer the webhooks of an API server", hook},
+	"certificate": {"certificate DIR NAME: write tls.crt and tls.key", certificate},
 }
 
 func main() {

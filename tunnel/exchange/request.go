@@ -117,13 +117,19 @@ func (r *Request) Check() error {
 			return fmt.Errorf("%w: a user or group of more than %d bytes", ErrRequest, maxIdentity)
 		}
 	}
-	if r.Verb.upgrades() != (r.Upgrade != nil) {
+	if r.Verb.upgrades() != (r.Upgrade != nil) || (r.Verb == Connect) != isBytes(r.Upgrade) {
 		return fmt.Errorf("%w: pods/%s with the wrong kind of connection", ErrRequest, r.Verb)
 	}
-	if err := r.Verb.Options(r.Query); err != nil || r.Verb != View {
+	if err := r.Verb.Options(r.Query); err != nil {
 		return err
 	}
-	return r.checkView()
+	switch {
+	case r.Verb == Connect && !r.Query.Has(OptionPort):
+		return fmt.Errorf("%w: connect without a port", ErrRequest)
+	case r.Verb == View:
+		return r.checkView()
+	}
+	return nil
 }
 
 // Identify sets User and Groups, cut to what may go along.

@@ -2,11 +2,9 @@ package crd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +23,6 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/utils/lru"
 
-	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/apiserver/webhook"
@@ -50,7 +47,7 @@ type Config struct {
 	Base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
 	Storages *storage.Storages
 	Loopback func(space string) *rest.Config
-	Outbound *outbound.Rules
+	Webhooks *webhook.Callers
 	Idle     time.Duration // how long an unused server is kept, 0 for idleTime
 	Log      *slog.Logger
 
@@ -99,8 +96,8 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{
 		CRDRESTOptionsGetter: withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
-		ServiceResolver:      noServices{},
-		AuthResolverWrapper:  webhook.Callers(c.Outbound),
+		ServiceResolver:      c.Webhooks.Resolver(),
+		AuthResolverWrapper:  c.Webhooks.Converters(space),
 	}}
 	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(shared.unserved))
 	if err != nil {
@@ -165,11 +162,4 @@ func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 			c.LastTransitionTime = metav1.NewTime(crd.CreationTimestamp.Add(-holdTime))
 		}
 	}
-}
-
-// noServices refuses webhooks by Service: a space has no pods that could answer.
-type noServices struct{}
-
-func (noServices) ResolveEndpoint(ns, name string, _ int32) (*url.URL, error) {
-	return nil, errors.New("a space runs no pods, so there is nothing behind Service " + ns + "/" + name)
 }
