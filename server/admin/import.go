@@ -138,7 +138,7 @@ func (c *center) mayImport(ctx context.Context, name string, h exportHeader) (be
 	return true, nil
 }
 
-// beginImport creates the Space, marked as one that is being imported.
+// beginImport creates the Space, with the annotation of a Space that is being imported.
 func (c *center) beginImport(ctx context.Context, o ImportOptions, h exportHeader) error {
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": h.Spec}}
 	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Space"))
@@ -152,7 +152,7 @@ func (c *center) beginImport(ctx context.Context, o ImportOptions, h exportHeade
 	return err
 }
 
-// noteImport sets the mark of an import, or takes it off.
+// noteImport sets the annotation of an import; a nil id removes it.
 func (c *center) noteImport(ctx context.Context, name string, id any) error {
 	patch, err := json.Marshal(
 		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationImport: id}}},

@@ -34,7 +34,7 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		unknown     bool
 		want        string
 		wantMove    bool
-		// wantUndecided: what the mark says is from before.
+		// wantUndecided says that the targets are from before.
 		wantUndecided bool
 	}{
 		"no wish":                            {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
@@ -71,13 +71,13 @@ func TestMarkOfAnUpdate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := c.now.Annotations[v1alpha1.AnnotationTargets]; got != c.want {
-			t.Errorf("%s: the mark is %q, want %q", name, got, c.want)
+			t.Errorf("%s: the targets are %q, want %q", name, got, c.want)
 		}
 		if got := c.now.Annotations[v1alpha1.AnnotationUndecided] != ""; got != c.wantUndecided {
 			t.Errorf("%s: said to be undecided: %v", name, got)
 		}
 		if _, got := c.now.Annotations[v1alpha1.AnnotationMove]; got != c.wantMove {
-			t.Errorf("%s: the mark of a move is there: %v, want %v", name, got, c.wantMove)
+			t.Errorf("%s: the annotation of a move is there: %v, want %v", name, got, c.wantMove)
 		}
 	}
 }

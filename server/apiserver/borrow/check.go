@@ -17,12 +17,11 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// What a borrower and its lender agree on stands in objects that are written one by one: the Space,
-// the definitions, the borrower's objects. So who has written one of them looks at the others after
-// that, at what is stored, and takes back what he wrote if it does not go together with them. Of
-// two who write at once, on whichever replicas, at least one sees the other. What takes time is
-// marked before it is looked at: a definition and a Space that are being deleted say so before they
-// go.
+// A borrower and its lender agree by objects that are written one by one: the Space, the
+// definitions, the borrower's objects. So each write of one of them is followed by a look at the
+// others as they are stored, and is taken back if it contradicts them. Of two writes at the same
+// time, on whichever replicas, at least one sees the other. A deletion takes time, so a definition
+// or a Space first says that it is being deleted, and Check looks after that.
 
 // Check looks at what is stored. The storage asks it after each write that may concern a loan.
 type Check struct{ Guard }
