@@ -79,7 +79,9 @@ func annotations(t *testing.T, c *center) {
 	).Create(
 		ctx,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
-			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		}},
 		metav1.CreateOptions{},
 	)
 	if !apierrors.IsForbidden(err) {

@@ -100,7 +100,9 @@ type importPlan struct {
 }
 
 func planImport(file string) (p importPlan, err error) {
-	p.kinds, p.owners, p.defined = map[schema.GroupVersionResource]int{}, map[types.UID]bool{}, map[schema.GroupResource]bool{}
+	p.kinds = map[schema.GroupVersionResource]int{}
+	p.owners = map[types.UID]bool{}
+	p.defined = map[schema.GroupResource]bool{}
 	p.header, err = readExport(file, func(_ int, e exportedObject) error {
 		o := &unstructured.Unstructured{Object: e.Object}
 		gvr := resourceOf(e)

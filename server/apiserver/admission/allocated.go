@@ -38,7 +38,11 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 		if p := o.Spec.IPFamilyPolicy; p != nil && string(*p) == chosen.IPFamilyPolicy {
 			o.Spec.IPFamilyPolicy = nil
 		}
-		if slices.EqualFunc(o.Spec.IPFamilies, chosen.IPFamilies, func(f api.IPFamily, s string) bool { return string(f) == s }) {
+		if slices.EqualFunc(
+			o.Spec.IPFamilies,
+			chosen.IPFamilies,
+			func(f api.IPFamily, s string) bool { return string(f) == s },
+		) {
 			o.Spec.IPFamilies = nil
 		}
 		for i := range o.Spec.Ports {

@@ -37,12 +37,21 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		// wantUndecided says that the targets are from before.
 		wantUndecided bool
 	}{
-		"no wish":                            {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
-		"a wish":                             {configMap("a,b", ""), configMap("a,b", "c"), "app", "", false, "b", false, false},
-		"another wish":                       {configMap("a", "a"), configMap("a", "c"), "app", "", false, "a", true, false},
-		"a wish no more":                     {configMap("a", "a"), configMap("a", ""), "app", "", false, "a", false, true},
-		"a status":                           {configMap("a,b", ""), configMap("a,b", "c"), "app", "status", false, "a,b", true, false},
-		"a wish, and nobody knows":           {configMap("a,b", ""), configMap("a,b", "c"), "app", "", true, "a,b", false, true},
+		"no wish":        {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
+		"a wish":         {configMap("a,b", ""), configMap("a,b", "c"), "app", "", false, "b", false, false},
+		"another wish":   {configMap("a", "a"), configMap("a", "c"), "app", "", false, "a", true, false},
+		"a wish no more": {configMap("a", "a"), configMap("a", ""), "app", "", false, "a", false, true},
+		"a status":       {configMap("a,b", ""), configMap("a,b", "c"), "app", "status", false, "a,b", true, false},
+		"a wish, and nobody knows": {
+			configMap("a,b", ""),
+			configMap("a,b", "c"),
+			"app",
+			"",
+			true,
+			"a,b",
+			false,
+			true,
+		},
 		"a record of its own without a wish": {configMap("a,b", ""), configMap("a,b", "c"), "", "", true, "a,b", true, false},
 	} {
 		m := &Annotations{Place: func(context.Context, string, store.Key, metav1.Object) (string, bool) {

@@ -46,7 +46,10 @@ func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 	if known, err := m.Roles.name(ctx, who); known || err != nil {
 		return decision, why, err
 	}
-	if decision, why, err = m.Next.Authorize(ctx, in(a, user.AllUnauthenticated)); decision == authorizer.DecisionNoOpinion {
+	if decision, why, err = m.Next.Authorize(
+		ctx,
+		in(a, user.AllUnauthenticated),
+	); decision == authorizer.DecisionNoOpinion {
 		why = "no role binding of this space names this user or one of their groups, or there is no such space"
 	}
 	return decision, why, err

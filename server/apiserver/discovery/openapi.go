@@ -62,7 +62,9 @@ func ServeOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler,
 // clients ask for it.
 func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	var all map[string]json.RawMessage
-	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	paths := map[string]json.RawMessage{}
+	definitions := map[string]json.RawMessage{}
+	parameters := map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
 		a := response.Ask(h, r, OpenAPIv2Path, JSONType)
 		var doc map[string]json.RawMessage

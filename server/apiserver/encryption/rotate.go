@@ -157,7 +157,13 @@ func (e *Encryption) rewrite(ctx context.Context, gr schema.GroupResource, prefi
 				return stale, fmt.Errorf("%s: %w", kv.Key, err)
 			}
 			// If somebody has written meanwhile, the next pass finds what they wrote.
-			if _, err = e.Client.Kubernetes.OptimisticPut(ctx, string(kv.Key), data, kv.ModRevision, kubernetes.PutOptions{GetOnFailure: true, LeaseID: clientv3.LeaseID(kv.Lease)}); err != nil {
+			if _, err = e.Client.Kubernetes.OptimisticPut(
+				ctx,
+				string(kv.Key),
+				data,
+				kv.ModRevision,
+				kubernetes.PutOptions{GetOnFailure: true, LeaseID: clientv3.LeaseID(kv.Lease)},
+			); err != nil {
 				return stale, err
 			}
 		}

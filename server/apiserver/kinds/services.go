@@ -28,11 +28,19 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		return err
 	}
 	services.Store.AfterDelete = nil
-	services.Store.BeginCreate = func(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
+	services.Store.BeginCreate = func(
+		_ context.Context,
+		obj runtime.Object,
+		_ *metav1.CreateOptions,
+	) (registry.FinishFunc, error) {
 		pairAddresses(obj.(*api.Service))
 		return func(context.Context, bool) {}, nil
 	}
-	services.Store.BeginUpdate = func(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
+	services.Store.BeginUpdate = func(
+		_ context.Context,
+		obj, old runtime.Object,
+		_ *metav1.UpdateOptions,
+	) (registry.FinishFunc, error) {
 		after, before := obj.(*api.Service), old.(*api.Service)
 		pairAddresses(before)
 		keepAllocated(after, before)

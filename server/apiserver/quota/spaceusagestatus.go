@@ -85,11 +85,24 @@ func show(ctx context.Context, client dynamic.Interface, space string, used spac
 		s.Status.Usage = nil
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionWithinQuota)
 	} else {
-		s.Status.Usage = &v1alpha1.SpaceUsage{Objects: used.objects, Bytes: *resource.NewQuantity(used.bytes, resource.BinarySI), CRDs: used.crds}
-		within := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "Within", Message: "there is room for more", ObservedGeneration: s.Generation}
+		s.Status.Usage = &v1alpha1.SpaceUsage{
+			Objects: used.objects,
+			Bytes:   *resource.NewQuantity(used.bytes, resource.BinarySI),
+			CRDs:    used.crds,
+		}
+		within := metav1.Condition{
+			Type:               v1alpha1.ConditionWithinQuota,
+			Status:             metav1.ConditionTrue,
+			Reason:             "Within",
+			Message:            "there is room for more",
+			ObservedGeneration: s.Generation,
+		}
 		if what := used.usedUp(); what != "" {
 			within.Status, within.Reason = metav1.ConditionFalse, "UsedUp"
-			within.Message = fmt.Sprintf("spec.quota.%s is used up: nothing more can be made until something is deleted or the quota is raised", what)
+			within.Message = fmt.Sprintf(
+				"spec.quota.%s is used up: nothing more can be made until something is deleted or the quota is raised",
+				what,
+			)
 		}
 		meta.SetStatusCondition(&s.Status.Conditions, within)
 	}

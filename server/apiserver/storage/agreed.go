@@ -36,10 +36,18 @@ func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key str
 	if old == nil {
 		err = to.Delete(ctx, key, next.DeepCopyObject(), same, rest.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
 	} else {
-		err = to.GuaranteedUpdate(ctx, key, next.DeepCopyObject(), false, same, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
-			clearKey(in)
-			return in, nil, s.all.config.Lending.PutBack(in, old)
-		}, nil)
+		err = to.GuaranteedUpdate(
+			ctx,
+			key,
+			next.DeepCopyObject(),
+			false,
+			same,
+			func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+				clearKey(in)
+				return in, nil, s.all.config.Lending.PutBack(in, old)
+			},
+			nil,
+		)
 	}
 	if err != nil && !storage.IsNotFound(err) {
 		return apierrors.NewInternalError(errors.Join(refused, fmt.Errorf("and it could not be taken back: %w", err)))

@@ -12,14 +12,16 @@ import (
 	"skerry.dev/skerry/server/apiserver/share"
 )
 
-// keylessWatch takes the storage keys off the objects of a watch of the cache. The objects are the
-// watcher's own, or copy themselves when they are changed, so the cache keeps its keys. Of a watch
-// of the store it keeps back bookmarks, which come whenever something was written somewhere, until
-// it is time for one.
+// keylessWatch removes the storage keys from the objects of a watch of the cache. The objects are
+// the watcher's own, or copy themselves when they are changed, so the cache keeps its keys. A watch
+// of the store gets a bookmark after each write anywhere; keylessWatch withholds these until one is
+// due.
 type keylessWatch struct {
-	in   watch.Interface
-	out  chan watch.Event
-	gone <-chan struct{} // the request has ended, also where upstream forgets to stop the watch: for an answer in a format that there is not
+	in  watch.Interface
+	out chan watch.Event
+	// gone is closed when the request has ended. Upstream forgets to stop the watch if a client
+	// asks for a format that there is not.
+	gone <-chan struct{}
 	done chan struct{}
 	once sync.Once
 

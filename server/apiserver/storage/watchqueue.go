@@ -15,16 +15,17 @@ import (
 // maxQueue is how many events a reader may be behind.
 const maxQueue = 1000
 
-// holding is what the watch of a client does with its events before they are sent. What happens
-// while it is open is taken at once, so that neither the cache, which serves all spaces, nor the
-// store waits for a reader or keeps copies for it. What was there before comes as fast as the
-// reader takes it.
+// holding keeps the events of a client's watch until they are sent. It takes each new event at once,
+// so that neither the cache, which serves all spaces, nor the store waits for a reader or keeps
+// copies for it. Events from before the watch come as fast as the reader takes them.
 type holding struct {
 	*share.Watch
 	of    *spaceStorage
 	space string
-	own   atomic.Bool // it still has a watch of the store to itself, which sends a copy of each event, and keeps it until it is taken
-	since int64       // what is of a later revision happens while the watch is open
+	// own is set while the watch has a watch of the store to itself, which sends a copy of each event
+	// and keeps it until it is taken.
+	own   atomic.Bool
+	since int64 // the watch began at this revision: later events are new
 }
 
 func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
