@@ -21,7 +21,7 @@ import (
 // showEvery is how often the usage of spaces that have a quota is written to their Spaces.
 const showEvery = 5 * time.Second
 
-// Run shows in the status of Spaces what they use, until ctx ends.
+// Run writes the usage of Spaces to their status until ctx ends.
 func (u *Usage) Run(ctx context.Context, loopback *rest.Config, log *slog.Logger) error {
 	client, err := dynamic.NewForConfig(loopback)
 	if err != nil {
@@ -116,7 +116,7 @@ func show(ctx context.Context, client dynamic.Interface, space string, used spac
 	return err
 }
 
-// usedUp says which limit is reached, "" for none.
+// usedUp returns the limit that is reached, or "".
 func (s *spaceUse) usedUp() string {
 	switch l := s.limits; {
 	case l.objects > 0 && s.objects >= l.objects:

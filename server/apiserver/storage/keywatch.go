@@ -111,7 +111,8 @@ func (w *keylessWatch) run() {
 	}
 }
 
-// turn returns where the next event comes from and where it goes to, nil for nowhere.
+// turn returns the channels for the next event: the one that it comes from and the one that it goes
+// to, nil for none.
 func (w *keylessWatch) turn(in <-chan watch.Event) (take <-chan watch.Event, put chan<- watch.Event, next watch.Event) {
 	if len(w.queue) == 0 {
 		return in, nil, next
@@ -145,8 +146,8 @@ func stoppedTimer() *time.Timer {
 	return t
 }
 
-// nextBookmark is when there may be one again: after a minute, which is not the same for all, and
-// shortly before the watch ends.
+// nextBookmark returns when the next bookmark is due: after a minute, with jitter, and shortly
+// before the watch ends.
 func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	next := now.Add(wait.Jitter(bookmarkPeriod, 0.25))
 	if last := w.deadline.Add(-beforeEnd); !w.deadline.IsZero() && last.After(now) && next.After(last) {
@@ -155,8 +156,8 @@ func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	return next
 }
 
-// endsInitialEvents reports whether it is the bookmark that a client waits for who has the list
-// sent as events.
+// endsInitialEvents reports whether an event is the bookmark that ends the initial events of a
+// streamed list.
 func endsInitialEvents(e watch.Event) bool {
 	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(e.Object)
 	return err == nil && ends

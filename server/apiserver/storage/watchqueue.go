@@ -34,14 +34,14 @@ func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
 	return h
 }
 
-// shares says that the watch has no watch of the store to itself any more.
+// shares records that the watch no longer has a watch of the store to itself.
 func (h *holding) shares() {
 	h.own.Store(false)
 	h.Books.Unkeep()
 }
 
-// hold notes an event that is about to be sent, and returns the event to send instead. ok is false
-// when the watch has ended.
+// hold records an event that is about to be sent, and returns the event to send instead. ok is
+// false if the watch has ended.
 func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	o := metadata.Of(e.Object)
 	switch e.Object.(type) {
@@ -65,8 +65,8 @@ func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	return watch.Event{Type: e.Type, Object: &heldEvent{h.Books, held, held.Value.(*sharedObject)}}, true
 }
 
-// ahead reports whether the next event is to be taken although the reader has not taken these yet.
-// It ends the watch of a reader that is too far behind.
+// ahead reports whether to take the next event although the reader has not taken the present ones.
+// It ends the watch if the reader is too far behind.
 func (h *holding) ahead(queue []watch.Event) bool {
 	if h == nil {
 		return false
