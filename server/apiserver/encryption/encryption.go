@@ -166,7 +166,7 @@ func (e *Encryption) Decrypt(ctx context.Context, gr schema.GroupResource, key, 
 	return out, nil
 }
 
-// current returns the transformer that encrypts a resource now.
+// current is the transformer that encrypts a resource now.
 type current struct {
 	e  *Encryption
 	gr schema.GroupResource
