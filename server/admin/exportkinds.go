@@ -140,7 +140,7 @@ func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
 		customize.Unallocate(o.Object) // another center's targets choose anew
 	}
 	notes := o.GetAnnotations()
-	for _, name := range v1alpha1.CenterMarks() {
+	for _, name := range v1alpha1.CenterAnnotations() {
 		delete(notes, name)
 	}
 	o.SetAnnotations(notes)

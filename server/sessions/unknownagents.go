@@ -81,8 +81,11 @@ func (d *Server) unknownAgent(name, from, why string) {
 
 // count is the gauge of unknown agents.
 func (u *unknownAgents) count() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "skerry_unknown_agents",
-		Help: "Agents that knocked in the last two hours and are not known here: the center's data was lost, or they were removed."}, func() float64 {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "skerry_unknown_agents",
+		Help: "Agents that knocked in the last two hours and are not known here: " +
+			"the center's data was lost, or they were removed.",
+	}, func() float64 {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		return float64(len(u.names))

@@ -128,7 +128,12 @@ func TestHold(t *testing.T) {
 	}
 	held = ask("v1")
 	waits("a definition that the server does not know", held)
-	if _, err := st.Client().OptimisticDelete(t.Context(), key, revision, kubernetes.DeleteOptions{GetOnFailure: true}); err != nil {
+	if _, err := st.Client().OptimisticDelete(
+		t.Context(),
+		key,
+		revision,
+		kubernetes.DeleteOptions{GetOnFailure: true},
+	); err != nil {
 		t.Fatal(err)
 	}
 	s.config.changes.announce()

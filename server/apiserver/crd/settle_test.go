@@ -50,7 +50,13 @@ func TestAwaitDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put, err := st.Client().OptimisticPut(t.Context(), registrykey.CRDPrefix+"team/"+crd.Name, data, 0, kubernetes.PutOptions{})
+	put, err := st.Client().OptimisticPut(
+		t.Context(),
+		registrykey.CRDPrefix+"team/"+crd.Name,
+		data,
+		0,
+		kubernetes.PutOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,10 @@ import (
 func TestSharedDefinitions(t *testing.T) {
 	all := newSharedDefinitions(&Config{}, nil)
 	space := func() *serving { return &serving{shared: all, byName: map[string]served{}} }
-	keep := func(s *serving, change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
+	keep := func(
+		s *serving,
+		change func(*apiextensionsv1.CustomResourceDefinition),
+	) *apiextensionsv1.CustomResourceDefinition {
 		crd := described("Boat", "v1")
 		crd.UID = "of one space"
 		crd.Labels = map[string]string{"of": "one space"}
@@ -57,7 +60,13 @@ func TestSharedDefinitions(t *testing.T) {
 			c.Status.Conditions[0].Status = apiextensionsv1.ConditionFalse
 		},
 		"terminating": func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.Status.Conditions = append(c.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue})
+			c.Status.Conditions = append(
+				c.Status.Conditions,
+				apiextensionsv1.CustomResourceDefinitionCondition{
+					Type:   apiextensionsv1.Terminating,
+					Status: apiextensionsv1.ConditionTrue,
+				},
+			)
 		},
 	} {
 		other := space()

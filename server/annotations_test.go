@@ -12,13 +12,13 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-func marks(t *testing.T, c *center) {
+func annotations(t *testing.T, c *center) {
 	ctx := t.Context()
 	api := clients(t, c.admin("team")).CoreV1().ConfigMaps("default")
 	cm, err := api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cm"}}, metav1.CreateOptions{})
 	must(t, err)
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
-		t.Errorf("the mark is not set in the same write: %v", cm.Annotations)
+		t.Errorf("the annotation is not set in the same write: %v", cm.Annotations)
 	}
 	_, err = api.Patch(
 		ctx,
@@ -28,7 +28,7 @@ func marks(t *testing.T, c *center) {
 		metav1.PatchOptions{},
 	)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), v1alpha1.LabelTarget) {
-		t.Errorf("a user changes the mark: %v", err)
+		t.Errorf("a user changes the annotation: %v", err)
 	}
 	takenOff(t, c)
 	cm, err = api.Update(
@@ -38,7 +38,7 @@ func marks(t *testing.T, c *center) {
 	)
 	must(t, err)
 	if cm.Annotations[v1alpha1.AnnotationTargets] != "paris" {
-		t.Error("a replaced object lost its mark")
+		t.Error("a replaced object lost its annotation")
 	}
 	for _, copied := range []string{`"skerry.dev/targets":"rome","mine":"yes"`, `"mine":"no"`} {
 		force := true
@@ -65,7 +65,7 @@ func marks(t *testing.T, c *center) {
 	for _, after := range []string{"create", "update"} {
 		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" ||
 			len(notes) != 2 {
-			t.Errorf("the marks of a copy after %s: %v", after, notes)
+			t.Errorf("the annotations of a copy after %s: %v", after, notes)
 		}
 		copied.Annotations, copied.Data = stranger, map[string]string{"a": "b"}
 		copied, err = api.Update(ctx, copied, metav1.UpdateOptions{})
@@ -79,7 +79,9 @@ func marks(t *testing.T, c *center) {
 	).Create(
 		ctx,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
-			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+		}},
 		metav1.CreateOptions{},
 	)
 	if !apierrors.IsForbidden(err) {
@@ -96,7 +98,7 @@ func marks(t *testing.T, c *center) {
 	check(t, err)
 }
 
-// takenOff: a patch that takes off marks of the center is done, without that, whichever mark it is.
+// takenOff: a patch that removes annotations of the center is done without that, whichever they are.
 func takenOff(t *testing.T, c *center) {
 	ctx := t.Context()
 	api, own := clients(
@@ -111,12 +113,12 @@ func takenOff(t *testing.T, c *center) {
 		"default",
 	)
 	notes := map[string]string{}
-	for _, mark := range v1alpha1.CenterMarks() {
-		notes[mark] = "{}"
+	for _, name := range v1alpha1.CenterAnnotations() {
+		notes[name] = "{}"
 	}
 	_, err := own.Create(
 		ctx,
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "marked", Annotations: notes}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "annotated", Annotations: notes}},
 		metav1.CreateOptions{},
 	)
 	must(t, err)
@@ -125,16 +127,16 @@ func takenOff(t *testing.T, c *center) {
 		types.StrategicMergePatchType: `{"metadata":{"annotations":{"$patch":"replace","mine":"yes"}},"data":{"by":"strategic"}}`,
 		types.JSONPatchType:           `[{"op":"remove","path":"/metadata/annotations"},{"op":"add","path":"/data","value":{"by":"json"}}]`,
 	} {
-		cm, err := api.Patch(ctx, "marked", kind, []byte(body), metav1.PatchOptions{})
+		cm, err := api.Patch(ctx, "annotated", kind, []byte(body), metav1.PatchOptions{})
 		if err != nil || cm.Data["by"] == "" {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
-		for mark, was := range notes {
-			if cm.Annotations[mark] != was {
-				t.Errorf("%s takes off %s: %v", kind, mark, cm.Annotations)
+		for name, was := range notes {
+			if cm.Annotations[name] != was {
+				t.Errorf("%s takes off %s: %v", kind, name, cm.Annotations)
 			}
 		}
 	}
-	must(t, own.Delete(ctx, "marked", metav1.DeleteOptions{}))
+	must(t, own.Delete(ctx, "annotated", metav1.DeleteOptions{}))
 }
