@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// targetTime is how long one target may take: a data connection has to be brought up for it,
-	// which is tried for 12 s, at every tier.
+	// targetTime is how long one target may take: a data connection may have to be brought up for it
+	// first, which is tried for 12 s.
 	targetTime = 20 * time.Second
+	// listTime is how long all targets together may take: less than a request for the API may.
+	listTime = 45 * time.Second
 	// maxAnswers bounds all answers to one request together, in bytes: some 20,000 Pods.
 	maxAnswers = 16 << 20
 	// maxRefusal bounds what is read of an answer that is no success, in bytes.
@@ -49,20 +51,39 @@ func (a *asking) view(namespace, name string) *exchange.Request {
 	return r
 }
 
-// ask asks one target. Site are the targets that the answer came through, with slashes between
+// bounded returns a context for asking targets. It ends before ctx does, so that what was said until
+// then still reaches whoever asks: the tier above waits as long as ctx lasts.
+func bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(end)*3/4)
+	}
+	return context.WithTimeout(ctx, most)
+}
+
+// ask asks one target. Within ends before ctx, which is whoever asks. Site are the targets that the answer came through, with slashes between
 // them. The error is a *exchange.Fault.
-func (a *asking) ask(ctx context.Context, target string, r *exchange.Request) (
+func (a *asking) ask(ctx, within context.Context, target string, r *exchange.Request) (
 	all []Metrics, warnings []string, site string, err error,
 ) {
-	limited, cancel := context.WithTimeout(ctx, targetTime)
+	if within.Err() != nil && ctx.Err() == nil {
+		return nil, nil, target, late("site " + target + " was not asked, because others took too long")
+	}
+	limited, cancel := context.WithTimeout(within, targetTime)
 	defer cancel()
+	begun := time.Now()
+	fault := func(err error) error {
+		if limited.Err() != nil && ctx.Err() == nil {
+			return late(fmt.Sprintf("site %s has not answered within %s", site, time.Since(begun).Round(time.Second)))
+		}
+		return of(site, err)
+	}
 	if end, ok := limited.Deadline(); ok {
 		r.Timeout = max(time.Millisecond, time.Until(end))
 	}
 	site = target
 	resp, err := a.targets.Do(limited, target, r)
 	if err != nil {
-		return nil, nil, site, a.fault(limited, ctx, target, err)
+		return nil, nil, site, fault(err)
 	}
 	defer resp.Body.Close()
 	if at := resp.Header.Get(exchange.HeaderSite); at != "" {
@@ -73,11 +94,11 @@ func (a *asking) ask(ctx context.Context, target string, r *exchange.Request) (
 	}
 	text, err := a.read(resp.Body)
 	if err != nil {
-		return nil, nil, site, a.fault(limited, ctx, site, err)
+		return nil, nil, site, fault(err)
 	}
 	all, err = Decode(text, !r.Query.Has(exchange.OptionName))
 	if err != nil {
-		return nil, nil, site, a.fault(limited, ctx, site, err)
+		return nil, nil, site, fault(err)
 	}
 	return all, exchange.Warnings(resp.Header), site, nil
 }
@@ -112,14 +133,15 @@ func (a *asking) read(from io.Reader) (text []byte, err error) {
 	}
 }
 
-// fault says why a target was not heard. Within ends before ctx does when the target is too slow.
-func (*asking) fault(within, ctx context.Context, site string, err error) *exchange.Fault {
-	if within.Err() != nil && ctx.Err() == nil {
-		return &exchange.Fault{
-			Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: retryAfter,
-			Message: fmt.Sprintf("site %s has not answered within %s", site, targetTime),
-		}
+// late says that a target had too little time.
+func late(message string) *exchange.Fault {
+	return &exchange.Fault{
+		Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: retryAfter, Message: message,
 	}
+}
+
+// of returns the fault that an error is, with the site's name in its message.
+func of(site string, err error) *exchange.Fault {
 	f := *exchange.FaultOf(err)
 	if !strings.Contains(f.Message, site) {
 		f.Message = "site " + site + ": " + f.Message

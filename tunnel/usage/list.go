@@ -53,6 +53,8 @@ func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, p
 	}
 	a := &asking{targets: targets, from: from}
 	a.left.Store(maxAnswers)
+	within, cancel := bounded(ctx, listTime)
+	defer cancel()
 	names := slices.Sorted(maps.Keys(byTarget))
 	var out Result
 	var mu sync.Mutex
@@ -62,7 +64,7 @@ func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, p
 		seats <- struct{}{}
 		all.Go(func() {
 			defer func() { <-seats }()
-			found, warnings, site, err := a.ask(ctx, target, a.view(from.Namespace, ""))
+			found, warnings, site, err := a.ask(ctx, within, target, a.view(from.Namespace, ""))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -170,7 +172,9 @@ func Get(ctx context.Context, targets exchange.Sites, from *exchange.Request, p 
 ) {
 	a := &asking{targets: targets, from: from}
 	a.left.Store(maxAnswers)
-	found, warnings, site, err := a.ask(ctx, p.Place.Target, a.view(p.Namespace, p.Place.Pod))
+	within, cancel := bounded(ctx, targetTime)
+	defer cancel()
+	found, warnings, site, err := a.ask(ctx, within, p.Place.Target, a.view(p.Namespace, p.Place.Pod))
 	if err != nil {
 		return m, nil, err
 	}

@@ -183,7 +183,7 @@ func TestBounds(t *testing.T) {
 		code int
 	}{{"oslo", 200}, {"paris", 413}, {"bergen", 200}} {
 		code := 200
-		if _, _, _, err := a.ask(t.Context(), c.site, a.view("web", "")); err != nil {
+		if _, _, _, err := a.ask(t.Context(), t.Context(), c.site, a.view("web", "")); err != nil {
 			code = exchange.FaultOf(err).Code
 		}
 		if code != c.code {
@@ -202,6 +202,42 @@ func TestBounds(t *testing.T) {
 		f := fault(List(t.Context(), slow, from, []Pod{pod("oslo", "web", "a", "a")}))
 		if time.Since(begun) != targetTime || f.Code != 503 || f.Message != "site oslo has not answered within 20s" {
 			t.Errorf("a slow site, after %s: %+v", time.Since(begun), f)
+		}
+	})
+}
+
+// TestTime: what some sites say reaches whoever asks in time, whatever others do, at each tier.
+func TestTime(t *testing.T) {
+	hangs := func(ctx context.Context, _ *exchange.Request) (*http.Response, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	quick := says(200, "oslo", list(using("web", "a", "1m")))
+	synctest.Test(t, func(t *testing.T) {
+		all, pods := sites{"zz": quick}, []Pod{pod("zz", "web", "a", "a")}
+		for i := range 3 * together {
+			name := fmt.Sprintf("site-%d", i)
+			all[name] = hangs
+			pods = append(pods, pod(name, "web", name, "a"))
+		}
+		begun := time.Now()
+		got := List(t.Context(), all, from, pods)
+		if last := got.Missing[len(got.Missing)-1]; time.Since(begun) != listTime || last.Target != "zz" ||
+			last.Fault.Message != "site zz was not asked, because others took too long" {
+			t.Errorf("%d missing, the last %+v", len(got.Missing), last)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), targetTime) // as a relay has it
+		defer cancel()
+		got := List(ctx, sites{"oslo": quick, "bergen": hangs}, from, []Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")})
+		if ctx.Err() != nil || len(got.Pods) != 1 || len(got.Missing) != 1 ||
+			got.Missing[0].Fault.Message != "site bergen has not answered within 15s" {
+			t.Errorf("%d pods, %q, %v", len(got.Pods), got.Lacks(), ctx.Err())
+		}
+		_, _, err := Get(ctx, sites{"bergen": hangs}, from, pod("bergen", "web", "b", "b"))
+		if ctx.Err() != nil || exchange.FaultOf(err).Code != 503 {
+			t.Errorf("one: %v", err)
 		}
 	})
 }
