@@ -52,6 +52,9 @@ type ParentConfig struct {
 	OnHeld func(delta.Held)
 	// OnNotConnected is called when the child does not bring a data connection up. It may be nil.
 	OnNotConnected func(NotConnected)
+	// OnWanted is called when the child wants to be asked for a data connection. It must not wait,
+	// and may be nil.
+	OnWanted func(Wanted)
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
 	// Commands are sent to the child as they are put. It may be nil.
@@ -334,6 +337,8 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		}
 	case typeNotConnected:
 		return p.notConnected(payload)
+	case typeWanted:
+		return p.wanted(payload)
 	case typeRequest:
 		csr, err := decode[[]byte](payload)
 		if err != nil {

@@ -57,6 +57,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 				u.Welcomed(w)
 			}
 			u.secret.set(w.Wake)
+			u.Upward.begun(s)
 			u.Log.Info(
 				"session with the parent",
 				"parent",
@@ -71,6 +72,9 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 			close(s.welcomed)
 		},
 	}
+	if u.reach != nil {
+		cfg.Wanted = u.Upward.wants()
+	}
 	if old != nil {
 		cfg.TakeOver = func() {
 			old.end()
@@ -79,6 +83,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	}
 	go func() {
 		defer close(s.done)
+		defer u.Upward.over(s)
 		defer cancel()
 		s.err = tunnel.ServeChild(ctx, conn, cfg)
 	}()

@@ -208,6 +208,7 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 			d.targets.touch(s.target)
 		},
 		OnNotConnected: func(n tunnel.NotConnected) { d.links.NotConnected(conn.Peer(), n) },
+		OnWanted:       func(w tunnel.Wanted) { d.links.Bring(asking{s}, w) },
 		Recheck:        s.again,
 		Commands:       s.commands,
 		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
