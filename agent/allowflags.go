@@ -126,6 +126,7 @@ func AllowFlags() (out []cli.Flag) {
 	return append(
 		out,
 		spacesNamespaceFlag(),
+		gatewayAddressFlag(),
 		&cli.BoolFlag{
 			Name:     "impersonate",
 			Value:    true,

@@ -42,6 +42,13 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
+// PodAPI gives the pods of workloads the API of their space.
+type PodAPI interface {
+	// Provide keeps what the pods of the workload k need that run as a ServiceAccount, in the
+	// namespace that the target calls at. A *policy.Refusal says that the site cannot.
+	Provide(ctx context.Context, k store.Key, at, account string) error
+}
+
 // Config is what an Applier works with. Policy, Holds, Deleting and OnTried may be nil.
 type Config struct {
 	Desired   Desired
@@ -59,6 +66,9 @@ type Config struct {
 	// Owner is whose spaces these are, for the namespace of their accounts; without centers before
 	// that is known. It is needed with Impersonate.
 	Owner func() target.SpacesOwner
+	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
+	// keep it.
+	PodAPI PodAPI
 	// Holds reports whether a tombstone must wait; Changed is called with its key when it need not
 	// any more.
 	Holds func(store.Entry) bool

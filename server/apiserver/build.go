@@ -75,7 +75,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey, s.config.targetUID)
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,7 @@ func (s *Server) build() error {
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
+	s.tokens = tokens
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
@@ -72,6 +73,8 @@ type Config struct {
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
+	// Target returns the UID of a target of the center, "" where there is none; nil knows of none.
+	Target func(name string) string
 	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
 	Sites pods.Sites
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means
@@ -108,6 +111,7 @@ type Server struct {
 	checks   *controllers.TypeChecks
 	ttl      *controllers.JobTTL
 	rules    *policy.Plugin
+	tokens   *authn.Tokens
 	counts   *quota.Counter
 	usage    *quota.Usage
 	backlog  *backlog.Ledger

@@ -15,7 +15,7 @@ import (
 func (m *mark) origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
-		o.Placement, o.Sync = m.placement, m.sync
+		o.Placement, o.Sync, o.PodAPI = m.placement, m.sync, m.api
 	}
 	return o
 }
@@ -34,16 +34,38 @@ func (d *Delivery) origin(k store.Key, m *mark, uid string) customize.Origin {
 func (b *rulebook) remark(p v1alpha1.SyncPolicy) {
 	sync := placement.SyncMark(p)
 	if b.mark == nil || b.mark.sync != sync {
-		b.mark = &mark{placement: b.name, sync: sync, policy: p}
+		b.mark = newMark(mark{placement: b.name, sync: sync, policy: p})
 	}
 }
 
-// markNow is the mark of who decides about the object now.
-func (o *object) markNow() *mark {
-	if o.source == nil || o.source.kind != ofPlacement {
-		return nil
+// newMark returns a mark with its variants.
+func newMark(m mark) *mark {
+	out := &m
+	out.variants = map[placement.PodAPI]*mark{}
+	for _, api := range []placement.PodAPI{placement.SpaceAPI, placement.NoAPI} {
+		v := m
+		v.api = api
+		out.variants[api] = &v
 	}
-	return o.source.book.mark
+	return out
+}
+
+// unplaced has the variants of what no Placement decides about.
+var unplaced = newMark(mark{})
+
+// markNow is the mark of who decides about the object now, in the variant for its pods.
+func (o *object) markNow() *mark {
+	var m *mark
+	variants := unplaced.variants
+	if o.source != nil && o.source.kind == ofPlacement {
+		if m = o.source.book.mark; m != nil {
+			variants = m.variants
+		}
+	}
+	if api := o.podAPI(); variants[api] != nil {
+		return variants[api]
+	}
+	return m
 }
 
 // remark has an object rendered again when another mark belongs on it. The lock must be held.
