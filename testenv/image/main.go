@@ -14,16 +14,18 @@ var commands = map[string]struct {
 	usage string
 	run   func(args []string) error
 }{
-	"serve": {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
-	"pause": {"pause: wait for SIGTERM", pause},
-	"get":   {"get [-n TIMES] URL: print the body of an HTTP answer", get},
-	"dns":   {"dns NAME: print the addresses of a name", lookup},
-	"eat":   {"eat [-mib N]: use memory, without an end when N is 0", eat},
-	"lines": {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
-	"cat":   {"cat FILE...: print files", cat},
-	"write": {"write FILE TEXT: replace a file's content and sync it", write},
-	"env":   {"env: print the environment", environ},
-	"sleep": {"sleep DURATION: wait, then exit 0", sleep},
+	"serve":    {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
+	"pause":    {"pause: wait for SIGTERM", pause},
+	"get":      {"get [-n TIMES] URL: print the body of an HTTP answer", get},
+	"dns":      {"dns NAME: print the addresses of a name", lookup},
+	"eat":      {"eat [-mib N]: use memory, without an end when N is 0", eat},
+	"lines":    {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
+	"api":      {"api [-token TOKEN] [-body JSON] METHOD PATH: send one request to the API that the pod is given", api},
+	"operator": {"operator: hold a Lease, watch ConfigMaps and write others", operator},
+	"cat":      {"cat FILE...: print files", cat},
+	"write":    {"write FILE TEXT: replace a file's content and sync it", write},
+	"env":      {"env: print the environment", environ},
+	"sleep":    {"sleep DURATION: wait, then exit 0", sleep},
 }
 
 func main() {
