@@ -71,7 +71,7 @@ type Config struct {
 	// target.DefaultSpaces. Centers that share a cluster need one each.
 	SpacesNamespace string
 	// GatewayAddress is where this site's pods reach the agent for the APIs of their spaces, see
-	// gateway.Config. A relay has none.
+	// gateway.Config; empty means that it has no gateway. A relay has none.
 	GatewayAddress string
 	// Upward opens streams to the parent, for a relay's own use; nil makes one.
 	Upward *Upward

@@ -24,7 +24,7 @@ func (a *agent) openGateway() (err error) {
 		return nil
 	}
 	a.gateway, err = gateway.New(gateway.Config{
-		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Auto), Clients: a.clients, As: a.applier.Acting,
+		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients, As: a.applier.Acting,
 		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Log: a.Log.With("part", "gateway"),
 	})
 	a.applier.PodAPI = a.gateway

@@ -251,7 +251,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Target: s.delivery.UIDOf, Sites: s.newSites(),
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf, Sites: s.newSites(),
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),

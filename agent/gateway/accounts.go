@@ -25,6 +25,7 @@ type account struct {
 	sums    [][sha256.Size]byte // of the token, and of the one before
 	renewAt time.Time
 	seen    time.Time // when a workload named it last
+	doubted time.Time // when the token was refused last
 	host    string    // the address that is written in its namespace
 }
 

@@ -45,6 +45,9 @@ type Gateway struct {
 	authority *authority
 	up        *http.Transport
 	seats     seats
+	needing   sync.Once
+	needed    chan struct{} // closed when a workload needs it
+	doubts    chan struct{} // one slot: a token was refused
 
 	providing sync.Mutex // held while something is kept at the target
 	clusterIP string     // guarded by providing, like swept and serviceAt
@@ -54,6 +57,7 @@ type Gateway struct {
 	mu       sync.Mutex
 	at       netip.AddrPort // where it listens; invalid while it does not
 	problem  error          // why it does not
+	changed  chan struct{}  // closed and replaced when at or problem is another one
 	serving  *tls.Certificate
 	servedAs string // the address that serving is for
 	accounts map[identity]*account
@@ -63,7 +67,7 @@ type Gateway struct {
 // New returns a Gateway that listens when it is run.
 func New(c Config) (*Gateway, error) {
 	g := &Gateway{Config: c, accounts: map[identity]*account{}, tokens: map[[sha256.Size]byte]identity{},
-		problem: errStarting, up: upward.NewTransport(c.Up),
+		problem: errStarting, changed: make(chan struct{}), needed: make(chan struct{}), doubts: make(chan struct{}, 1), up: upward.NewTransport(c.Up),
 		seats: seats{spaces: map[string]int{}, accounts: map[identity]int{}}}
 	if c.Address == Off {
 		g.problem = errOff
@@ -89,6 +93,14 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	looking.Go(func() { g.follow(ctx) })
+	if len(g.named()) > 0 {
+		g.need()
+	}
+	select {
+	case <-g.needed:
+	case <-ctx.Done():
+		return nil
+	}
 	said := ""
 	for ctx.Err() == nil {
 		l, at, err := g.listen(ctx)
@@ -130,16 +142,30 @@ func (g *Gateway) serveUntilMoved(ctx context.Context, l net.Listener, at netip.
 	return g.serve(ctx, l)
 }
 
+// need has the gateway listen: a site without pods that use it opens no port.
+func (g *Gateway) need() { g.needing.Do(func() { close(g.needed) }) }
+
 // set notes where the gateway listens, or why it does not.
 func (g *Gateway) set(at netip.AddrPort, problem error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.at, g.problem = at, problem
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
 // follow looks at everything now and then.
 func (g *Gateway) follow(ctx context.Context) {
-	for ondemand.Pause(ctx, lookEvery) {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-g.doubts:
+		}
+		timer.Reset(lookEvery)
 		if err := g.look(ctx); err != nil && ctx.Err() == nil {
 			g.Log.Warn("not all pods have what they need for the API of their space; it is tried again", "err", err)
 		}
@@ -153,12 +179,37 @@ func (g *Gateway) Provide(ctx context.Context, k store.Key, at, account string) 
 }
 
 func (g *Gateway) provide(ctx context.Context, who identity, at string) error {
-	if err := g.refusal(); err != nil {
+	if err := g.listening(ctx); err != nil {
 		return err
 	}
 	g.providing.Lock()
 	defer g.providing.Unlock()
 	return g.ensure(ctx, who, at)
+}
+
+// startTime is how long a workload waits for the gateway to begin.
+const startTime = 5 * time.Second
+
+// listening has the gateway listen, and returns why it does not.
+func (g *Gateway) listening(ctx context.Context) error {
+	g.need()
+	timer := time.NewTimer(startTime)
+	defer timer.Stop()
+	for {
+		g.mu.Lock()
+		waits, changed := !g.at.IsValid() && g.problem == errStarting, g.changed
+		g.mu.Unlock()
+		if !waits {
+			return g.refusal()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return g.refusal()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // refusal is why this site has no gateway, nil where it has one.

@@ -58,7 +58,49 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer give()
-	upward.Forward(g.up, who.space, "").ServeHTTP(w, r)
+	seen := &status{ResponseWriter: w}
+	upward.Forward(g.up, who.space, "").ServeHTTP(seen, r)
+	if seen.code == http.StatusUnauthorized {
+		g.doubt(who)
+	}
+}
+
+// status notes the status of an answer.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *status) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets an upgrade take the connection over.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// doubtEvery is how often a refused token is renewed before its time.
+const doubtEvery = 10 * time.Second
+
+// doubt has a token renewed that the home of its space refuses: the ServiceAccount was made anew, or
+// this site was.
+func (g *Gateway) doubt(who identity) {
+	g.mu.Lock()
+	a := g.accounts[who]
+	due := a != nil && time.Since(a.doubted) >= doubtEvery
+	if due {
+		next := *a
+		next.doubted, next.renewAt = time.Now(), time.Time{}
+		g.accounts[who] = &next
+	}
+	g.mu.Unlock()
+	if due {
+		select {
+		case g.doubts <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // whose is whose token a request has. Nothing of a token is believed: it is one of those that this

@@ -219,7 +219,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	annotations := &admission.Annotations{Place: s.config.Place, PassesOn: s.config.Sites != nil}
+	annotations := &admission.Annotations{Place: s.config.Place, PodAPI: s.config.PodAPI, PassesOn: s.config.Sites != nil}
 	g.AdmissionControl = genericadmission.NewChainHandler(
 		p.lifecycle,
 		p.defaults,

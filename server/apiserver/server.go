@@ -31,6 +31,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -63,6 +64,8 @@ type Config struct {
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
+	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
+	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
 	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil
 	// makes none.

@@ -17,6 +17,11 @@ func (s *Server) IssueForSite(
 	ctx context.Context,
 	space, namespace, account, site string,
 ) (token string, expires time.Time, err error) {
+	if s.config.Used != nil { // the account that every namespace has is made when it is needed
+		if err := s.config.Used(ctx, space); err != nil {
+			return "", time.Time{}, err
+		}
+	}
 	return s.tokens.IssueForSite(request.WithSpace(ctx, space), namespace, account, site)
 }
 

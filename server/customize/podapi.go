@@ -3,6 +3,7 @@ package customize
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
@@ -25,7 +26,7 @@ var environment = []struct{ name, key string }{
 // containerLists are the fields of a Pod's spec with containers.
 var containerLists = []string{"initContainers", "containers", "ephemeralContainers"}
 
-// podPaths are the kinds that run pods, and the fields above the pods' spec.
+// podPaths are the kinds with pods, and the fields above the pods' spec.
 var podPaths = map[string][]string{
 	"/Pod":                   {},
 	"/ReplicationController": {"spec", "template"},
@@ -35,6 +36,7 @@ var podPaths = map[string][]string{
 	"apps/ReplicaSet":        {"spec", "template"},
 	"batch/Job":              {"spec", "template"},
 	"batch/CronJob":          {"spec", "jobTemplate", "spec", "template"},
+	revision:                 {"data", "spec", "template"},
 }
 
 // podSpecOf returns the spec of a workload's pods, which may be changed at its top level; nil for
@@ -140,10 +142,18 @@ func accountVolume(account string) map[string]any {
 	}}
 }
 
-// TakeAPI removes from a workload or a Pod what Render has given its pods to use the API of their
-// space. The top level of the object is changed; what lies deeper is copied first. It is for what a
-// target reports, so that people find what they wrote.
-func TakeAPI(o map[string]any, group, kind string) {
+// revision is the kind in which a cluster keeps former templates of a StatefulSet or a DaemonSet.
+const revision = "apps/ControllerRevision"
+
+// TakeAPI removes from what a target reports (a Pod, a workload, a ControllerRevision) what Render
+// has given its pods to use the API of their space. So people find what they wrote, and nothing
+// else comes back by a rollback. The top level of the object is changed; what lies deeper is copied
+// first.
+func TakeAPI(o map[string]any, apiVersion, kind string) {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group = ""
+	}
 	name := group + "/" + kind
 	path, runs := podPaths[name]
 	if !runs {

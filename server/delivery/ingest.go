@@ -161,7 +161,9 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	if now := o.markNow(); as.body == nil || now != as.mark {
 		as = d.renderFor(w, now)
 	}
+	rendered := o.mark
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	s.tellPodAPI(o, rendered)
 	d.sized(o, len(as.body))
 	if h := d.holds[o]; h != nil && h.failed != "" && o.content != content {
 		s.retryHolds(func(other *hold) bool { return other.key == h.key })

@@ -110,9 +110,11 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 		return fmt.Errorf("render %s: %w", k, errBehind)
 	}
 	changed := as.hash != o.hash
+	rendered := o.mark
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
 	d.sized(o, len(as.body))
 	s := d.begin(0)
+	s.tellPodAPI(o, rendered)
 	s.settle(o, changed)
 	s.finish()
 	return nil

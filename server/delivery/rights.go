@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -72,7 +73,7 @@ func (s *step) rights(w store.Write) {
 			s.remarkPods(sp, name)
 		}
 	default:
-		for _, account := range sp.rights.bind(w.Key.Namespace+"/"+w.Key.Name, placement.Bound(w.Object)) {
+		for _, account := range sp.rights.bind(w.Key.Namespace+"/"+w.Key.Name, placement.Bound(w.Key.Namespace, w.Object)) {
 			s.remarkPods(sp, account)
 		}
 	}
@@ -134,35 +135,110 @@ func (s *step) remarkPods(sp *space, account string) {
 		return
 	}
 	for _, o := range n.objects {
-		if o.work != nil && o.work.account.Name != "" && (name == "*" || o.work.account.Name == name) {
-			s.d.remark(o)
+		if o.work == nil || o.work.account.Name == "" || name != "*" && o.work.account.Name != name {
+			continue
 		}
+		s.d.remark(o)
+		s.tellFixed(o)
 	}
 }
 
-// podAPI is which API the pods of a workload are given. The nearest word counts: that of their
-// template, of their ServiceAccount, of their Namespace; and then whether the account has rights in
-// the space.
+// tellFixed tells people of a Job or a Pod that is too old to be given what it would get now.
+func (s *step) tellFixed(o *object) {
+	a := o.work.account
+	if !a.Fixed || a.Decided || a.Given || !o.present || o.finished || o.leaving {
+		return
+	}
+	if api, why := o.ns.podAPIOf(a); api == placement.SpaceAPI {
+		s.d.cfg.Event(placement.Event{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid,
+			Warning: true, Reason: "PodAPI", Message: "the pods do not use the API of this space, because they were " +
+				"made before " + why + "; make it anew"})
+	}
+}
+
+// podAPI is which API the pods of a workload are given.
 func (o *object) podAPI() placement.PodAPI {
 	if o.work == nil || o.work.account.Name == "" || o.work.account.Given {
 		return placement.NoWish
 	}
-	a, r := o.work.account, &o.ns.space.rights
-	account := o.ns.name + "/" + a.Name
+	if a := o.work.account; a.Fixed {
+		if a.Decided {
+			return placement.SpaceAPI
+		}
+		return placement.NoWish
+	}
+	api, _ := o.ns.podAPIOf(o.work.account)
+	return api
+}
+
+// podAPIOf is which API the pods of an account are given in a namespace, and why. The nearest word
+// counts: that of their template, of their ServiceAccount, of their Namespace; and then whether the
+// account has rights in the space.
+func (n *namespace) podAPIOf(a placement.PodAccount) (api placement.PodAPI, why string) {
+	r, account := &n.space.rights, n.name+"/"+a.Name
 	says := r.accounts[account]
-	for _, wish := range []placement.PodAPI{a.Wish, says.wish, o.ns.podAPI} {
-		if wish != placement.NoWish {
-			return wish
+	for _, word := range []struct {
+		wish placement.PodAPI
+		of   string
+	}{{a.Wish, "its template"}, {says.wish, "ServiceAccount " + a.Name}, {n.podAPI, "its Namespace"}} {
+		if word.wish != placement.NoWish {
+			return word.wish, word.of + " says so by " + v1alpha1.AnnotationPodAPI
 		}
 	}
 	unseen := says.unseen
 	if a.Mounts != nil {
 		unseen = !*a.Mounts
 	}
-	if unseen || r.bound[account] == 0 && r.bound[o.ns.name+"/*"] == 0 {
-		return placement.NoWish
+	if unseen || r.bound[account] == 0 && r.bound[n.name+"/*"] == 0 {
+		return placement.NoWish, ""
 	}
-	return placement.SpaceAPI
+	return placement.SpaceAPI, "ServiceAccount " + a.Name + " is bound to rights in this space"
+}
+
+// PodAPI is asked by admission for every Job and Pod that users create: which API its pods are
+// given, which cannot change later.
+func (d *Delivery) PodAPI(space, in string, a placement.PodAccount) placement.PodAPI {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	sp := d.spaces[space]
+	if sp == nil {
+		return a.Wish
+	}
+	n := sp.namespaces[in]
+	if n == nil {
+		n = &namespace{space: sp, name: in}
+	}
+	api, _ := n.podAPIOf(a)
+	return api
+}
+
+// tellPodAPI tells people which API the pods of a workload use, when that was nothing, or something
+// else, before.
+func (s *step) tellPodAPI(o *object, before *mark) {
+	was, is := placement.NoWish, placement.NoWish
+	if before != nil {
+		was = before.api
+	}
+	if o.mark != nil {
+		is = o.mark.api
+	}
+	if s.bulk || was == is {
+		return
+	}
+	e := placement.Event{Key: o.key(), APIVersion: o.kind.apiVersion, Kind: o.kind.name, UID: o.uid, Reason: "PodAPI"}
+	_, why := o.ns.podAPIOf(o.work.account)
+	switch is {
+	case placement.SpaceAPI:
+		e.Message = "the pods use the API of this space as ServiceAccount " + o.work.account.Name
+	case placement.NoAPI:
+		e.Message = "the pods get no credentials for any API"
+	default:
+		e.Message = "the pods use no API of this space any more"
+	}
+	if why != "" {
+		e.Message += ": " + why
+	}
+	s.d.cfg.Event(e)
 }
 
 // RunsAs reports whether a target has a workload whose pods use the API of their space as a

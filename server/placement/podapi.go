@@ -22,7 +22,14 @@ const (
 
 // PodAPIOf reads the annotation skerry.dev/pod-api of metadata. What it does not know is no wish.
 func PodAPIOf(meta map[string]any) PodAPI {
-	switch fields.String(meta, "annotations", v1alpha1.AnnotationPodAPI) {
+	return podAPI(fields.String(meta, "annotations", v1alpha1.AnnotationPodAPI))
+}
+
+// PodAPIIn is PodAPIOf of annotations.
+func PodAPIIn(notes map[string]string) PodAPI { return podAPI(notes[v1alpha1.AnnotationPodAPI]) }
+
+func podAPI(word string) PodAPI {
+	switch word {
 	case "Space":
 		return SpaceAPI
 	case "Target":
@@ -42,8 +49,12 @@ type PodAccount struct {
 	Wish PodAPI
 	// Mounts is automountServiceAccountToken; nil where the template does not say.
 	Mounts *bool
-	// Given is true for a workload that came from a parent, which has given its pods an API.
+	// Given is true for a workload that came from a parent, which has given its pods the API of
+	// their space.
 	Given bool
+	// Fixed is true for a Job or a Pod, which cannot change: what its pods use was decided when it
+	// was made, and Decided says that it is the API of their space.
+	Fixed, Decided bool
 }
 
 // PodAccountOf reads who the pods of a workload are. It is the zero value for other kinds.
@@ -52,10 +63,12 @@ func PodAccountOf(k store.Key, obj map[string]any) PodAccount {
 	if spec == nil {
 		return PodAccount{}
 	}
+	notes := fields.Map(obj, "metadata", "annotations")
+	decided, fromParent := fields.String(notes, v1alpha1.AnnotationSpaceAPI) != "", notes[v1alpha1.AnnotationOrigin] != nil
 	a := PodAccount{
 		Name: AccountOf(spec), Wish: PodAPIOf(podMeta(k, obj)),
-		Given: fields.String(obj, "metadata", "annotations", store.PodAPI) != "" &&
-			fields.String(obj, "metadata", "annotations", v1alpha1.AnnotationOrigin) != "",
+		Given: decided && fromParent, Decided: decided && !fromParent,
+		Fixed: k.Resource == "pods" || k.Resource == "jobs",
 	}
 	if mounts, ok := spec["automountServiceAccountToken"].(bool); ok {
 		a.Mounts = &mounts
@@ -81,13 +94,13 @@ func podMeta(k store.Key, obj map[string]any) map[string]any {
 	return fields.Map(at, "metadata")
 }
 
-// Bound are the ServiceAccounts that a RoleBinding or a ClusterRoleBinding gives rights to, as
-// NAMESPACE/NAME, or NAMESPACE/* for the group of all that a namespace has. Groups of everybody are
-// none: they say nothing of one pod.
-func Bound(obj map[string]any) (accounts []string) {
+// Bound are the ServiceAccounts that a RoleBinding of a namespace, or a ClusterRoleBinding, gives
+// rights to, as NAMESPACE/NAME, or NAMESPACE/* for the group of all that a namespace has. Groups of
+// everybody are none: they say nothing of one pod.
+func Bound(within string, obj map[string]any) (accounts []string) {
 	const group = "system:serviceaccounts:"
 	for s := range fields.Maps(obj, "subjects") {
-		name, namespace := fields.String(s, "name"), fields.String(s, "namespace")
+		name, namespace := fields.String(s, "name"), cmp.Or(fields.String(s, "namespace"), within)
 		switch kind := fields.String(s, "kind"); {
 		case kind == "ServiceAccount" && namespace != "" && name != "":
 			accounts = append(accounts, namespace+"/"+name)
