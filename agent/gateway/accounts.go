@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ type account struct {
 	sums    [][sha256.Size]byte // of the token, and of the one before
 	renewAt time.Time
 	seen    time.Time // when a workload named it last
+	unread  bool      // what the target has is not known
 	doubted time.Time // when the token was refused last
 	host    string    // the address that is written in its namespace
 }
@@ -36,6 +36,8 @@ const (
 	// unusedTime is how long credentials are kept that no workload names: pods that end still use
 	// them.
 	unusedTime = 10 * time.Minute
+	// checkEvery is how often it is looked whether all that is kept is still there.
+	checkEvery = 10 * time.Minute
 	// askTime is how long a token is waited for.
 	askTime = 30 * time.Second
 )
@@ -52,7 +54,7 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string) error {
 	}
 	writer := g.As(client, who.space, who.namespace)
 	a := g.account(who)
-	if a == nil || a.at != at {
+	if a == nil || a.at != at || a.unread {
 		if a, err = g.read(ctx, client, who, at); err != nil {
 			return err
 		}
@@ -175,66 +177,4 @@ func (g *Gateway) put(who identity, a *account) {
 	for _, sum := range a.sums {
 		g.tokens[sum] = who
 	}
-}
-
-// look brings everything up to date: what workloads name is kept, and what none names is removed.
-func (g *Gateway) look(ctx context.Context) error {
-	named := g.named()
-	var errs []error
-	for who, at := range named {
-		if err := g.provide(ctx, who, at); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(append(errs, g.sweep(ctx, named))...)
-}
-
-// sweep removes the credentials that no workload has named for some time.
-func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
-	client, err := g.Clients.For(target.RootSpace)
-	if err != nil {
-		return err
-	}
-	g.providing.Lock()
-	defer g.providing.Unlock()
-	g.mu.Lock()
-	now, old := time.Now(), map[identity]string{}
-	for who, a := range g.accounts {
-		if _, used := named[who]; !used && now.Sub(a.seen) >= unusedTime {
-			old[who] = a.at
-		}
-	}
-	g.mu.Unlock()
-	if !g.swept.IsZero() && len(old) == 0 {
-		return nil
-	}
-	kept, err := client.ListCredentials(ctx)
-	if err != nil {
-		return fmt.Errorf("list the credentials of ServiceAccounts: %w", err)
-	}
-	if g.swept.IsZero() {
-		g.swept = now // what an earlier run has left goes at the next turn
-	}
-	left := map[string]int{}
-	for _, k := range kept {
-		left[k.Namespace]++
-	}
-	var errs []error
-	for _, k := range kept {
-		who := identity{k.Space, k.SpaceNamespace, k.Account}
-		_, used := named[who]
-		known := g.account(who)
-		if _, gone := old[who]; used || known != nil && !gone || known == nil && now.Sub(g.swept) < unusedTime {
-			continue
-		}
-		left[k.Namespace]--
-		writer := g.As(client, k.Space, k.SpaceNamespace)
-		if err := writer.DropCredentials(ctx, k.Namespace, k.Account, left[k.Namespace] == 0); err != nil {
-			errs = append(errs, fmt.Errorf("remove the credentials of ServiceAccount %s in namespace %s: %w", k.Account, k.Namespace, err))
-		}
-	}
-	for who := range old {
-		g.put(who, nil)
-	}
-	return errors.Join(errs...)
 }

@@ -50,9 +50,10 @@ type Gateway struct {
 	doubts    chan struct{} // one slot: a token was refused
 
 	providing sync.Mutex // held while something is kept at the target
-	clusterIP string     // guarded by providing, like swept and serviceAt
+	clusterIP string     // guarded by providing, as are those that follow
 	serviceAt netip.AddrPort
-	swept     time.Time
+	adopted   bool      // what an earlier run has kept is known
+	checked   time.Time // when everything was looked at
 
 	mu       sync.Mutex
 	at       netip.AddrPort // where it listens; invalid while it does not
@@ -67,7 +68,7 @@ type Gateway struct {
 // New returns a Gateway that listens when it is run.
 func New(c Config) (*Gateway, error) {
 	g := &Gateway{Config: c, accounts: map[identity]*account{}, tokens: map[[sha256.Size]byte]identity{},
-		problem: errStarting, changed: make(chan struct{}), needed: make(chan struct{}), doubts: make(chan struct{}, 1), up: upward.NewTransport(c.Up),
+		problem: errStarting, checked: time.Now(), changed: make(chan struct{}), needed: make(chan struct{}), doubts: make(chan struct{}, 1), up: upward.NewTransport(c.Up),
 		seats: seats{spaces: map[string]int{}, accounts: map[identity]int{}}}
 	if c.Address == Off {
 		g.problem = errOff
@@ -154,10 +155,23 @@ func (g *Gateway) set(at netip.AddrPort, problem error) {
 	g.changed = make(chan struct{})
 }
 
-// follow looks at everything now and then.
+// follow looks at everything now and then, once there is anything: of this run, or of an earlier one.
 func (g *Gateway) follow(ctx context.Context) {
+	for !g.adoptNow(ctx) {
+		if !ondemand.Pause(ctx, lookEvery) {
+			return
+		}
+	}
+	if !g.uses("") {
+		select {
+		case <-g.needed:
+		case <-ctx.Done():
+			return
+		}
+	}
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
+	said := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -166,7 +180,12 @@ func (g *Gateway) follow(ctx context.Context) {
 		case <-g.doubts:
 		}
 		timer.Reset(lookEvery)
-		if err := g.look(ctx); err != nil && ctx.Err() == nil {
+		err := g.look(ctx)
+		if err == nil {
+			said = ""
+		}
+		if err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
 			g.Log.Warn("not all pods have what they need for the API of their space; it is tried again", "err", err)
 		}
 	}
@@ -229,10 +248,11 @@ func (g *Gateway) refusal() error {
 // namespaces there.
 func (g *Gateway) named() map[identity]string {
 	out := map[identity]string{}
-	g.Inventory.Each(func(k store.Key, r inventory.Record) {
+	g.Inventory.Any(func(k store.Key, r inventory.Record) bool { // which copies nothing
 		if r.Account != "" && r.UID != "" {
 			out[identity{k.Space, k.Namespace, r.Account}] = target.Mapping(r.Prefix).There(k.Namespace)
 		}
+		return false
 	})
 	return out
 }
