@@ -61,6 +61,7 @@ type Gateway struct {
 	changed  chan struct{}  // closed and replaced when at or problem is another one
 	serving  *tls.Certificate
 	servedAs string // the address that serving is for
+	knows    bool // what an earlier run has kept
 	accounts map[identity]*account
 	tokens   map[[sha256.Size]byte]identity
 }
@@ -155,40 +156,54 @@ func (g *Gateway) set(at netip.AddrPort, problem error) {
 	g.changed = make(chan struct{})
 }
 
-// follow looks at everything now and then, once there is anything: of this run, or of an earlier one.
+// follow looks at everything at the start and now and then, once there is anything: of this run, or
+// of an earlier one.
 func (g *Gateway) follow(ctx context.Context) {
-	for !g.adoptNow(ctx) {
-		if !ondemand.Pause(ctx, lookEvery) {
+	for wait := firstRetry; !g.adoptNow(ctx); wait = min(2*wait, lookEvery) {
+		if !ondemand.Pause(ctx, wait) {
 			return
 		}
 	}
 	if !g.uses("") {
+		g.looked()
 		select {
 		case <-g.needed:
 		case <-ctx.Done():
 			return
 		}
 	}
-	timer := time.NewTimer(lookEvery)
-	defer timer.Stop()
-	said := ""
-	for {
+	said, wait := "", firstRetry
+	for ctx.Err() == nil {
+		err := g.look(ctx)
+		switch {
+		case err == nil:
+			said, wait = "", lookEvery
+		case ctx.Err() == nil && err.Error() != said:
+			said = err.Error()
+			g.Log.Warn("not all pods have what they need for the API of their space; it is tried again", "err", err)
+			fallthrough
+		default:
+			wait = min(2*wait, lookEvery)
+		}
+		g.looked()
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			return
 		case <-timer.C:
 		case <-g.doubts:
 		}
-		timer.Reset(lookEvery)
-		err := g.look(ctx)
-		if err == nil {
-			said = ""
-		}
-		if err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			g.Log.Warn("not all pods have what they need for the API of their space; it is tried again", "err", err)
-		}
+		timer.Stop()
 	}
+}
+
+// firstRetry is how long what fails at the start waits for another try, which doubles.
+const firstRetry = 500 * time.Millisecond
+
+// looked notes that what an earlier run has kept is known as far as can be.
+func (g *Gateway) looked() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.knows = true
 }
 
 // Provide keeps what the pods of a workload need: of the ServiceAccount that it names, in the

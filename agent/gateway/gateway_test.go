@@ -40,6 +40,7 @@ func TestPodsReachTheirSpace(t *testing.T) {
 	if code, body := s.ask(t, secret, secret[store.PodAPIToken]); code != 200 || body != "shop paris GET /api/v1/pods?watch=0" {
 		t.Errorf("asked: %d %s", code, body)
 	}
+	eventually(t, "it knows all that is kept", func() bool { return !s.starting() })
 	for name, other := range map[string]string{
 		"none": "", "nonsense": "x", "too long": strings.Repeat("x", longestAccessToken+1),
 		"forged": token("shop/app/op", 1, 2*time.Hour), "almost": secret[store.PodAPIToken] + "x",

@@ -45,6 +45,11 @@ func (g *Gateway) serve(ctx context.Context, l net.Listener) error {
 // answer answers a request of a pod.
 func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 	who, known := g.whose(r.Header)
+	if !known && g.starting() {
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
+			Message: "the agent of this site is just starting; try again"})
+		return
+	}
 	if !known {
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusUnauthorized, Reason: "Unauthorized",
 			Message: "the request has no token that this site keeps for a ServiceAccount: pods find theirs in " +
@@ -101,6 +106,13 @@ func (g *Gateway) doubt(who identity) {
 		default:
 		}
 	}
+}
+
+// starting reports whether a token may be one that is not known yet.
+func (g *Gateway) starting() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.knows
 }
 
 // whose is whose token a request has. Nothing of a token is believed: it is one of those that this
