@@ -17,6 +17,7 @@ import (
 	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/agent/auditlog"
 	"skerry.dev/skerry/agent/deletionguard"
+	"skerry.dev/skerry/agent/gateway"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/target"
@@ -70,6 +71,11 @@ type Config struct {
 	// SpacesNamespace is the namespace of the cluster that holds those ServiceAccounts; empty means
 	// target.DefaultSpaces. Centers that share a cluster need one each.
 	SpacesNamespace string
+	// GatewayAddress is where this site's pods reach the agent for the APIs of their spaces, see
+	// gateway.Config; empty means that it has no gateway. A relay has none.
+	GatewayAddress string
+	// Upward opens streams to the parent, for a relay's own use; nil makes one.
+	Upward *Upward
 	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
 	Force bool
 	// Center is the incarnation of a relay's own data. Above is called with the centers above it.
@@ -173,6 +179,7 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
+	gateway    *gateway.Gateway  // nil for a relay
 	permission *permission       // nil for a relay
 	scrape     *metrics.Listener // nil without MetricsListen
 	audit      *auditlog.Log     // nil with NoAuditLog
@@ -258,6 +265,9 @@ func (a *agent) wire() (err error) {
 			a.applier.Recheck()
 		}
 	}
+	if err := a.openGateway(); err != nil {
+		return err
+	}
 	a.figures = newFigures(a)
 	if a.MetricsListen != "" {
 		a.scrape, err = metrics.Listen(a.MetricsListen, a.Log)
@@ -289,6 +299,7 @@ func (a *agent) run(ctx context.Context) error {
 	parts.Go(func() { a.describe(ctx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
+		parts.Go(func() { cancel(a.gateway.Run(ctx)) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}
@@ -351,7 +362,7 @@ func (a *agent) link() uplink.Config {
 		Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
 		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted,
 		OnNarrow: a.narrowed, Meter: a.figures.meter,
-		Streams: a.streams(), Data: a.figures.data,
+		Streams: a.streams(), Upward: a.Upward, Data: a.figures.data,
 	}
 }
 

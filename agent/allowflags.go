@@ -113,6 +113,7 @@ func AllowFlags() (out []cli.Flag) {
 	return append(
 		out,
 		spacesNamespaceFlag(),
+		gatewayAddressFlag(),
 		&cli.BoolFlag{
 			Name:     "impersonate",
 			Value:    true,

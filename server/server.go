@@ -26,6 +26,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
+	"skerry.dev/skerry/server/gateway"
 	"skerry.dev/skerry/server/gc"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/namespacedefaults"
@@ -42,6 +43,7 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
+	"skerry.dev/skerry/tunnel/upward"
 )
 
 // Config is what a center needs.
@@ -85,8 +87,10 @@ type Config struct {
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may
 	// not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
-	Version                   string
-	Log                       *slog.Logger
+	// Parent opens streams to the parent of a relay; nil where there is none.
+	Parent  upward.Opener
+	Version string
+	Log     *slog.Logger
 }
 
 // DefaultCertificateLife is how long agents' certificates live.
@@ -108,6 +112,7 @@ type Server struct {
 	tokens    *accounttokens.Controller
 	sessions  *sessions.Server
 	sites     *streams.Streams
+	gateway   *gateway.Gateway
 	reports   *reportStore
 	pacing    gcPacing
 	lead      *leadership // nil for a center of one replica
@@ -252,6 +257,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
 		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
+		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
@@ -260,6 +266,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
+	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
 		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})

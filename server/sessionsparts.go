@@ -29,6 +29,11 @@ func (c sessionsCenter) Withheld(target string, in tunnel.WithheldIn) {
 // Rotated implements sessions.Center.
 func (c sessionsCenter) Rotated() { c.server.rotated() }
 
+// Streams implements sessions.Center.
+func (c sessionsCenter) Streams(who tunnel.Identity) tunnel.StreamHandler {
+	return c.server.gateway.For(who)
+}
+
 // agentCredentials are the center's certificate, and its word for agents' certificates.
 type agentCredentials struct {
 	*pki.Serving

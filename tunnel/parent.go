@@ -56,6 +56,8 @@ type Listener interface {
 	Held(h delta.Held)
 	// NotConnected is called when the child does not bring a data connection up.
 	NotConnected(n NotConnected)
+	// Wanted is called when the child wants to be asked for a data connection. It must not wait.
+	Wanted(w Wanted)
 }
 
 // ParentConfig is what a parent brings into a session.
@@ -332,6 +334,8 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		}
 	case typeNotConnected:
 		return p.notConnected(payload)
+	case typeWanted:
+		return p.wanted(payload)
 	case typeRequest:
 		csr, err := decode[[]byte](payload)
 		if err != nil {

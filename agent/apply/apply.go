@@ -42,6 +42,13 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
+// PodAPI gives the pods of workloads the API of their space.
+type PodAPI interface {
+	// Provide keeps what the pods of the workload k need that run as a ServiceAccount, in the
+	// namespace that the target calls at. A *policy.Refusal says that the site cannot.
+	Provide(ctx context.Context, k store.Key, at, account string) error
+}
+
 // Site is what the site decides about the spaces that write to its cluster.
 type Site interface {
 	// Policy returns what the site allows now.
@@ -80,9 +87,12 @@ type Config struct {
 	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
 	// the target. It needs a Site.
 	Impersonate bool
-	Guard       Guard
-	Listener    Listener
-	Log         *slog.Logger
+	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
+	// keep it.
+	PodAPI   PodAPI
+	Guard    Guard
+	Listener Listener
+	Log      *slog.Logger
 }
 
 // Applier makes the target match the desired state.

@@ -171,7 +171,7 @@ func ownedByTarget(r target.Resource) bool {
 // one.
 func made(r target.Resource, o *target.Object) bool {
 	switch {
-	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o):
+	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o), target.IsGatewayObject(o):
 		return true
 	case r.Group == "" && r.Plural == "serviceaccounts":
 		return o.Metadata.Name == "default"

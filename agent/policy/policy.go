@@ -34,6 +34,7 @@ const (
 	ReasonTakeOver       = "TakeOverNotAllowed"
 	ReasonStream         = "StreamNotAllowed"
 	ReasonAccounts       = "AccountsTaken"
+	ReasonGateway        = "NoGateway"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.

@@ -93,6 +93,7 @@ func New(t testing.TB) *Server {
 			{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
 			{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+			{"", "v1", "nodes", "Node", false}, {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {

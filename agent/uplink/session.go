@@ -55,11 +55,15 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 				u.Welcomed(w)
 			}
 			u.secret.set(w.Wake)
+			u.Upward.begun(s)
 			u.Log.Info("session with the parent",
 				"parent", way.Parent, "address", way.Address, "transport", conn.Transport(),
 				"center", w.CenterVersion)
 			close(s.welcomed)
 		},
+	}
+	if u.reach != nil {
+		cfg.Wanted = u.Upward.wants()
 	}
 	if old != nil {
 		cfg.TakeOver = func() {
@@ -69,6 +73,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	}
 	go func() {
 		defer close(s.done)
+		defer u.Upward.over(s)
 		defer cancel()
 		s.err = tunnel.ServeChild(ctx, conn, cfg)
 	}()

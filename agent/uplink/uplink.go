@@ -62,6 +62,8 @@ type Config struct {
 	// Streams serves the streams that the parent opens into this site, over a data connection that
 	// is there only while the parent needs it. Nil refuses that connection.
 	Streams tunnel.StreamHandler
+	// Upward opens streams to the parent; it may be nil.
+	Upward *Upward
 	// Data counts data connections; it may be nil.
 	Data *data.Metrics
 	// Meter counts what crosses; it may be nil.

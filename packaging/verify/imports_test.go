@@ -30,6 +30,7 @@ var leaves = []string{
 	"server/spaceapi",
 	"server/spaceapi/spaceapitest",
 	"agent/target",
+	"agent/targettest",
 	"agent/inventory",
 	"agent/policy",
 	"agent/targettest",

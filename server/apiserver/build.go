@@ -83,7 +83,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey, s.config.targetUID)
 	if err != nil {
 		return err
 	}
@@ -112,6 +112,7 @@ func (s *Server) build() error {
 	s.offers = offers.NewTable()
 	s.webhooks = s.newWebhooks(p.backends)
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
+	s.tokens = tokens
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
@@ -230,7 +231,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	annotations := &admission.Annotations{Place: s.config.Place, PassesOn: s.config.Sites != nil}
+	annotations := &admission.Annotations{Place: s.config.Place, PodAPI: s.config.PodAPI, PassesOn: s.config.Sites != nil}
 	g.AdmissionControl = genericadmission.NewChainHandler(
 		p.lifecycle,
 		p.defaults,

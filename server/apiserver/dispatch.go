@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 
+	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	auditlog "skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/crd"
@@ -39,6 +41,9 @@ type dispatch struct {
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if site := request.Site(r.Context()); site != "" {
+			audit.AddAuditAnnotation(r.Context(), auditlog.Path, site)
+		}
 		if view.Takes(r.URL.Path) {
 			d.view.ServeHTTP(w, r)
 			return

@@ -34,6 +34,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/apiserver/webhook"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -66,6 +67,8 @@ type Config struct {
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
+	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
+	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
 	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil
 	// makes none.
@@ -76,6 +79,8 @@ type Config struct {
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
+	// Target returns the UID of a target of the center, "" where there is none; nil knows of none.
+	Target func(name string) string
 	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
 	Sites pods.Sites
 	// RTT returns the round trip to a target; it is false where the target is not connected here. Of

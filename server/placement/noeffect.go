@@ -39,9 +39,6 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if _, mirrored := fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return "", ""
 	}
-	if k.Group == "rbac.authorization.k8s.io" {
-		return noRights(k, obj)
-	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message
 	}
@@ -84,27 +81,4 @@ func systemNamespace(name string) bool {
 func runsPods(k store.Key) bool {
 	_, runs := podPaths[k.Group+"/"+k.Resource]
 	return runs
-}
-
-// noRights is NoEffect of RBAC: bindings of ServiceAccounts, whose pods talk to the API of their
-// site.
-func noRights(k store.Key, obj map[string]any) (reason, message string) {
-	if k.Space == v1alpha1.RootSpace || k.Resource != "rolebindings" && k.Resource != "clusterrolebindings" {
-		return "", ""
-	}
-	account := ""
-	for s := range fields.Maps(obj, "subjects") {
-		if fields.String(s, "kind") == "ServiceAccount" && account == "" &&
-			!strings.HasPrefix(fields.String(s, "namespace"), "kube-") {
-			account = fields.String(s, "namespace") + "/" + fields.String(s, "name")
-		}
-	}
-	if account == "" {
-		return "", ""
-	}
-	return OnlyInSpace, fmt.Sprintf(
-		"ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
-			"site that they run on, where the site's admin must grant them",
-		account,
-	)
 }

@@ -8,9 +8,6 @@ import (
 )
 
 func TestNoEffect(t *testing.T) {
-	binding := func(kind, namespace string) map[string]any {
-		return map[string]any{"subjects": []any{map[string]any{"kind": kind, "namespace": namespace, "name": "op"}}}
-	}
 	const rbac = "rbac.authorization.k8s.io"
 	for _, c := range []struct {
 		key    store.Key
@@ -27,11 +24,6 @@ func TestNoEffect(t *testing.T) {
 		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, "", ""},
 		{store.Key{Space: "root", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, NeverPlaced, "skerry space create"},
 		{store.Key{Space: "root", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
-		{store.Key{Space: "shop", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "app/op"},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "site's admin"},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("User", ""), "", ""},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "kube-system"), "", ""},
-		{store.Key{Space: "root", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), "", ""},
 		{store.Key{Space: "shop", Group: rbac, Resource: "roles", Namespace: "app", Name: "x"}, nil, "", ""},
 		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "kubernetes.io/service-account-token"}, OnlyInSpace, "token"},
 		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "Opaque"}, "", ""},

@@ -54,6 +54,9 @@ type Center interface {
 	Withheld(target string, in tunnel.WithheldIn)
 	// Rotated is called when other authorities sign or are trusted.
 	Rotated()
+	// Streams returns who serves the streams that a target opens over its data connection; a nil
+	// handler cancels them.
+	Streams(who tunnel.Identity) tunnel.StreamHandler
 }
 
 // Credentials prove the center to agents, and agents to the center.

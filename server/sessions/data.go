@@ -24,6 +24,7 @@ const dataBudget = 256 << 20
 func (d *Server) newLinks(metrics *data.Metrics) *data.Links {
 	return data.NewLinks(data.LinksConfig{
 		Config: data.Config{Budget: d.budget, Meter: d.meter, Metrics: metrics},
+		Serve:  d.cfg.Center.Streams,
 		OnEnd:  func(l *data.Link) { d.accountData(l, time.Now()) },
 	})
 }

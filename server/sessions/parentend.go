@@ -86,3 +86,6 @@ func (p parentEnd) Held(h delta.Held) {
 func (p parentEnd) NotConnected(n tunnel.NotConnected) {
 	p.server.links.NotConnected(p.session.conn.Peer(), n)
 }
+
+// Wanted implements tunnel.Listener.
+func (p parentEnd) Wanted(w tunnel.Wanted) { p.server.links.Bring(asking{p.session}, w) }

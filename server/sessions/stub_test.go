@@ -40,6 +40,9 @@ func (*stub) Connected()                          {}
 func (*stub) Withheld(string, tunnel.WithheldIn)  {}
 func (*stub) Rotated()                            {}
 
+// Streams implements Center: no target opens streams here.
+func (*stub) Streams(tunnel.Identity) tunnel.StreamHandler { return nil }
+
 func (s *stub) Confirmed(target string, revision int64) {
 	if s.confirmed != nil {
 		s.confirmed(target, revision)

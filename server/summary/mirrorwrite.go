@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -226,6 +227,7 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 			mirror[field] = v
 		}
 	}
+	customize.TakeAPI(mirror, apiVersion, kind)
 	if len(w.status) > 0 {
 		var status map[string]any
 		if json.Unmarshal(w.status, &status) == nil {

@@ -30,6 +30,8 @@ var commands = map[string]struct {
 	"test":        {"test -d FILE: what kubectl cp asks first", test},
 	"hook":        {"hook [-listen :8443] [-certificate DIR]: answer the webhooks of an API server", hook},
 	"certificate": {"certificate DIR NAME: write tls.crt and tls.key", certificate},
+	"api":         {"api [-token TOKEN] [-body JSON] METHOD PATH: send one request to the API that the pod is given", api},
+	"operator":    {"operator: hold a Lease, watch ConfigMaps and write others", operator},
 }
 
 func main() {

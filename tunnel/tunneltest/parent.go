@@ -23,6 +23,7 @@ type Parent struct {
 	OnCredentials  func(tunnel.CredentialStatus)
 	OnHeld         func(delta.Held)
 	OnNotConnected func(tunnel.NotConnected)
+	OnWanted       func(tunnel.Wanted)
 }
 
 // Config returns the configuration of a session at this parent.
@@ -66,6 +67,9 @@ func (p Parent) Held(h delta.Held) { call(p.OnHeld, h) }
 
 // NotConnected implements tunnel.Listener.
 func (p Parent) NotConnected(n tunnel.NotConnected) { call(p.OnNotConnected, n) }
+
+// Wanted implements tunnel.Listener.
+func (p Parent) Wanted(w tunnel.Wanted) { call(p.OnWanted, w) }
 
 func call[T any](f func(T), v T) {
 	if f != nil {

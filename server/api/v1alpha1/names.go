@@ -40,6 +40,13 @@ const (
 	// JSON without what is the default. A relay hands on what its parent wrote, unless a Placement
 	// of its own says otherwise.
 	AnnotationSync = "skerry.dev/sync"
+	// AnnotationPodAPI on a ServiceAccount, a Namespace or a pod template says which API the pods
+	// use by their own: Space, Target or None.
+	AnnotationPodAPI = "skerry.dev/pod-api"
+	// AnnotationSpaceAPI on a Job or a Pod, which cannot change later, says that it was given the API
+	// of its space when it was made, as which ServiceAccount. Other workloads have it only where they
+	// are delivered.
+	AnnotationSpaceAPI = "skerry.dev/space-api"
 	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without
 	// it any site may join under the name.
 	AnnotationKey = "skerry.dev/key"
@@ -118,6 +125,7 @@ func CenterAnnotations() []string {
 		AnnotationUnreachable,
 		AnnotationAllocated,
 		AnnotationNodePorts,
+		AnnotationSpaceAPI,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -29,6 +30,8 @@ type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1
 // refused, and so are users' writes to the mirror of a target's object.
 type Annotations struct {
 	Place PlaceFunc
+	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
+	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// PassesOn says that some writes of mirrored Pods are carried out at their sites.
 	PassesOn bool
 }
@@ -50,6 +53,7 @@ func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admis
 			return err
 		}
 		m.decide(ctx, a, obj)
+		m.givePods(ctx, a, obj)
 	case a.GetOperation() == admission.Update && old != nil:
 		if !request.FromCenter(ctx) && a.GetSubresource() == "" {
 			unallocate(a.GetObject(), old)

@@ -53,7 +53,7 @@ func withoutPlace(o runtime.Object) runtime.Object {
 	}
 	m.SetLabels(without(m.GetLabels(), v1alpha1.LabelTarget))
 	m.SetAnnotations(without(
-		m.GetAnnotations(), append(v1alpha1.CenterMarks(), corev1.LastAppliedConfigAnnotation)...,
+		m.GetAnnotations(), append(v1alpha1.CenterAnnotations(), corev1.LastAppliedConfigAnnotation)...,
 	))
 	m.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
 	m.SetResourceVersion("")

@@ -28,6 +28,7 @@ var ErrNoSpace = errors.New("no space in the request's context")
 type spaceKey struct{}
 type innerKey struct{}
 type applyKey struct{}
+type siteKey struct{}
 type definerKey struct{}
 
 // WithSpace returns a context for requests in a space.
@@ -62,6 +63,19 @@ func AsCenter(ctx context.Context) context.Context { return context.WithValue(ct
 func FromCenter(ctx context.Context) bool {
 	b, _ := ctx.Value(innerKey{}).(bool)
 	return b
+}
+
+// WithSite returns a context for requests that come from the pods of a site, through its gateway.
+// Site is the path of the site from this center: the names of targets with slashes between them.
+func WithSite(ctx context.Context, site string) context.Context {
+	return context.WithValue(ctx, siteKey{}, site)
+}
+
+// Site returns the site whose gateway a request came through, "" for every other request. Like
+// FromCenter it depends on the connection alone.
+func Site(ctx context.Context) string {
+	s, _ := ctx.Value(siteKey{}).(string)
+	return s
 }
 
 // WithApply records that a request is a server-side apply. Admission cannot tell it from another
