@@ -61,7 +61,13 @@ func (b *bench) streams(ctx context.Context) error {
 
 // roundTrips measures a command that ends at once, and a log of one line, taking turns with the
 // cluster itself.
-func (b *bench) roundTrips(ctx context.Context, ours, direct *drive.Kube, relays int, suffix string, rounds int) error {
+func (b *bench) roundTrips(
+	ctx context.Context,
+	ours, direct *drive.Kube,
+	relays int,
+	suffix string,
+	rounds int,
+) error {
 	pod := pods(streamsNS(relays)) + "/web"
 	for _, m := range []struct {
 		name string
@@ -119,7 +125,13 @@ func firstByte(ctx context.Context, k *drive.Kube, pod string) (time.Duration, e
 }
 
 // throughput reads a whole log of 100 MB.
-func (b *bench) throughput(ctx context.Context, ours, direct *drive.Kube, relays int, suffix string, rounds int) error {
+func (b *bench) throughput(
+	ctx context.Context,
+	ours, direct *drive.Kube,
+	relays int,
+	suffix string,
+	rounds int,
+) error {
 	pod := pods(streamsNS(relays)) + "/log"
 	var took, floor []float64
 	for range rounds {
@@ -135,9 +147,15 @@ func (b *bench) throughput(ctx context.Context, ours, direct *drive.Kube, relays
 			}
 		}
 	}
-	return b.print(figure.Line{Figure: "log-throughput" + suffix, Value: figure.Median(took), Unit: "MB/s",
-		Floor: figure.Of(figure.Median(floor)), N: rounds,
-		Note: fmt.Sprintf("a log of 100 MB; goal: ratio >= 0.7; each: %.1f; of the floor: %.1f", took, floor)})
+	return b.print(
+		figure.Line{Figure: "log-throughput" + suffix, Value: figure.Median(took), Unit: "MB/s",
+			Floor: figure.Of(figure.Median(floor)), N: rounds,
+			Note: fmt.Sprintf(
+				"a log of 100 MB; goal: ratio >= 0.7; each: %.1f; of the floor: %.1f",
+				took,
+				floor,
+			)},
+	)
 }
 
 func readLog(ctx context.Context, k *drive.Kube, pod string) (megabytes float64, err error) {

@@ -56,26 +56,42 @@ type kill struct {
 
 var kills = []kill{
 	{"after the command has begun", 50, func(ctx context.Context, k *drive.Kube, pod string) error {
-		return upgraded(ctx, k, pod+"/exec?stdout=true&command=/app&command=env", "v5.channel.k8s.io", 0)
+		return upgraded(
+			ctx,
+			k,
+			pod+"/exec?stdout=true&command=/app&command=env",
+			"v5.channel.k8s.io",
+			0,
+		)
 	}},
 	{"in the command's output", 50, func(ctx context.Context, k *drive.Kube, pod string) error {
-		return upgraded(ctx, k, pod+"/exec?stdout=true&command=/app&command=env", "v5.channel.k8s.io", 1)
+		return upgraded(
+			ctx,
+			k,
+			pod+"/exec?stdout=true&command=/app&command=env",
+			"v5.channel.k8s.io",
+			1,
+		)
 	}},
 	{"after a port is forwarded", 10, func(ctx context.Context, k *drive.Kube, pod string) error {
 		return upgraded(ctx, k, pod+"/portforward?ports=8080", "SPDY/3.1+portforward.k8s.io", 0)
 	}},
-	{"in the middle of the request", 10, func(ctx context.Context, k *drive.Kube, pod string) error {
-		conn, err := k.Dial(ctx)
-		if err != nil {
+	{
+		"in the middle of the request",
+		10,
+		func(ctx context.Context, k *drive.Kube, pod string) error {
+			conn, err := k.Dial(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			head, err := conn.Head(pod+"/log?follow=true", "")
+			if err == nil {
+				_, err = io.WriteString(conn, head[:len(head)/2])
+			}
 			return err
-		}
-		defer conn.Close()
-		head, err := conn.Head(pod+"/log?follow=true", "")
-		if err == nil {
-			_, err = io.WriteString(conn, head[:len(head)/2])
-		}
-		return err
-	}},
+		},
+	},
 	{"behind the request", 6, func(ctx context.Context, k *drive.Kube, pod string) error {
 		conn, err := k.Dial(ctx)
 		if err != nil {
@@ -88,8 +104,16 @@ var kills = []kill{
 		}
 		return err
 	}},
-	{"behind the head of the answer", 5, func(ctx context.Context, k *drive.Kube, pod string) error { return followed(ctx, k, pod, 0) }},
-	{"behind the first byte", 4, func(ctx context.Context, k *drive.Kube, pod string) error { return followed(ctx, k, pod, 1) }},
+	{
+		"behind the head of the answer",
+		5,
+		func(ctx context.Context, k *drive.Kube, pod string) error { return followed(ctx, k, pod, 0) },
+	},
+	{
+		"behind the first byte",
+		4,
+		func(ctx context.Context, k *drive.Kube, pod string) error { return followed(ctx, k, pod, 1) },
+	},
 	{"at its end", 0, func(ctx context.Context, k *drive.Kube, pod string) error {
 		_, err := k.Do(ctx, http.MethodGet, pod+"/log?tailLines=1", "", nil)
 		return err
@@ -160,8 +184,12 @@ func (b *bench) killedStreams(ctx context.Context, w *streamWays, before []size)
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("2 min after the last; opened in %s, %d failed otherwise than meant (last: %v)",
-		took.Round(time.Second), refused.Load(), last)
+	note := fmt.Sprintf(
+		"2 min after the last; opened in %s, %d failed otherwise than meant (last: %v)",
+		took.Round(time.Second),
+		refused.Load(),
+		last,
+	)
 	for i, p := range w.watched {
 		if p.name != "center" && p.name != "relay" && p.name != "agent-below-one" {
 			continue
@@ -179,7 +207,12 @@ func (b *bench) killedStreams(ctx context.Context, w *streamWays, before []size)
 		}
 	}
 	if n := refused.Load(); n > int64(b.streamsToKill/10) {
-		return fmt.Errorf("%d of %d streams could not be opened, the last one: %w", n, b.streamsToKill, last)
+		return fmt.Errorf(
+			"%d of %d streams could not be opened, the last one: %w",
+			n,
+			b.streamsToKill,
+			last,
+		)
 	}
 	return nil
 }

@@ -40,7 +40,10 @@ func streamsNS(relays int) string { return fmt.Sprintf("streams-%d", relays) }
 func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
 	w := &streamWays{}
 	b.say("start the real cluster %s", streamsCluster)
-	b.stop = append(b.stop, func() { _, _ = b.Run(context.Background(), b.Testenv, "down", streamsCluster) })
+	b.stop = append(
+		b.stop,
+		func() { _, _ = b.Run(context.Background(), b.Testenv, "down", streamsCluster) },
+	)
 	out, err := b.Run(ctx, b.Testenv, "up", "--kind", "real", streamsCluster)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,13 @@ func (b *bench) openFar(w *streamWays) error {
 }
 
 // startWatched starts a center, or a relay where it has a parent.
-func (b *bench) startWatched(ctx context.Context, w *streamWays, name string, parent *drive.Center, as string) (*drive.Center, error) {
+func (b *bench) startWatched(
+	ctx context.Context,
+	w *streamWays,
+	name string,
+	parent *drive.Center,
+	as string,
+) (*drive.Center, error) {
 	free, err := drive.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -141,7 +150,13 @@ func (b *bench) startWatched(ctx context.Context, w *streamWays, name string, pa
 	return c, err
 }
 
-func (b *bench) watchAgent(ctx context.Context, w *streamWays, name string, parent *drive.Center, at string) error {
+func (b *bench) watchAgent(
+	ctx context.Context,
+	w *streamWays,
+	name string,
+	parent *drive.Center,
+	at string,
+) error {
 	free, err := drive.FreeAddress()
 	if err != nil {
 		return err
@@ -150,7 +165,11 @@ func (b *bench) watchAgent(ctx context.Context, w *streamWays, name string, pare
 	if err != nil {
 		return err
 	}
-	p, err := b.ResumeAgent(at, name, w.kubeconfigFile, append(address(free).args(), "--token", token, "--spaces-namespace", "skerry-"+name)...)
+	p, err := b.ResumeAgent(
+		at,
+		name,
+		w.kubeconfigFile,
+		append(address(free).args(), "--token", token, "--spaces-namespace", "skerry-"+name)...)
 	if err != nil {
 		return err
 	}
@@ -178,9 +197,13 @@ func (b *bench) streamPods(ctx context.Context, w *streamWays) error {
 			return err
 		}
 		for name, args := range map[string][]string{"web": {"serve"}, "log": {"lines", "-mib", fmt.Sprint(logMiB)}} {
-			err := w.ours.Create(ctx, pods(ns), object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name},
-				"spec": object{"terminationGracePeriodSeconds": 1, "containers": []any{object{
-					"name": name, "image": "localhost/skerry-testenv/app:1", "args": args}}}})
+			err := w.ours.Create(
+				ctx,
+				pods(ns),
+				object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name},
+					"spec": object{"terminationGracePeriodSeconds": 1, "containers": []any{object{
+						"name": name, "image": "localhost/skerry-testenv/app:1", "args": args}}}},
+			)
 			if err != nil {
 				return err
 			}
@@ -190,13 +213,24 @@ func (b *bench) streamPods(ctx context.Context, w *streamWays) error {
 			if name == "web" {
 				last = "listening"
 			}
-			err := drive.Until(ctx, 2*time.Minute, "the log of "+ns+"/"+name, func(ctx context.Context) error {
-				text, err := w.ours.Do(ctx, "GET", pods(ns)+"/"+name+"/log?tailLines=1", "", nil)
-				if err == nil && !strings.Contains(string(text), last) {
-					err = fmt.Errorf("its last line is %.80q", text)
-				}
-				return err
-			})
+			err := drive.Until(
+				ctx,
+				2*time.Minute,
+				"the log of "+ns+"/"+name,
+				func(ctx context.Context) error {
+					text, err := w.ours.Do(
+						ctx,
+						"GET",
+						pods(ns)+"/"+name+"/log?tailLines=1",
+						"",
+						nil,
+					)
+					if err == nil && !strings.Contains(string(text), last) {
+						err = fmt.Errorf("its last line is %.80q", text)
+					}
+					return err
+				},
+			)
 			if err != nil {
 				return err
 			}

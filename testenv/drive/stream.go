@@ -103,7 +103,9 @@ func (r *Raw) Exec(path string, command ...string) (string, error) {
 		case err != nil:
 			return out.String(), err
 		case op == 8:
-			return out.String(), errors.New("the connection was closed before the command had a status")
+			return out.String(), errors.New(
+				"the connection was closed before the command had a status",
+			)
 		case op > 2 || len(payload) == 0:
 		case payload[0] == 1:
 			out.Write(payload[1:])
