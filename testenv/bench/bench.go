@@ -20,7 +20,8 @@ type Options struct {
 	// Etcd is the path of etcd, which the figure api needs.
 	Etcd string
 	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces.
-	// Empty means all of these; api, soak and streams must be asked for.
+	// Empty means all of these; api, soak, streams and killed-streams (the
+	// end of streams) must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
@@ -76,7 +77,8 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api}, {"streams", b.streams}}
+	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api},
+		{"streams", b.streams}, {"killed-streams", b.onlyKilled}}
 	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
 	for _, p := range alone {
 		if b.wants(p.name) {
@@ -111,7 +113,8 @@ type part struct {
 }
 
 func (b *bench) wants(name string) bool {
-	return len(b.figures) == 0 && name != "soak" && name != "api" && name != "streams" || slices.Contains(b.figures, name)
+	asked := []string{"soak", "api", "streams", "killed-streams"} // only when they are named
+	return len(b.figures) == 0 && !slices.Contains(asked, name) || slices.Contains(b.figures, name)
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -59,6 +59,19 @@ func (b *bench) streams(ctx context.Context) error {
 	return b.killedStreams(ctx, w, after)
 }
 
+// onlyKilled is the last part of streams alone.
+func (b *bench) onlyKilled(ctx context.Context) error {
+	w, err := b.startWays(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := w.sizes(ctx, 20*time.Second)
+	if err != nil {
+		return err
+	}
+	return b.killedStreams(ctx, w, before)
+}
+
 // roundTrips measures a command that ends at once, and a log of one line, taking turns with the
 // cluster itself.
 func (b *bench) roundTrips(

@@ -54,7 +54,7 @@ func demoCommand() *cli.Command {
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure the product; one JSON line a figure",
-		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, flash, memory or spaces (default: all of these), or api, soak or streams"},
+		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, flash, memory or spaces (default: all of these), or api, soak, streams or killed-streams"},
 			&cli.StringFlag{Name: "etcd", Value: "etcd", Usage: "the program etcd, for the figure api"},
 			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects and 3,000 pods"},
 			&cli.IntFlag{Name: "streams", Value: 10_000, Usage: "how many streams the figure streams kills"}},
