@@ -130,12 +130,12 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 
 ##@ Measure, and try for longer
 
-# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store or api; WRITES=200000 is for store, AGENTS=5000 and
-# AGENTS_DISK=/dev/shm for fleet.
+# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store, api or streams; WRITES=200000 is for store, AGENTS=5000 and
+# AGENTS_DISK=/dev/shm for fleet, STREAMS=10000 for streams, which needs root.
 .PHONY: bench
 bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
 ifeq ($(filter fleet store,$(FIGURE)),)
-	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
+	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE)) $(if $(STREAMS),--streams $(STREAMS))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'

@@ -62,21 +62,25 @@ func TestGoesSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gone := make(chan struct{})
-			leader := start(t, "", func(ctx context.Context, _ string, q *exchange.Request) (*http.Response, error) {
-				near, site := net.Pipe()
-				context.AfterFunc(ctx, func() { near.Close(); close(gone) })
-				go func() {
-					_, _ = io.WriteString(site, "first\n")
-					_, _ = io.Copy(io.Discard, site)
-				}()
-				if q.Verb == exchange.Log {
-					return answer(200, near), nil
-				}
-				resp := answer(101, near)
-				resp.Header.Set("Connection", "Upgrade")
-				resp.Header.Set("Upgrade", "SPDY/3.1")
-				return resp, nil
-			})
+			leader := start(
+				t,
+				"",
+				func(ctx context.Context, _ string, q *exchange.Request) (*http.Response, error) {
+					near, site := net.Pipe()
+					context.AfterFunc(ctx, func() { near.Close(); close(gone) })
+					go func() {
+						_, _ = io.WriteString(site, "first\n")
+						_, _ = io.Copy(io.Discard, site)
+					}()
+					if q.Verb == exchange.Log {
+						return answer(200, near), nil
+					}
+					resp := answer(101, near)
+					resp.Header.Set("Connection", "Upgrade")
+					resp.Header.Set("Upgrade", "SPDY/3.1")
+					return resp, nil
+				},
+			)
 			address, shut := gate(t, leader.address)
 			f := start(t, address, nobody(t))
 			f.client = leader.client

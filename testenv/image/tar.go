@@ -19,7 +19,8 @@ func archive(args []string) error {
 	var names []string
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case i == 0 && !strings.HasPrefix(a, "-"), strings.HasPrefix(a, "-") && strings.Contains(a, "f"):
+		case i == 0 && !strings.HasPrefix(a, "-"),
+			strings.HasPrefix(a, "-") && strings.Contains(a, "f"):
 			mode = strings.ReplaceAll(strings.TrimPrefix(a, "-"), "m", "") // times are never kept
 			if i++; i == len(args) || args[i] != "-" {
 				return errors.New("-f knows only -, standard input and output")
@@ -122,7 +123,11 @@ func unpackOne(root *os.Root, in io.Reader, header *tar.Header) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	file, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, header.FileInfo().Mode().Perm())
+	file, err := root.OpenFile(
+		name,
+		os.O_CREATE|os.O_WRONLY|os.O_TRUNC,
+		header.FileInfo().Mode().Perm(),
+	)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func TestPackUnpack(t *testing.T) {
 	if err := unpack(&packed, to); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(to, "a/b/c")); err != nil || !bytes.Equal(got, content) {
+	if got, err := os.ReadFile(filepath.Join(to, "a/b/c")); err != nil ||
+		!bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if info, err := os.Stat(filepath.Join(to, "a/b/c")); err != nil || info.Mode().Perm() != 0o640 {

@@ -123,7 +123,12 @@ func (l *wholeLog) Read(p []byte) (int, error) {
 			return n, err
 		}
 		l.broken = true
-		l.last = fmt.Appendf(nil, "\n[the log breaks off here: site %s, or the way to it, has failed: %v]\n", l.site, err)
+		l.last = fmt.Appendf(
+			nil,
+			"\n[the log breaks off here: site %s, or the way to it, has failed: %v]\n",
+			l.site,
+			err,
+		)
 		if n > 0 {
 			return n, nil
 		}

@@ -34,11 +34,20 @@ func (*breaking) Close() error { return nil }
 type oneLog struct{ err error }
 
 func (s oneLog) Do(context.Context, string, *exchange.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{exchange.HeaderSite: {"nordic/oslo"}},
-		Body: &breaking{strings.NewReader("a line\nhalf a li"), s.err}}, nil
+	return &http.Response{
+		StatusCode: 200,
+		Header:     http.Header{exchange.HeaderSite: {"nordic/oslo"}},
+		Body:       &breaking{strings.NewReader("a line\nhalf a li"), s.err},
+	}, nil
 }
 
-func (oneLog) Serve(http.ResponseWriter, *http.Request, string, *exchange.Request, func(string, int)) {
+func (oneLog) Serve(
+	http.ResponseWriter,
+	*http.Request,
+	string,
+	*exchange.Request,
+	func(string, int),
+) {
 }
 
 // TestBrokenLog: a client of a log that breaks off is told so, and gets an error; a whole log ends
@@ -54,25 +63,31 @@ func TestBrokenLog(t *testing.T) {
 				"[the log breaks off here: site nordic/oslo, or the way to it, has failed: a cable was cut]\n"},
 		} {
 			t.Run(fmt.Sprintf("%s over HTTP/%d", name, version), func(t *testing.T) {
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					l := &siteLog{at: sitePods{sites: oneLog{c.err}}, target: "nordic"}
-					log, flush, _, err := l.InputStream(response.WithWriter(w, r).Context(), "", "")
-					if err != nil || !flush {
-						t.Error(flush, err)
-						return
-					}
-					defer log.Close()
-					// As upstream does it.
-					buffer := make([]byte, 10)
-					for {
-						n, err := log.Read(buffer)
-						_, _ = w.Write(buffer[:n])
-						w.(http.Flusher).Flush()
-						if err != nil {
+				server := httptest.NewUnstartedServer(
+					http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						l := &siteLog{at: sitePods{sites: oneLog{c.err}}, target: "nordic"}
+						log, flush, _, err := l.InputStream(
+							response.WithWriter(w, r).Context(),
+							"",
+							"",
+						)
+						if err != nil || !flush {
+							t.Error(flush, err)
 							return
 						}
-					}
-				}))
+						defer log.Close()
+						// As upstream does it.
+						buffer := make([]byte, 10)
+						for {
+							n, err := log.Read(buffer)
+							_, _ = w.Write(buffer[:n])
+							w.(http.Flusher).Flush()
+							if err != nil {
+								return
+							}
+						}
+					}),
+				)
 				server.EnableHTTP2 = version == 2
 				server.StartTLS()
 				defer server.Close()

@@ -246,15 +246,17 @@ func TestBrokenWatch(t *testing.T) {
 	const event = `{"type":"ADDED","object":{}}` + "\n"
 	for name, text := range map[string]string{"between events": event, "at once": "", "in an event": event + `{"type":"A`} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				info, err := resolver.NewRequestInfo(r)
-				if err != nil {
-					t.Error(err)
-				}
-				ctx := request.WithSpace(apirequest.WithRequestInfo(r.Context(), info), "shop")
-				r = r.WithContext(ctx)
-				(&Handler{Sites: broken{text}}).ServeHTTP(w, r)
-			}))
+			server := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					info, err := resolver.NewRequestInfo(r)
+					if err != nil {
+						t.Error(err)
+					}
+					ctx := request.WithSpace(apirequest.WithRequestInfo(r.Context(), info), "shop")
+					r = r.WithContext(ctx)
+					(&Handler{Sites: broken{text}}).ServeHTTP(w, r)
+				}),
+			)
 			defer server.Close()
 			resp, err := http.Get(server.URL + "/targets/nordic/oslo/api/v1/pods?watch=true")
 			if err != nil {
