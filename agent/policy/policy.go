@@ -34,6 +34,7 @@ const (
 	ReasonTakeOver       = "TakeOverNotAllowed"
 	ReasonStream         = "StreamNotAllowed"
 	ReasonAccounts       = "AccountsTaken"
+	ReasonRights         = "RightsNotAllowed"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -64,6 +65,7 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 		p.parent = *narrow
 	}
 	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts, site.LoadBalancerClasses,
+		site.Controllers, site.ClusterControllers, p.parent.Controllers, p.parent.ClusterControllers,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -100,7 +102,8 @@ func (p *Policy) Result() tunnel.Allow {
 	out := tunnel.Allow{
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
-		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
+		Controllers:         p.site.Controllers, ClusterControllers: p.site.ClusterControllers,
+		DenyKinds: slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver: both(
 			p.site.TakeOver,
 			p.parent.TakeOver,
@@ -116,6 +119,7 @@ func (p *Policy) Result() tunnel.Allow {
 	}{
 		{&out.Namespaces, p.parent.Namespaces}, {&out.Kinds, p.parent.Kinds},
 		{&out.ServiceAccounts, p.parent.ServiceAccounts}, {&out.LoadBalancerClasses, p.parent.LoadBalancerClasses},
+		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
 	} {
 		if list.only != nil {
 			*list.left = intersect(*list.left, list.only)

@@ -237,7 +237,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		crd.Guard{Outbound: s.config.Outbound},
 		s.check.Guard,
 		admission.Sizes{},
-		admission.NoEffect{},
+		admission.NoEffect{Opens: s.offers.Opens},
 		admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
 		p.quotas,
 	)

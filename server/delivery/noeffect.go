@@ -11,7 +11,7 @@ func (s *step) tellNoEffect(w store.Write, r reading) {
 	if s.bulk || r.leaving {
 		return
 	}
-	if reason, message := placement.NoEffect(w.Key, w.Object); message != "" {
+	if reason, message := placement.NoEffect(w.Key, w.Object, s.d.opens(w.Key)); message != "" {
 		s.d.cfg.Event(placement.Event{Key: w.Key, APIVersion: w.APIVersion, Kind: w.Kind, UID: r.uid,
 			Warning: true, Reason: reason, Message: message})
 	}

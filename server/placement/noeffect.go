@@ -34,12 +34,16 @@ var stored = map[string]string{
 }
 
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
-// and what to do instead. Both texts are empty for all other objects.
-func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
+// and what to do instead. Both texts are empty for all other objects. opened says that some site has
+// opened the controllers of the space, see Opens.
+func NoEffect(k store.Key, obj map[string]any, opened bool) (reason, message string) {
 	if _, mirrored := fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return "", ""
 	}
-	if k.Group == "rbac.authorization.k8s.io" {
+	if IsRights(k.Group) && opened {
+		return "", ""
+	}
+	if IsRights(k.Group) {
 		return noRights(k, obj)
 	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
@@ -102,9 +106,13 @@ func noRights(k store.Key, obj map[string]any) (reason, message string) {
 	if account == "" {
 		return "", ""
 	}
+	flag := "controllers"
+	if k.Namespace == "" {
+		flag = "clusterControllers"
+	}
 	return OnlyInSpace, fmt.Sprintf(
 		"ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
-			"site that they run on, where the site's admin must grant them",
-		account,
+			"site that they run on, where the site's admin must grant them, or open this space by allow.%s of its agent",
+		account, flag,
 	)
 }

@@ -38,9 +38,33 @@ func TestNoEffect(t *testing.T) {
 		{store.Key{Space: "shop", Resource: "pods", Namespace: "kube-system", Name: "x"},
 			map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}}}, "", ""},
 	} {
-		reason, message := NoEffect(c.key, c.object)
+		reason, message := NoEffect(c.key, c.object, false)
+		if _, opened := NoEffect(c.key, c.object, true); IsRights(c.key.Group) != (opened != message) && message != "" {
+			t.Errorf("%s where a site has opened it: %q", c.key, opened)
+		}
 		if reason != c.reason || !strings.Contains(message, c.says) || (message == "") != (c.reason == "") {
 			t.Errorf("%s: %q %q", c.key, reason, message)
+		}
+	}
+}
+
+func TestOpens(t *testing.T) {
+	for _, c := range []struct {
+		controllers, cluster []string
+		space, namespace     string
+		want                 bool
+	}{
+		{[]string{"shop"}, nil, "shop", "app", true},
+		{[]string{"shop"}, nil, "shop", "", false},
+		{nil, []string{"shop"}, "shop", "", true},
+		{nil, []string{"shop"}, "shop", "app", false},
+		{[]string{"shop"}, nil, "shop-b", "app", false},
+		{[]string{"shop-*"}, nil, "shop-b", "app", true},
+		{[]string{"*"}, nil, "bank", "app", true},
+		{[]string{"["}, nil, "[", "app", false},
+	} {
+		if got := Opens(c.controllers, c.cluster, c.space, c.namespace); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

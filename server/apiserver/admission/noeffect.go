@@ -13,15 +13,19 @@ import (
 
 // NoEffect is the admission plugin that warns a user of what is accepted and does nothing. delivery
 // tells the same as an Event for those who do not read warnings.
-type NoEffect struct{}
+type NoEffect struct {
+	// Opens reports whether a target that a space may use has opened the space's controllers: in
+	// namespaces, or in the whole cluster where namespace is empty. Nil knows of none.
+	Opens func(space, namespace string) bool
+}
 
 // Handles implements admission.Interface.
-func (NoEffect) Handles(op admission.Operation) bool {
+func (n NoEffect) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
 // Validate implements admission.ValidationInterface.
-func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (n NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	obj := metadata.Of(a.GetObject())
 	if obj == nil || request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
@@ -35,7 +39,8 @@ func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admissio
 		}
 		content = as
 	}
-	if _, message := placement.NoEffect(k, content); message != "" {
+	opened := n.Opens != nil && placement.IsRights(k.Group) && n.Opens(k.Space, k.Namespace)
+	if _, message := placement.NoEffect(k, content, opened); message != "" {
 		warning.AddWarning(ctx, "", message)
 	}
 	return nil

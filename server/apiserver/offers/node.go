@@ -2,6 +2,7 @@ package offers
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,7 +38,10 @@ func readTarget(before *target, w store.Write) *target {
 			now.classes = append(now.classes, class)
 		}
 	}
-	if before != nil && reflect.DeepEqual(before.classes, now.classes) && sameNode(before.node, now.node) {
+	now.controllers = texts(w.Object, "controllers")
+	now.clusterControllers = texts(w.Object, "clusterControllers")
+	if before != nil && slices.Equal(before.controllers, now.controllers) &&
+		slices.Equal(before.clusterControllers, now.clusterControllers) && reflect.DeepEqual(before.classes, now.classes) && sameNode(before.node, now.node) {
 		return before
 	}
 	return now
@@ -114,6 +118,16 @@ func ready(o map[string]any) api.NodeCondition {
 		}
 	}
 	return c
+}
+
+// texts are what the policy of a target lists in a field.
+func texts(o map[string]any, field string) (out []string) {
+	for _, v := range fields.List(o, "status", "policy", field) {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func resources(cluster map[string]any, field string) api.ResourceList {

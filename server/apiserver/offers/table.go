@@ -14,6 +14,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -37,6 +38,8 @@ type target struct {
 	node   *api.Node
 	// classes are what it offers. They changed last at revision classesAt.
 	classes []v1alpha1.SyncTargetClass
+	// controllers and clusterControllers are the spaces that it has opened for that.
+	controllers, clusterControllers []string
 }
 
 // limit is which targets a space may use, and since which revision.
@@ -220,6 +223,19 @@ func (t *Table) of(ctx context.Context) (list []*target, revision int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.listLocked(request.Space(ctx)), t.revision
+}
+
+// Opens reports whether a target that a space may use has opened the space's controllers: in
+// namespaces, or in the whole cluster where namespace is empty.
+func (t *Table) Opens(space, namespace string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.targets {
+		if t.usesLocked(space, of) && placement.Opens(of.controllers, of.clusterControllers, space, namespace) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Table) listLocked(space string) (list []*target) {
