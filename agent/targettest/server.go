@@ -97,6 +97,7 @@ func New(t testing.TB) *Server {
 			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
+			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
 			{
 				"rbac.authorization.k8s.io",
