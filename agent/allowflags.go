@@ -40,6 +40,17 @@ var (
 			func(a *tunnel.Allow) *[]string { return &a.PodSecurity },
 		},
 		{
+			"allow-controllers",
+			"spaces whose Roles and RoleBindings are applied, so that their Pods can use the cluster's API in their own " +
+				"namespaces: SPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Controllers },
+		},
+		{
+			"allow-cluster-controllers",
+			"spaces whose ClusterRoles and ClusterRoleBindings are applied, as far as their own account has those rights: SPACE",
+			func(a *tunnel.Allow) *[]string { return &a.ClusterControllers },
+		},
+		{
 			"allow-load-balancer-classes",
 			"values of spec.loadBalancerClass that Services may have",
 			func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses },

@@ -25,6 +25,12 @@ type Allow struct {
 	PodSecurity []string `json:"podSecurity,omitempty"`
 	// LoadBalancerClasses that Services may name.
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings travel, so that their Pods can use the
+	// cluster's API in their own namespaces. ClusterControllers are those whose ClusterRoles and
+	// ClusterRoleBindings do, as far as the cluster gives the space's account the same rights. '*'
+	// stands for any part of a name.
+	Controllers        []string `json:"controllers,omitempty"`
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// TakeOver lets objects that exist be taken over, Secrets excepted.
 	TakeOver bool `json:"takeOver,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
@@ -55,6 +61,9 @@ type Narrow struct {
 	Kinds               []string `json:"kinds"`
 	ServiceAccounts     []string `json:"serviceAccounts"`
 	LoadBalancerClasses []string `json:"loadBalancerClasses"`
+	// Controllers and ClusterControllers, when not nil, are the only spaces that remain.
+	Controllers        []string `json:"controllers"`
+	ClusterControllers []string `json:"clusterControllers"`
 	// DenyKinds are refused in any case.
 	DenyKinds []string `json:"denyKinds,omitempty"`
 	// PodSecurity is the weakest level that remains; empty is the site's.
@@ -89,7 +98,7 @@ func (a *Allow) bounded() *Allow {
 	out := *a
 	for _, list := range []*[]string{
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
-		&out.Logs, &out.Exec, &out.PortForward, &out.View,
+		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.Controllers, &out.ClusterControllers,
 	} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })

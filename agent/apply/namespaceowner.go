@@ -69,6 +69,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
 		return err
 	}
+	if t.Key.Namespace == "" && policy.IsRights(t.Key.Group) {
+		return a.permitRights(ctx, t, p)
+	}
 	if t.Key.Namespace == "" {
 		return nil
 	}
@@ -77,6 +80,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 			return why
 		}
 		return errNoNamespace
+	}
+	if policy.IsRights(t.Key.Group) {
+		return a.permitRights(ctx, t, p)
 	}
 	err := p.Object(
 		t.Key.Space,

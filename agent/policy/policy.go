@@ -35,6 +35,7 @@ const (
 	ReasonStream         = "StreamNotAllowed"
 	ReasonAccounts       = "AccountsTaken"
 	ReasonGateway        = "NoGateway"
+	ReasonRights         = "RightsNotAllowed"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -67,6 +68,7 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	}
 	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts,
 		site.LoadBalancerClasses,
+		site.Controllers, site.ClusterControllers, p.parent.Controllers, p.parent.ClusterControllers,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -106,7 +108,8 @@ func (p *Policy) Result() tunnel.Allow {
 	out := tunnel.Allow{
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
-		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
+		Controllers:         p.site.Controllers, ClusterControllers: p.site.ClusterControllers,
+		DenyKinds: slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver: both(
 			p.site.TakeOver,
 			p.parent.TakeOver,
@@ -120,6 +123,7 @@ func (p *Policy) Result() tunnel.Allow {
 	}{
 		{&out.Namespaces, p.parent.Namespaces}, {&out.Kinds, p.parent.Kinds},
 		{&out.ServiceAccounts, p.parent.ServiceAccounts}, {&out.LoadBalancerClasses, p.parent.LoadBalancerClasses},
+		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
 	} {
 		if list.only != nil {
 			*list.left = intersect(*list.left, list.only)

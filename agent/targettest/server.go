@@ -89,6 +89,7 @@ func New(t testing.TB) *Server {
 			{"apps", "v1", "statefulsets", "StatefulSet", true},
 			{"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
+			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
 			{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
 			{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},

@@ -91,8 +91,9 @@ type namespace struct {
 	objects map[objectID]*object
 	here    map[*set]int // objects per set of targets
 	state   conditions
-	podAPI  placement.PodAPI // what the Namespace says
-	kept    *set             // targets where something of it stays that is no longer placed there
+	podAPI  placement.PodAPI     // what the Namespace says
+	kept    *set                 // targets where something of it stays that is no longer placed there
+	rights  map[*object]struct{} // its Roles and bindings; nil while it has none
 }
 
 // space is one logical cluster.
@@ -144,6 +145,7 @@ type target struct {
 	uid   string
 	feed  *store.Feed
 	epoch uint32
+	opened
 	// emptied: the SyncTarget is being deleted, and nothing of what is placed there may stay.
 	emptied bool
 }

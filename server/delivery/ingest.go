@@ -149,6 +149,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
 	o.undecided, o.ownMarks = r.undecided, r.move != "" || r.undecided
 	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
+	indexRights(o)
 	touched := s.connect(o, r)
 	ended := d.finish(o, r.finished, s.first)
 	recorded, left := s.recorded(o, w, labelled), o.source

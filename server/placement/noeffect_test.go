@@ -36,3 +36,24 @@ func TestNoEffect(t *testing.T) {
 		}
 	}
 }
+
+func TestOpens(t *testing.T) {
+	for _, c := range []struct {
+		controllers, cluster []string
+		space, namespace     string
+		want                 bool
+	}{
+		{[]string{"shop"}, nil, "shop", "app", true},
+		{[]string{"shop"}, nil, "shop", "", false},
+		{nil, []string{"shop"}, "shop", "", true},
+		{nil, []string{"shop"}, "shop", "app", false},
+		{[]string{"shop"}, nil, "shop-b", "app", false},
+		{[]string{"shop-*"}, nil, "shop-b", "app", true},
+		{[]string{"*"}, nil, "bank", "app", true},
+		{[]string{"["}, nil, "[", "app", false},
+	} {
+		if got := Opens(c.controllers, c.cluster, c.space, c.namespace); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

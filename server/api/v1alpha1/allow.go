@@ -34,6 +34,16 @@ type SyncTargetAllow struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings may travel there.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	Controllers []string `json:"controllers,omitempty"`
+	// ClusterControllers are the spaces whose ClusterRoles and ClusterRoleBindings may travel there.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// PodSecurity is the weakest level that is left to any space.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
@@ -75,6 +85,12 @@ type SyncTargetPolicy struct {
 	// LoadBalancerClasses that Services may name.
 	// +optional
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings are applied there, and
+	// ClusterControllers those whose ClusterRoles and ClusterRoleBindings are.
+	// +optional
+	Controllers []string `json:"controllers,omitempty"`
+	// +optional
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// PodSecurity has the level of all spaces, and SPACE=LEVEL where one has another.
 	// +optional
 	PodSecurity []string `json:"podSecurity,omitempty"`

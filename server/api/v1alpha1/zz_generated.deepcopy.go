@@ -788,6 +788,16 @@ func (in *SyncTargetAllow) DeepCopyInto(out *SyncTargetAllow) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Controllers != nil {
+		in, out := &in.Controllers, &out.Controllers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.ClusterControllers != nil {
+		in, out := &in.ClusterControllers, &out.ClusterControllers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.TakeOver != nil {
 		in, out := &in.TakeOver, &out.TakeOver
 		*out = new(bool)
@@ -1019,6 +1029,16 @@ func (in *SyncTargetPolicy) DeepCopyInto(out *SyncTargetPolicy) {
 	}
 	if in.LoadBalancerClasses != nil {
 		in, out := &in.LoadBalancerClasses, &out.LoadBalancerClasses
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.Controllers != nil {
+		in, out := &in.Controllers, &out.Controllers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.ClusterControllers != nil {
+		in, out := &in.ClusterControllers, &out.ClusterControllers
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
