@@ -57,7 +57,7 @@ func (s *Streams) Here(
 			return nil, err
 		}
 	}
-	done, err := s.shares.Take(target, r.Verb)
+	done, err := s.shares.Take(target, r)
 	if err != nil {
 		return nil, err
 	}
