@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -162,7 +163,7 @@ func TestWebhooksHaveTheirShare(t *testing.T) {
 	s.ready, s.answer = true, forwards(t)
 	h := s.handler(t, nil)
 	for range exchange.MostOfUsers {
-		if _, err := h.shares.Take("", exchange.Log); err != nil {
+		if _, err := h.shares.Take("", logOf("shop", "web", "app-1", "u-1")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,8 +175,9 @@ func TestWebhooksHaveTheirShare(t *testing.T) {
 		t.Errorf("a webhook is kept out: %d", resp.StatusCode)
 	}
 	end()
-	for range exchange.MostOfWebhooks {
-		if _, err := h.shares.Take("", exchange.Connect); err != nil {
+	for i := range exchange.MostOfWebhooks {
+		r := connectTo(fmt.Sprint("space-", i), "web", "app-1", "u-1", "8443")
+		if _, err := h.shares.Take("", r); err != nil {
 			t.Fatal(err)
 		}
 	}

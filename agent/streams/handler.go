@@ -77,7 +77,7 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 		func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 			asked = r
 			var resp *http.Response
-			taken, err := h.shares.Take("", r.Verb)
+			taken, err := h.shares.Take("", r)
 			if err == nil {
 				done = taken
 				resp, err = h.answer(ctx, r)

@@ -170,7 +170,17 @@ func TestLog(t *testing.T) {
 }
 
 // TestExec: an upgraded connection carries both directions; each side's end is the other one's.
-func TestExec(t *testing.T) {
+func TestExec(t *testing.T) { upgrades(t, execOf()) }
+
+// TestConnect: a webhook is called through a replica that stands by.
+func TestConnect(t *testing.T) {
+	r := execOf()
+	r.Verb, r.Upgrade = exchange.Connect, exchange.Bytes()
+	r.Query = map[string][]string{exchange.OptionPort: {"8443"}}
+	upgrades(t, r)
+}
+
+func upgrades(t *testing.T, r *exchange.Request) {
 	for name, end := range map[string]func(client io.Closer, site net.Conn){
 		"the client ends": func(c io.Closer, _ net.Conn) { c.Close() },
 		"the site ends":   func(_ io.Closer, s net.Conn) { s.Close() },
@@ -183,11 +193,11 @@ func TestExec(t *testing.T) {
 				func(context.Context, string, *exchange.Request) (*http.Response, error) {
 					resp := answer(101, near)
 					resp.Header.Set("Connection", "Upgrade")
-					resp.Header.Set("Upgrade", "SPDY/3.1")
+					resp.Header.Set("Upgrade", r.Upgrade.Get("Upgrade"))
 					return resp, nil
 				},
 			)
-			resp, err := follower(t, leader).Do(t.Context(), "oslo", execOf())
+			resp, err := follower(t, leader).Do(t.Context(), "oslo", r)
 			if err != nil || resp.StatusCode != 101 {
 				t.Fatal(resp, err)
 			}

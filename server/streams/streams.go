@@ -67,7 +67,7 @@ func (s *Streams) Here(
 			Message: "there is no space " + r.Space + " any more",
 		}
 	}
-	done, err := s.shares.Take(target, r.Verb)
+	done, err := s.shares.Take(target, &sent)
 	if err != nil {
 		return nil, err
 	}

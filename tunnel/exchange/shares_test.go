@@ -1,49 +1,64 @@
 package exchange
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 )
 
-// TestShares: what is done makes room, once; places and shares do not count for each other.
+// TestShares: what is done makes room, once; places, shares and spaces do not count for each other.
 func TestShares(t *testing.T) {
 	var s Shares
+	hook := func(space string) *Request { return &Request{Space: space, Verb: Connect} }
 	var done []func()
-	for range MostOfWebhooks {
-		end, err := s.Take("oslo", Connect)
-		if err != nil {
-			t.Fatal(err)
+	take := func(space string, n int) {
+		t.Helper()
+		for range n {
+			end, err := s.Take("oslo", hook(space))
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, end)
 		}
-		done = append(done, end)
 	}
-	if _, err := s.Take("oslo", Connect); FaultOf(err).Code != 429 {
+	take("team", MostOfSpace)
+	if _, err := s.Take("oslo", hook("team")); FaultOf(err).Code != 429 {
+		t.Errorf("one more of a space: %v", err)
+	}
+	for i := range MostOfWebhooks - MostOfSpace {
+		take(fmt.Sprint("space-", i), 1)
+	}
+	if _, err := s.Take("oslo", hook("new")); FaultOf(err).Code != 429 {
 		t.Errorf("one more: %v", err)
 	}
-	for _, c := range []struct {
-		at string
-		v  Verb
-	}{{"oslo", Log}, {"paris", Connect}} {
-		end, err := s.Take(c.at, c.v)
+	for at, r := range map[string]*Request{"oslo": {Space: "team", Verb: Log}, "paris": hook("team")} {
+		end, err := s.Take(at, r)
 		if err != nil {
-			t.Errorf("%v: %v", c, err)
+			t.Errorf("%s: %v", at, err)
 			continue
 		}
 		end()
 	}
 	done[0]()
 	done[0]()
-	if end, err := s.Take("oslo", Connect); err != nil {
-		t.Error(err)
-	} else {
-		done[0] = end
-	}
-	if _, err := s.Take("oslo", Connect); err == nil {
+	take("team", 1)
+	if _, err := s.Take("oslo", hook("team")); err == nil {
 		t.Error("one that was done twice counts twice")
 	}
 	for _, end := range done {
 		end()
 	}
-	if len(s.open) != 0 {
+	for range MostOfUsers {
+		end, err := s.Take("oslo", &Request{Verb: Exec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+	}
+	if _, err := s.Take("oslo", &Request{Verb: Log}); FaultOf(err).Code != 429 {
+		t.Errorf("one more user: %v", err)
+	}
+	if len(s.open) != 1 {
 		t.Errorf("%v is left", s.open)
 	}
 }

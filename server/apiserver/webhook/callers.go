@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,6 +79,19 @@ func (c *Callers) Close() {
 		}
 	}
 	c.services = map[Service][]*serviceCaller{}
+}
+
+// makeRoom closes the connections to a target that are kept and not in use, so that others can be
+// made. It reports whether there is something to close.
+func (c *Callers) makeRoom(target string) bool {
+	c.mu.Lock()
+	all := slices.Concat(slices.Collect(maps.Values(c.services))...)
+	c.mu.Unlock()
+	some := false
+	for _, s := range all {
+		some = s.closeIdleAt(target) || some
+	}
+	return some
 }
 
 // spaceCallers calls the webhooks of one space.

@@ -190,6 +190,34 @@ func TestConversionsAreApart(t *testing.T) {
 	}
 }
 
+// TestConversionKeys: whatever decides the result makes another key.
+func TestConversionKeys(t *testing.T) {
+	of := func(space, namespace, name string, port int32) *converter {
+		return &converter{of: Service{space, namespace, name, port}}
+	}
+	keys := []conversionKey{
+		of("team", "web", "hook", 443).key("/", "v1", "e/v2", []byte("a")),
+		of("team-b", "web", "hook", 443).key("/", "v1", "e/v2", []byte("a")),
+		of("team", "api", "hook", 443).key("/", "v1", "e/v2", []byte("a")),
+		of("team", "web", "other", 443).key("/", "v1", "e/v2", []byte("a")),
+		of("team", "web", "hook", 444).key("/", "v1", "e/v2", []byte("a")),
+		of("team", "web", "hook", 443).key("/b", "v1", "e/v2", []byte("a")),
+		of("team", "web", "hook", 443).key("/", "v1beta1", "e/v2", []byte("a")),
+		of("team", "web", "hook", 443).key("/", "v1", "e/v3", []byte("a")),
+		of("team", "web", "hook", 443).key("/", "v1", "e/v2", []byte("b")),
+	}
+	if keys[0].space != "team" || keys[1].space != "team-b" {
+		t.Error("a key is of another space")
+	}
+	for i, k := range keys {
+		for j, other := range keys[:i] {
+			if k.hash == other.hash {
+				t.Errorf("%d and %d have one key", i, j)
+			}
+		}
+	}
+}
+
 // TestConversionMemory: a space keeps its share, and all together theirs; the space with the most
 // gives way.
 func TestConversionMemory(t *testing.T) {

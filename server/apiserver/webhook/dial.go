@@ -29,8 +29,8 @@ type Unreached struct {
 	// Site are the targets that were asked, with slashes between them.
 	Site string
 	Why  string
-	// Away says that the site could not be asked.
-	Away bool
+	// Away says that the site could not be asked, full that it takes no more connections.
+	Away, full bool
 }
 
 // Error implements error.
@@ -75,7 +75,10 @@ func dial(ctx context.Context, sites Sites, of Service, b Backend) (net.Conn, er
 }
 
 func unreached(site string, f *exchange.Fault) *Unreached {
-	return &Unreached{Site: site, Why: f.Message, Away: f.Code == http.StatusServiceUnavailable}
+	return &Unreached{
+		Site: site, Why: f.Message,
+		Away: f.Code == http.StatusServiceUnavailable, full: f.Code == http.StatusTooManyRequests,
+	}
 }
 
 // refusal reads why a site does not connect.

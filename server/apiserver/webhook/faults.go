@@ -27,6 +27,13 @@ func (s *serviceCaller) heardBefore(target string, then time.Time) bool {
 	return s.heard[target].Before(then)
 }
 
+// isApart reports whether a target did not answer just now.
+func (s *serviceCaller) isApart(target string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.apart[target])
+}
+
 // errSlow ends the wait for a site while there is another one.
 var errSlow = errors.New("no connection in time")
 

@@ -11,7 +11,11 @@ import (
 // patience is how long a target is waited for while something is left to do without it.
 func (s *serviceCaller) patience(ctx context.Context, target string) time.Duration {
 	rtt, _ := s.rtt(target)
-	wait := max(patience, 6*rtt)
+	wait := patience
+	if s.isApart(target) {
+		wait = hurry
+	}
+	wait = max(wait, 6*rtt)
 	if end, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(end)/2)
 	}

@@ -23,8 +23,10 @@ const (
 	// patience is how long a site is waited for while there is another one, or six round trips
 	// where those are longer: a data connection, a stream and a handshake take that.
 	patience = 3 * time.Second
-	// apart is how long a site that did not answer is asked after the others.
+	// apart is how long a site that did not answer is asked after the others, and hurry how long it
+	// is waited for then: nobody else has to find out what one call has.
 	apart = 10 * time.Second
+	hurry = time.Second
 	// maxTried is how many Pods one call tries to connect to.
 	maxTried = 4
 )
@@ -117,7 +119,7 @@ func (s *serviceCaller) call(
 ) (resp *http.Response, sent bool, err error) {
 	site, began := b.Place.Target, time.Now()
 	ctx, cancel := context.WithCancelCause(req.Context())
-	if others || placesOnly(ctx) {
+	if others || placesOnly(ctx) || s.isApart(site) {
 		wait := time.AfterFunc(s.patience(ctx, site), func() { cancel(errSlow) })
 		defer wait.Stop()
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -146,7 +148,8 @@ func (s *serviceCaller) call(
 		if context.Cause(ctx) == errSlow {
 			err = errSlow
 		}
-		if end(); !connected.Load() && late(err) && s.heardBefore(site, began) {
+		waited := pod.calls.Load() > perPod // for a connection that another call has
+		if end(); !connected.Load() && late(err) && !waited && s.heardBefore(site, began) {
 			err = &Unreached{Site: site, Why: "it gave no answer in time", Away: true}
 		}
 		var unreached *Unreached
@@ -177,6 +180,10 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 			MaxIdleConnsPerHost: keptPerPod, MaxConnsPerHost: perPod, IdleConnTimeout: keptIdle,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
+				var u *Unreached
+				if errors.As(err, &u) && u.full && s.callers.makeRoom(b.Place.Target) {
+					conn, err = dial(ctx, s.callers.cfg.Sites, s.of, b)
+				}
 				if err == nil {
 					s.hears(b.Place.Target)
 				}
@@ -202,6 +209,23 @@ func (s *serviceCaller) closeIdle(all []Backend) {
 	for _, p := range ended {
 		p.transport.CloseIdleConnections()
 	}
+}
+
+// closeIdleAt closes the connections to the Pods at a target that are not in use. It reports whether
+// there is such a Pod.
+func (s *serviceCaller) closeIdleAt(target string) bool {
+	var there []*podCaller
+	s.mu.Lock()
+	for b, p := range s.pods {
+		if b.Place.Target == target {
+			there = append(there, p)
+		}
+	}
+	s.mu.Unlock()
+	for _, p := range there {
+		p.transport.CloseIdleConnections()
+	}
+	return len(there) > 0
 }
 
 // endingBody calls end when it is closed.

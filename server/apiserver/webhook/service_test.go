@@ -329,6 +329,51 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestHurry: while a site says nothing, only the first call waits for long, and a site that is back
+// is called at once.
+func TestHurry(t *testing.T) {
+	s := newSites(t)
+	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
+	s.silent["oslo"] = true
+	c := client(t, s.callers(), shopHook, "/", bundle)
+	for i, most := range []time.Duration{7 * time.Second, 3 * time.Second, 3 * time.Second} {
+		began := time.Now()
+		_, err := call(t.Context(), c, "")
+		if err == nil || !strings.Contains(err.Error(), "site oslo: it gave no answer in time") ||
+			time.Since(began) > most {
+			t.Errorf("%d: %v after %s", i, err, time.Since(began))
+		}
+	}
+	s.mu.Lock()
+	s.silent = map[string]bool{}
+	s.mu.Unlock()
+	if text, err := call(t.Context(), c, ""); err != nil || text != "x 0" {
+		t.Errorf("back again: %q, %v", text, err)
+	}
+}
+
+// TestMakesRoom: connections that are kept and not in use give way where a site takes no more.
+func TestMakesRoom(t *testing.T) {
+	s := newSites(t)
+	other := Service{"other", "web", "hook", 443}
+	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
+	s.runs(other, "oslo", "hook-2", 0, says("y"))
+	s.room = 1
+	c := s.callers()
+	for range 3 {
+		for _, of := range []Service{shopHook, other} {
+			if _, err := call(t.Context(), client(t, c, of, "/", bundle), ""); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	s.room = 0
+	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err == nil ||
+		!strings.Contains(err.Error(), "no more may be") {
+		t.Errorf("without room: %v", err)
+	}
+}
+
 // TestByURL: webhooks by URL are called where the rules allow, and their answers are bounded, too.
 func TestByURL(t *testing.T) {
 	s := newSites(t)

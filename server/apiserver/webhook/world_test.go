@@ -45,6 +45,9 @@ type sites struct {
 	silent map[string]bool
 	mute   map[string]bool // whose Pods take connections and say nothing
 	asked  []exchange.Request
+
+	room int // how many connections there may be; below zero without an end
+	open int
 }
 
 type pod struct {
@@ -55,7 +58,7 @@ type pod struct {
 
 func newSites(t *testing.T) *sites {
 	return &sites{
-		t: t, pods: map[string]*pod{}, behind: map[Service][]Backend{},
+		t: t, room: -1, pods: map[string]*pod{}, behind: map[Service][]Backend{},
 		none: map[Service]*NoBackend{}, rtt: map[string]time.Duration{},
 		faults: map[string]*exchange.Fault{}, silent: map[string]bool{}, mute: map[string]bool{},
 	}
@@ -73,8 +76,11 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 	if p != nil && fault == nil && !silent {
 		p.dials++
 	}
+	full := s.room >= 0 && s.open >= s.room
 	s.mu.Unlock()
 	switch {
+	case full:
+		return nil, &exchange.Fault{Code: 429, Message: "no more may be open"}
 	case silent:
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
@@ -94,9 +100,28 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 		far.Close()
 		conn = near
 	}
+	s.mu.Lock()
+	s.open++
+	s.mu.Unlock()
 	return &http.Response{
-		StatusCode: 101, Body: conn, Header: http.Header{exchange.HeaderSite: {target + "/below"}},
+		StatusCode: 101, Body: &countedConn{Conn: conn, s: s},
+		Header: http.Header{exchange.HeaderSite: {target + "/below"}},
 	}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	s    *sites
+	once sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() {
+		c.s.mu.Lock()
+		c.s.open--
+		c.s.mu.Unlock()
+	})
+	return c.Conn.Close()
 }
 
 // Behind implements Services.
