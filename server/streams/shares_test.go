@@ -13,7 +13,7 @@ import (
 // TestShares: an answer counts until its body is closed, an upgraded connection, too.
 func TestShares(t *testing.T) {
 	var conns []net.Conn
-	s := New(Config{Targets: sites{func(_ context.Context, r *exchange.Request) (*http.Response, error) {
+	s := New(Config{SpaceUID: uidOf, Targets: sites{func(_ context.Context, r *exchange.Request) (*http.Response, error) {
 		if r.Verb != exchange.Connect {
 			return ok("a line"), nil
 		}
