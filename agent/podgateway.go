@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,6 +30,14 @@ func (a *agent) openGateway() (err error) {
 	})
 	a.applier.PodAPI = a.gateway
 	return err
+}
+
+// runGateway runs the gateway of a site.
+func (a *agent) runGateway(ctx context.Context) error {
+	if a.gateway == nil {
+		return nil
+	}
+	return a.gateway.Run(ctx)
 }
 
 const gatewayFlag = "gateway-address"

@@ -218,7 +218,8 @@ func TestSeats(t *testing.T) {
 	}
 	take(identity{"shop", "app", "op"}, mostOfAccount)
 	take(identity{"shop", "app", "other"}, mostOfSpace-mostOfAccount)
-	take(identity{"team", "app", "op"}, mostRequests-mostOfSpace)
+	take(identity{"team", "app", "op"}, mostOfAccount)
+	take(identity{"team", "app", "other"}, mostRequests-mostOfSpace-mostOfAccount)
 	for _, give := range given {
 		give()
 	}
