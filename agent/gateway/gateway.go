@@ -54,6 +54,8 @@ type Gateway struct {
 	serviceAt netip.AddrPort
 	adopted   bool      // what an earlier run has kept is known
 	checked   time.Time // when everything was looked at
+	silent    time.Time // when the parent could not be asked for a token, because of silence
+	silence   error
 
 	mu       sync.Mutex
 	at       netip.AddrPort // where it listens; invalid while it does not
@@ -61,7 +63,7 @@ type Gateway struct {
 	changed  chan struct{}  // closed and replaced when at or problem is another one
 	serving  *tls.Certificate
 	servedAs string // the address that serving is for
-	knows    bool // what an earlier run has kept
+	knows    bool   // what an earlier run has kept
 	accounts map[identity]*account
 	tokens   map[[sha256.Size]byte]identity
 }

@@ -59,6 +59,17 @@ func TestPodsReachTheirSpace(t *testing.T) {
 	if code, body := s.ask(t, secret, secret[store.PodAPIToken]); code != http.StatusServiceUnavailable {
 		t.Errorf("cut off: %d %s", code, body)
 	}
+	if err := s.provided(t, "another"); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("a token while cut off: %v", err)
+	}
+	p.set(func(p *parent) { p.cut = false })
+	if err := s.provided(t, "third"); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("it is asked for each workload anew: %v", err)
+	}
+	s.providing.Lock()
+	s.silent = time.Now().Add(-silentTime)
+	s.providing.Unlock()
+	must(t, s.provided(t, "third"))
 }
 
 // A token is renewed at half of its life, and when the home refuses it. The one before is still
