@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,6 +240,44 @@ func TestSeats(t *testing.T) {
 	if s.all != 0 || len(s.spaces) != 0 || len(s.accounts) != 0 {
 		t.Errorf("left: %+v", s)
 	}
+}
+
+// A pod that opens watches without an end is told to end some, and gets all of its room back.
+func TestAFloodOfWatches(t *testing.T) {
+	s := newSite(t, t.TempDir(), newAPI(t), newParent(t), "127.0.0.1:0")
+	must(t, s.provided(t, "op"))
+	must(t, s.provided(t, "other"))
+	flood, other := s.secret(t, "op"), s.secret(t, "other")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(flood[store.PodAPICA]))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithCancel(t.Context())
+	var open []*http.Response
+	for range mostOfAccount + 1 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.at.String()+"/watch", nil)
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+flood[store.PodAPIToken])
+		resp, err := transport.RoundTrip(req)
+		must(t, err)
+		open = append(open, resp)
+	}
+	if last := open[mostOfAccount]; last.StatusCode != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
+		open[mostOfAccount-1].StatusCode != http.StatusOK {
+		t.Errorf("the last is answered with %s", last.Status)
+	}
+	if code, body := s.ask(t, other, other[store.PodAPIToken]); code != http.StatusOK {
+		t.Errorf("another account: %d %s", code, body)
+	}
+	cancel()
+	for _, resp := range open {
+		resp.Body.Close()
+	}
+	eventually(t, "all room is given back", func() bool {
+		s.seats.mu.Lock()
+		defer s.seats.mu.Unlock()
+		return s.seats.all == 0
+	})
 }
 
 func TestAddress(t *testing.T) {
