@@ -47,8 +47,8 @@ const (
 	silentTime = 5 * time.Second
 )
 
-// ensure keeps what an identity needs in a namespace. g.providing must be held.
-func (g *Gateway) ensure(ctx context.Context, who identity, at string) error {
+// ensure keeps what an identity needs in a namespace, see provide. g.providing must be held.
+func (g *Gateway) ensure(ctx context.Context, who identity, at string, anew bool) error {
 	host, err := g.service(ctx)
 	if err != nil {
 		return err
@@ -59,9 +59,13 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string) error {
 	}
 	writer := g.As(client, who.space, who.namespace)
 	a := g.account(who)
-	if a == nil || a.at != at || a.unread {
+	if a == nil || a.at != at || a.unread || anew {
+		known := a
 		if a, err = g.read(ctx, client, who, at); err != nil {
 			return err
+		}
+		if known != nil && known.token == a.token {
+			a.renewAt, a.doubted = known.renewAt, known.doubted
 		}
 	}
 	now := time.Now()

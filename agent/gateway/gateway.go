@@ -211,16 +211,18 @@ func (g *Gateway) looked() {
 // Provide keeps what the pods of a workload need: of the ServiceAccount that it names, in the
 // namespace of the target that has the name at. A *policy.Refusal says that this site cannot.
 func (g *Gateway) Provide(ctx context.Context, k store.Key, at, account string) error {
-	return g.provide(ctx, identity{k.Space, k.Namespace, account}, at)
+	return g.provide(ctx, identity{k.Space, k.Namespace, account}, at, true)
 }
 
-func (g *Gateway) provide(ctx context.Context, who identity, at string) error {
+// provide keeps what the pods of an identity need. With anew it is looked whether the target still
+// has it: its namespace may have gone, and come again.
+func (g *Gateway) provide(ctx context.Context, who identity, at string, anew bool) error {
 	if err := g.listening(ctx); err != nil {
 		return err
 	}
 	g.providing.Lock()
 	defer g.providing.Unlock()
-	return g.ensure(ctx, who, at)
+	return g.ensure(ctx, who, at, anew)
 }
 
 // startTime is how long a workload waits for the gateway to begin.

@@ -159,8 +159,16 @@ func TestWhatOthersRemoveComesBack(t *testing.T) {
 	api, p, dir := newAPI(t), newParent(t), t.TempDir()
 	s := newSite(t, dir, api, p, "127.0.0.1:0")
 	must(t, s.provided(t, "op"))
-	api.Remove("", "secrets", "pre-app", store.PodAPISecret("op"))
-	api.Remove("", "configmaps", "pre-app", store.PodAPIConfigMap)
+	remove := func() {
+		api.Remove("", "secrets", "pre-app", store.PodAPISecret("op"))
+		api.Remove("", "configmaps", "pre-app", store.PodAPIConfigMap)
+	}
+	remove()
+	must(t, s.provided(t, "op"))
+	if s.secret(t, "op") == nil || api.Object("", "configmaps", "pre-app", store.PodAPIConfigMap) == nil {
+		t.Error("a workload that is applied does not find what it names")
+	}
+	remove()
 	api.Remove("discovery.k8s.io", "endpointslices", target.DefaultSpaces, target.GatewayService)
 	s.Inventory.Put(op, inventory.Record{UID: "u-1", Account: "op", Prefix: "pre-"})
 	must(t, s.look(t.Context()))

@@ -16,7 +16,7 @@ func (g *Gateway) look(ctx context.Context) error {
 	g.recheck()
 	var errs []error
 	for who, at := range named {
-		if err := g.provide(ctx, who, at); err != nil {
+		if err := g.provide(ctx, who, at, false); err != nil {
 			errs = append(errs, err)
 		}
 	}
