@@ -12,6 +12,7 @@ func FuzzControl(f *testing.F) {
 		Hello{AgentVersion: "v1", Credentials: &CredentialStatus{Bundle: "b"}}, Welcome{Site: "uid", Wake: []byte("secret"), Link: Link{Hold: true}}, Refused{Reason: "Busy", RetryAfter: 1},
 		certificate{Chain: []byte("pem"), Error: "no"}, Accept{Deletions: 3, DeletionsUpTo: 9}, Bundle{PEM: []byte("pem"), Renew: true},
 		ChildStatus{Conditions: []Condition{{Type: ClockInSync, Status: True}}, Withheld: &Withheld{Deletions: 1, First: []string{"k"}}},
+		Wanted{Ended: Number{1}},
 	} {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -30,6 +31,7 @@ func FuzzControl(f *testing.F) {
 		again[Link](t, payload)
 		again[CredentialStatus](t, payload)
 		again[ChildStatus](t, payload)
+		again[Wanted](t, payload)
 	})
 }
 
