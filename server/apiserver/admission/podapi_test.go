@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -66,5 +67,32 @@ func TestWhatPodsUseIsWrittenDown(t *testing.T) {
 	admit(request.AsCenter(ctx), inner, "pods")
 	if len(deployment.Annotations) > 0 || len(inner.Annotations) > 0 {
 		t.Errorf("a Deployment has %v, what the center makes %v", deployment.Annotations, inner.Annotations)
+	}
+}
+
+// warned collects warnings.
+type warned []string
+
+func (w *warned) AddWarning(_, text string) { *w = append(*w, text) }
+
+func TestAWordThatMeansNothingIsToldSo(t *testing.T) {
+	notes := func(word string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationPodAPI: word}}
+	}
+	for word, want := range map[string]int{"Space": 0, "Target": 0, "None": 0, "space": 1, "": 1} {
+		template := api.PodTemplateSpec{ObjectMeta: notes(word)}
+		for _, o := range []metav1.Object{
+			&api.Namespace{ObjectMeta: notes(word)}, &api.ServiceAccount{ObjectMeta: notes(word)},
+			&apps.Deployment{Spec: apps.DeploymentSpec{Template: template}}, &apps.StatefulSet{Spec: apps.StatefulSetSpec{Template: template}},
+			&apps.DaemonSet{Spec: apps.DaemonSetSpec{Template: template}}, &apps.ReplicaSet{Spec: apps.ReplicaSetSpec{Template: template}},
+			&batch.Job{Spec: batch.JobSpec{Template: template}},
+			&batch.CronJob{Spec: batch.CronJobSpec{JobTemplate: batch.JobTemplateSpec{Spec: batch.JobSpec{Template: template}}}},
+		} {
+			var got warned
+			warnWish(warning.WithWarningRecorder(t.Context(), &got), o, o)
+			if len(got) != want {
+				t.Errorf("%T %q: %v", o, word, got)
+			}
+		}
 	}
 }
