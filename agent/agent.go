@@ -286,7 +286,7 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache, a.runGateway} {
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -299,6 +299,7 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
+		parts.Go(func() { a.runGateway(ctx, cancel) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}

@@ -32,12 +32,11 @@ func (a *agent) openGateway() (err error) {
 	return err
 }
 
-// runGateway runs the gateway of a site.
-func (a *agent) runGateway(ctx context.Context) error {
-	if a.gateway == nil {
-		return nil
+// runGateway runs the gateway of a site. One that is switched off ends at once, and nothing with it.
+func (a *agent) runGateway(ctx context.Context, fail context.CancelCauseFunc) {
+	if err := a.gateway.Run(ctx); err != nil {
+		fail(err)
 	}
-	return a.gateway.Run(ctx)
 }
 
 const gatewayFlag = "gateway-address"
