@@ -10,7 +10,11 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/events/install"
+	"k8s.io/metrics/pkg/apis/metrics/install"
 )
+
+func init() { install.Install(legacyscheme.Scheme) }
 
 // TestPrefixStaysWithItsResource: a resource that is served and not stored, and has the name of
 // another, does not take its keys away. Changes would hand Pods on as metrics.
