@@ -86,6 +86,11 @@ var (
 			"let spaces read what is in their namespaces, but Secrets",
 			func(a *tunnel.Allow) **bool { return &a.View },
 		},
+		{
+			"allow-pod-writes",
+			"let spaces delete, evict and label their Pods, and what else is born here for them: claims, Jobs",
+			func(a *tunnel.Allow) **bool { return &a.PodWrites },
+		},
 	}
 )
 

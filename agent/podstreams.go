@@ -41,8 +41,8 @@ func (a *agent) allowsStream(_ string, v exchange.Verb) error {
 		way = policy.View
 	case exchange.PortForward:
 		way = policy.PortForward
-	case exchange.Delete, exchange.Evict:
-		return nil // it ends what the space has had made
+	case exchange.Delete, exchange.Evict, exchange.Change:
+		way = policy.PodWrites
 	}
 	return a.permission.now().Stream(way, a.Name)
 }

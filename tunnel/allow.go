@@ -35,11 +35,13 @@ type Allow struct {
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
-	// and debugging, too. View lets it read what is in its own namespaces. Nil is true.
+	// and debugging, too. View lets it read what is in its own namespaces. PodWrites lets it delete,
+	// evict and label its Pods, and what else was born with them. Nil is true.
 	Logs        *bool `json:"logs,omitempty"`
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`
 	View        *bool `json:"view,omitempty"`
+	PodWrites   *bool `json:"podWrites,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -67,6 +69,7 @@ type Narrow struct {
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`
 	View        *bool `json:"view,omitempty"`
+	PodWrites   *bool `json:"podWrites,omitempty"`
 }
 
 func (*Narrow) frame() wire.Type { return typeNarrow }

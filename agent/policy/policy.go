@@ -109,6 +109,7 @@ func (p *Policy) Result() tunnel.Allow {
 		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
 		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
 		View:        lesser(p.site.View, p.parent.View),
+		PodWrites:   lesser(p.site.PodWrites, p.parent.PodWrites),
 	}
 	for _, list := range []struct {
 		left *[]string

@@ -8,6 +8,7 @@ const (
 	Exec        = "exec"
 	PortForward = "portForward"
 	View        = "view"
+	PodWrites   = "podWrites"
 )
 
 // Stream refuses a way to reach into the site that it, or its parent, does not allow. Site is the
@@ -21,6 +22,8 @@ func (p *Policy) Stream(way, site string) error {
 		ours, theirs = p.site.PortForward, p.parent.PortForward
 	case View:
 		ours, theirs = p.site.View, p.parent.View
+	case PodWrites:
+		ours, theirs = p.site.PodWrites, p.parent.PodWrites
 	}
 	switch {
 	case off(ours):

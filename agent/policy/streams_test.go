@@ -22,6 +22,8 @@ func TestStreams(t *testing.T) {
 		{"logs closed here", tunnel.Allow{Logs: &no}, nil, Logs, ReasonStream, "site oslo"},
 		{"ports closed here", tunnel.Allow{PortForward: &no}, nil, PortForward, ReasonStream, "portForward: true"},
 		{"view closed here", tunnel.Allow{View: &no}, nil, View, ReasonStream, "view: true"},
+		{"writes closed here", tunnel.Allow{PodWrites: &no}, nil, PodWrites, ReasonStream, "podWrites: true"},
+		{"writes closed by the parent", tunnel.Allow{}, &tunnel.Narrow{PodWrites: &no}, PodWrites, ReasonStream, "spec.allow.podWrites"},
 		{"view closed by the parent", tunnel.Allow{}, &tunnel.Narrow{View: &no}, View, ReasonStream, "spec.allow.view"},
 		{"closed by the parent", tunnel.Allow{}, &tunnel.Narrow{Exec: &no}, Exec, ReasonStream, "spec.allow.exec"},
 		{"not opened by the parent", tunnel.Allow{Exec: &no}, &tunnel.Narrow{Exec: &yes}, Exec, ReasonStream, "allow: {exec"},
@@ -30,7 +32,7 @@ func TestStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := compile(t, c.site, c.narrow)
 			refused(t, p.Stream(c.way, "oslo"), c.reason, c.words)
-			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec, PortForward: p.Result().PortForward, View: p.Result().View}[c.way]
+			left := map[string]*bool{Logs: p.Result().Logs, Exec: p.Result().Exec, PortForward: p.Result().PortForward, View: p.Result().View, PodWrites: p.Result().PodWrites}[c.way]
 			if off(left) != (c.reason != "") {
 				t.Errorf("the status says %v", left)
 			}

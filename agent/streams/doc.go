@@ -6,6 +6,8 @@
 //  1. tunnel/exchange reads the request. It names a space, a Pod with its UID, and a verb.
 //  2. The site's own policy says whether the verb is allowed here.
 //  3. The Pod has to belong to an object that was placed here from that space; [Pods] knows that.
-//  4. The backend looks whether the target has that very Pod now, and sends a new request.
+//  4. The backend looks whether the target has that very Pod now, and sends a new request. Labels
+//     may change as long as what owns the Pod still selects it, and of the status only conditions
+//     that spec.readinessGates names.
 //  5. Bytes pass until one side ends. A line in the log and one in the audit log say who asked.
 package streams

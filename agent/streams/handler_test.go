@@ -64,6 +64,10 @@ func newSite(t *testing.T) *site {
 		"kube-system/dns": "u-dns",
 	}
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/apis/apps/v1/namespaces/"+s.prefix+"web/replicasets/app" {
+			io.WriteString(w, `{"kind":"ReplicaSet","metadata":{"name":"app","uid":"u-rs"},"spec":{"selector":{"matchLabels":{"hash":"1"}}}}`)
+			return
+		}
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
 		if r.Method == http.MethodGet && len(parts) == 3 {
 			namespace, mapped := strings.CutPrefix(parts[0], s.prefix)
@@ -76,7 +80,9 @@ func newSite(t *testing.T) *site {
 				)
 				return
 			}
-			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
+			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`","labels":{"app":"web","hash":"1"},
+				"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app","uid":"u-rs","controller":true}]},
+				"spec":{"readinessGates":[{"conditionType":"gate"}]}}`)
 			return
 		}
 		s.asked.Add(1)
@@ -210,6 +216,8 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 		{exchange.PortForward, nil, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/portforward "},
 		{exchange.Debug, nil, nil, `[{"name":"d"}]`, `PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers {"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
 		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "", `DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
+		{exchange.Change, nil, nil, `{"labels":{"role":"primary","old":null}}`, `PATCH /api/v1/namespaces/web/pods/app-1 {"metadata":{"labels":{"old":null,"role":"primary"},"uid":"u-1"}}`},
+		{exchange.Change, url.Values{"dryRun": {"All"}}, nil, `{"conditions":[{"type":"gate","status":"True"}]}`, `PATCH /api/v1/namespaces/web/pods/app-1/status?dryRun=All {"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"gate","status":"True"}]}}`},
 		{exchange.Evict, nil, nil, "", `POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1","deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
 	} {
 		t.Run(string(c.verb), func(t *testing.T) {

@@ -23,7 +23,11 @@ type Site struct {
 	There func(space, namespace string) string
 }
 
-var pods = target.Resource{Version: "v1", Plural: "pods"}
+// resourceOf is what a request is about.
+func resourceOf(r *exchange.Request) target.Resource {
+	group, plural := r.Kind()
+	return target.Resource{Group: group, Version: "v1", Plural: plural}
+}
 
 // Answer implements Backend.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
@@ -32,12 +36,17 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, unreachable(err)
 	}
 	namespace := s.There(r.Space, r.Namespace)
-	live, err := c.Get(context.WithoutCancel(ctx), pods, namespace, r.Pod, false)
+	live, err := c.Get(context.WithoutCancel(ctx), resourceOf(r), namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
 	case err != nil:
 		return nil, unreachable(err)
+	}
+	if r.Verb == exchange.Change {
+		if err := mayChange(ctx, c, r, namespace, live); err != nil {
+			return nil, err
+		}
 	}
 	t, err := talk(r, namespace)
 	if err != nil {
@@ -59,6 +68,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 func talk(r *exchange.Request, namespace string) (target.Talk, error) {
 	t := target.Talk{
 		Method:      http.MethodGet,
+		Resource:    resourceOf(r),
 		Namespace:   namespace,
 		Pod:         r.Pod,
 		Subresource: string(r.Verb),
@@ -77,6 +87,8 @@ func talk(r *exchange.Request, namespace string) (target.Talk, error) {
 		t.Method, t.Query, t.ContentType = http.MethodPost, nil, "application/json"
 		return with(t, map[string]any{"apiVersion": "policy/v1", "kind": "Eviction",
 			"metadata": map[string]any{"name": r.Pod, "namespace": namespace}, "deleteOptions": deletion(r)})
+	case exchange.Change:
+		return changing(t, r)
 	case exchange.Delete:
 		t.Method, t.Query, t.ContentType, t.Subresource = http.MethodDelete, nil, "application/json", ""
 		return with(t, deletion(r))

@@ -20,6 +20,9 @@ const (
 	maxHead = 128 << 10
 	// MaxBody is what the body of a request may take: the containers of a debug session.
 	MaxBody = 64 << 10
+	// MaxChange is what the body of a change may take: all annotations that an object may have, and
+	// its labels.
+	MaxChange = 384 << 10
 	// maxGroups is how many groups of the user go along for the audit line.
 	maxGroups = 32
 	// maxIdentity is how long a user or a group may be.
@@ -33,6 +36,8 @@ type Request struct {
 	// Space, Namespace and Pod name the Pod as the receiver knows it. A view has no Pod, and no
 	// Namespace where it is of all that the space has there.
 	Space, Namespace, Pod string
+	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets.
+	Resource string
 	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
 	// Origin replaces UID for a Pod that was itself placed: the UID that it has at the sender.
@@ -42,7 +47,8 @@ type Request struct {
 	Query url.Values
 	// Upgrade are the headers of an upgrade, see [Upgrade]; nil for none.
 	Upgrade http.Header
-	// Body goes with Debug: a JSON list of ephemeral containers, MaxBody bytes at most.
+	// Body goes with Debug: a JSON list of ephemeral containers, MaxBody bytes at most. It goes with
+	// Change, too: what EncodeChange returns, MaxChange bytes at most.
 	Body []byte
 	// User and Groups are who asks, for the receiver's audit log alone.
 	User   string
@@ -56,12 +62,13 @@ type Request struct {
 
 // The headers of a request beside those of an upgrade and of the body.
 const (
-	headerUID     = "Skerry-Uid"
-	headerOrigin  = "Skerry-Origin"
-	headerUser    = "Skerry-User"
-	headerGroup   = "Skerry-Group"
-	headerPath    = "Skerry-Path"
-	headerTimeout = "Skerry-Timeout"
+	headerUID      = "Skerry-Uid"
+	headerOrigin   = "Skerry-Origin"
+	headerUser     = "Skerry-User"
+	headerGroup    = "Skerry-Group"
+	headerPath     = "Skerry-Path"
+	headerTimeout  = "Skerry-Timeout"
+	headerResource = "Skerry-Resource"
 )
 
 // ErrRequest is wrapped by every error about a request that breaks the rules of this package.
@@ -85,6 +92,8 @@ func (r *Request) Check() error {
 	switch {
 	case !isName(r.Space):
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
+	case r.Resource != "" && (born[r.Resource] == nil || !r.Verb.ofBorn() || r.Origin != ""):
+		return fmt.Errorf("%w: %s of %.80q", ErrRequest, r.Verb, r.Resource)
 	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
 		return fmt.Errorf("%w: namespace %.80q", ErrRequest, r.Namespace)
@@ -94,8 +103,8 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: it needs either the Pod's UID or that of its origin", ErrRequest)
 	}
 	switch {
-	case len(r.Body) > MaxBody:
-		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, MaxBody)
+	case len(r.Body) > r.Verb.maxBody():
+		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, r.Verb.maxBody())
 	case (len(r.Body) > 0) != r.Verb.hasBody():
 		return fmt.Errorf("%w: %s with a body of %d bytes", ErrRequest, r.Verb, len(r.Body))
 	case len(r.Path) > maxPath || slices.ContainsFunc(r.Path, func(s string) bool { return !isName(s) }):
@@ -113,10 +122,17 @@ func (r *Request) Check() error {
 	if r.Verb.upgrades() != (r.Upgrade != nil) {
 		return fmt.Errorf("%w: pods/%s with the wrong kind of connection", ErrRequest, r.Verb)
 	}
-	if err := r.Verb.Options(r.Query); err != nil || r.Verb != View {
+	if err := r.Verb.Options(r.Query); err != nil {
 		return err
 	}
-	return r.checkView()
+	switch r.Verb {
+	case View:
+		return r.checkView()
+	case Change:
+		_, err := r.Change()
+		return err
+	}
+	return nil
 }
 
 // Identify sets User and Groups, cut to what may go along.
@@ -146,6 +162,7 @@ func (r *Request) encode() ([]byte, error) {
 	}
 	set(headerUID, r.UID)
 	set(headerOrigin, r.Origin)
+	set(headerResource, r.Resource)
 	set(headerUser, url.QueryEscape(r.User))
 	for _, g := range r.Groups {
 		set(headerGroup, url.QueryEscape(g))

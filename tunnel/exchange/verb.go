@@ -22,6 +22,8 @@ const (
 	Evict Verb = "eviction"
 	// Delete deletes the Pod itself; what controls it makes another one.
 	Delete Verb = "delete"
+	// Change changes labels and annotations of what was born at a site, see [Change].
+	Change Verb = "change"
 	// View reads what a space has in its namespaces at a site. It is of no Pod.
 	View Verb = "view"
 )
@@ -43,11 +45,13 @@ func split(s string) bool { return s == "All" || s == "Stdout" || s == "Stderr" 
 
 func propagation(s string) bool { return s == "Orphan" || s == "Background" || s == "Foreground" }
 
+func all(s string) bool { return s == "All" }
+
 // ending are the options of a deletion.
 var ending = map[string]option{
 	"gracePeriodSeconds": natural,
 	"propagationPolicy":  propagation,
-	"dryRun":             func(s string) bool { return s == "All" },
+	"dryRun":             all,
 }
 
 var talking = map[string]option{
@@ -77,7 +81,7 @@ var (
 			"command":   anything,
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
-		Evict: ending, Delete: ending,
+		Evict: ending, Delete: ending, Change: {"dryRun": all},
 		View: viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
@@ -111,7 +115,18 @@ func (v Verb) Options(query url.Values) error {
 func (v Verb) upgrades() bool { return v == Exec || v == Attach || v == PortForward }
 
 // hasBody reports whether the verb goes with a body.
-func (v Verb) hasBody() bool { return v == Debug }
+func (v Verb) hasBody() bool { return v == Debug || v == Change }
+
+// maxBody is how long the body may be.
+func (v Verb) maxBody() int {
+	if v == Change {
+		return MaxChange
+	}
+	return MaxBody
+}
+
+// ofBorn reports whether the verb is also for what is born at a site beside Pods.
+func (v Verb) ofBorn() bool { return v == Delete || v == Change }
 
 // Waits reports whether the answer may begin much later: a log that is followed begins with the
 // container's next line.

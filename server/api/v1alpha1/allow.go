@@ -46,8 +46,9 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
-	// Logs, Exec, PortForward and View are taken away when they are false. Exec is attach and
-	// debugging, too. View is to read what is in the space's own namespaces, but Secrets.
+	// Logs, Exec, PortForward, View and PodWrites are taken away when they are false. Exec is attach
+	// and debugging, too. View is to read what is in the space's own namespaces, but Secrets.
+	// PodWrites is to delete, evict and label Pods, and what else was born at the target.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
@@ -56,6 +57,8 @@ type SyncTargetAllow struct {
 	PortForward *bool `json:"portForward,omitempty"`
 	// +optional
 	View *bool `json:"view,omitempty"`
+	// +optional
+	PodWrites *bool `json:"podWrites,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -87,7 +90,8 @@ type SyncTargetPolicy struct {
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this
-	// way, View where it may not read what is in its own namespaces.
+	// way, View where it may not read what is in its own namespaces, PodWrites where it may not
+	// delete, evict and label its Pods.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
@@ -96,4 +100,6 @@ type SyncTargetPolicy struct {
 	PortForward *bool `json:"portForward,omitempty"`
 	// +optional
 	View *bool `json:"view,omitempty"`
+	// +optional
+	PodWrites *bool `json:"podWrites,omitempty"`
 }
