@@ -98,7 +98,7 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	}
 	o := object.Metadata.OwnerReferences
 	if r.OriginUID != "source-deployments-web" || object.Kind != "Pod" || object.Status != nil || object.Metadata.UID == "" ||
-		len(o) != 1 || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" || o[0].UID != "source-deployments-web" {
+		len(o) != 2 || o[1].UID != set || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" || o[0].UID != "source-deployments-web" {
 		t.Errorf("reported pod: %s", r.Object)
 	}
 	if r := s.report(podKey("default", "other-1-a")); r != nil {

@@ -56,6 +56,8 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		o.associateLocked(w, live)
 	case w.resource == revisionResource:
 		o.associateLocked(w, live)
+	case w.resource == claimResource:
+		o.associateClaimLocked(w, live)
 	}
 }
 

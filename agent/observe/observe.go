@@ -56,6 +56,7 @@ type Observer struct {
 	afterwards    []*watcher                           // those of Events, until the first lists of all others are complete
 	diffs         bool                                 // the parent completes what it has sent itself
 	start         func(w *watcher)                     // set while Run runs
+	claimers      map[store.Key]string                 // objects for whose templates claims are watched, with their view
 	counts        map[watchKey]int                     // how many inventory objects each watched resource has
 }
 
@@ -68,7 +69,7 @@ func New(c Config) *Observer {
 	o := &Observer{
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
-		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
+		initial:  map[watchKey]bool{}, counts: map[watchKey]int{}, claimers: map[store.Key]string{},
 		debounce: newDebounce(), events: newEvents(),
 	}
 	o.fetch = newRefetcher(o)
@@ -95,6 +96,7 @@ func (o *Observer) Run(ctx context.Context) error {
 		w.stop = cancel
 		all.Go(func() { w.run(ctx) })
 	}
+	clear(o.claimers)
 	clear(o.counts) // what was counted before there was anything to start
 	for rec := range o.records.All() {
 		rec.counted = nil

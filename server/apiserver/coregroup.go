@@ -103,6 +103,7 @@ func (g *coreGroup) volumes(m map[string]rest.Storage, og generic.RESTOptionsGet
 		return err
 	}
 	pvc.UpdateStrategy = kinds.SettledClaim{RESTUpdateStrategy: pvc.UpdateStrategy}
+	kinds.MirrorInto(pvc.Store)
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pods.Claims(pvc, g.sites), pvcStatus
 	return nil

@@ -28,6 +28,8 @@ type Summary struct {
 	mirrors map[store.Key]*mirrored            // by the key that is reported
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
+	below   map[store.Key]map[store.Key]bool   // reported keys -> those of what they control
+	ending  map[store.Key]ending               // placed Pods that are being deleted
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
 	marked  map[store.Key]marked               // objects that say something in an annotation
@@ -53,6 +55,8 @@ func New(cfg Config) *Summary {
 		mirrors: map[store.Key]*mirrored{},
 		names:   map[store.Key]store.Key{},
 		owners:  map[store.Key]*owner{},
+		below:   map[store.Key]map[store.Key]bool{},
+		ending:  map[store.Key]ending{},
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
 		marked:  map[store.Key]marked{},
@@ -84,6 +88,7 @@ func (s *Summary) Run(ctx context.Context) error {
 	}
 	running.Go(func() { s.events.run(ctx) })
 	running.Go(func() { s.runOutages(ctx) })
+	running.Go(func() { s.runEndings(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()
@@ -91,7 +96,7 @@ func (s *Summary) Run(ctx context.Context) error {
 }
 
 // mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what
-// owns them, and the history of workloads. It is empty for other kinds.
+// owns them, their claims, and the history of workloads. It is empty for other kinds.
 func mirroredType(k store.Key) (apiVersion, kind string) {
 	switch k.Group + "/" + k.Resource {
 	case "/pods":
@@ -102,6 +107,8 @@ func mirroredType(k store.Key) (apiVersion, kind string) {
 		return "apps/v1", "ControllerRevision"
 	case "batch/jobs":
 		return "batch/v1", "Job"
+	case "/persistentvolumeclaims":
+		return "v1", "PersistentVolumeClaim"
 	}
 	return "", ""
 }

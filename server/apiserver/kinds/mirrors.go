@@ -54,19 +54,20 @@ func (m Mirroring) NewRESTStorage(
 			case *daemonsetstore.REST:
 				storages[name+"/status"] = NewReportedStatus(r.Store, daemonset.StatusStrategy)
 			case *replicasetstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 			case *jobstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 				storages[name+"/status"] = NewReportedStatus(r.Store, job.StatusStrategy)
 			case *revisionstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 			}
 		}
 	}
 	return info, err
 }
 
-func mirrorInto(s *genericregistry.Store) {
+// MirrorInto lets the center write objects of a kind that targets report.
+func MirrorInto(s *genericregistry.Store) {
 	s.CreateStrategy = mirrorCreate{s.CreateStrategy}
 	s.UpdateStrategy = mirrorUpdate{s.UpdateStrategy}
 }

@@ -103,7 +103,14 @@ func (s siteObjects) deleteCollection(
 	o *metav1.DeleteOptions,
 	which *internalversion.ListOptions,
 ) (runtime.Object, error) {
-	if request.FromCenter(ctx) {
+	if request.FromCenter(ctx) { // a Namespace goes: no site that is away holds it back
+		if o == nil {
+			o = &metav1.DeleteOptions{}
+		}
+		if o.GracePeriodSeconds == nil {
+			now := int64(0)
+			o.GracePeriodSeconds = &now
+		}
 		return here.DeleteCollection(ctx, validate, o, which)
 	}
 	list, err := here.List(ctx, which)
