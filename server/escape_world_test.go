@@ -40,6 +40,7 @@ type world struct {
 	seen       atomic.Int64 // the revision up to which the store's writes have been judged
 
 	ownReads, ownWrites atomic.Int64
+	asked               atomic.Int64 // what sites were asked of the space of the phase
 
 	mu      sync.Mutex
 	escapes []string
@@ -233,6 +234,7 @@ func (w *world) restoreSpace(s *prey) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(err)
 	}
+	w.bear(s)
 	w.remember(s)
 }
 

@@ -152,4 +152,56 @@ func writesOfPlaced(t *testing.T, c *center, asked *askedSites) {
 	if got := asked.last(); !strings.Contains(got, "team/default/bare  eviction") {
 		t.Errorf("of an eviction a site was asked %q", got)
 	}
+	grace := func(name string) int64 {
+		t.Helper()
+		pod, err := pods.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || pod.DeletionTimestamp == nil {
+			t.Fatalf("%s is not being deleted: %v", name, err)
+		}
+		return *pod.DeletionGracePeriodSeconds
+	}
+	if g := grace("bare"); g != 30 {
+		t.Errorf("grace period %d", g)
+	}
+	must(t, pods.Delete(t.Context(), "bare", metav1.DeleteOptions{}))
+	now, short := int64(0), int64(3)
+	own := clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
+	must(t, own.Delete(t.Context(), "bare", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone := func(name string) {
+		t.Helper()
+		if _, err := pods.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+	gone("bare")
+	make("short")
+	must(t, pods.Delete(t.Context(), "short", metav1.DeleteOptions{GracePeriodSeconds: &short}))
+	if g := grace("short"); g != 3 {
+		t.Errorf("grace period %d", g)
+	}
+	must(t, pods.Delete(t.Context(), "short", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone("short")
+	make("with-namespace")
+	must(t, own.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=with-namespace"}))
+	gone("with-namespace")
+
+	// A mirror is shown to end, and no longer than until it has gone.
+	c.mirror("team", "ending", bornMarks())
+	must(t, own.Delete(t.Context(), "ending", metav1.DeleteOptions{GracePeriodSeconds: &short}))
+	if g := grace("ending"); g != 3 {
+		t.Errorf("grace period %d", g)
+	}
+	patch := `[{"op":"add","path":"/spec/nodeName","value":"m"},{"op":"add","path":"/status/observedGeneration","value":5}]`
+	shown, err := own.Patch(t.Context(), "ending", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	if must(t, err); shown.Generation != 5 {
+		t.Errorf("generation %d", shown.Generation)
+	}
+	must(t, own.Delete(t.Context(), "ending", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone("ending")
+	c.mirror("team", "bound", bornMarks())
+	shown, err = own.Patch(t.Context(), "bound", types.JSONPatchType,
+		[]byte(`[{"op":"add","path":"/spec/nodeName","value":"m"},{"op":"add","path":"/status/observedGeneration","value":1}]`), metav1.PatchOptions{})
+	if must(t, err); shown.Generation != 1 {
+		t.Errorf("a Pod that got its node has generation %d, and nobody observes it", shown.Generation)
+	}
 }
