@@ -62,7 +62,7 @@ func (s siteObjects) update(
 	if len(change.Labels)+len(change.Annotations) == 0 {
 		return old, false, nil
 	}
-	now, err := s.change(ctx, obj, change, o.DryRun)
+	now, err := s.change(ctx, old, obj, change, o.DryRun)
 	return now, false, err
 }
 
@@ -87,11 +87,11 @@ func (s siteObjects) wanted(
 	return obj, nil
 }
 
-// change has a site carry out changes of an object, which is as it is to be, and returns it as the
-// space shows it then.
+// change has a site carry out changes of an object, which was old and is to be as obj, and returns
+// it as the space shows it then. Where it is, old alone says.
 func (s siteObjects) change(
 	ctx context.Context,
-	obj runtime.Object,
+	old, obj runtime.Object,
 	c *exchange.Changes,
 	dryRun []string,
 ) (runtime.Object, error) {
@@ -107,7 +107,7 @@ func (s siteObjects) change(
 	if len(dryRun) > 0 {
 		query.Set("dryRun", metav1.DryRunAll)
 	}
-	if err := s.ask(ctx, obj, exchange.Change, query, body); err != nil || len(dryRun) > 0 {
+	if err := s.ask(ctx, old, exchange.Change, query, body); err != nil || len(dryRun) > 0 {
 		return obj, err
 	}
 	if shown := s.shows(ctx, obj, func(now metav1.Object) bool { return shows(c, now) }); shown != nil {

@@ -104,7 +104,7 @@ func (p *podStatuses) Update(
 	if len(conditions) == 0 {
 		return old, false, nil
 	}
-	now, err := p.at.change(ctx, pod, &exchange.Changes{Conditions: conditions}, o.DryRun)
+	now, err := p.at.change(ctx, old, pod, &exchange.Changes{Conditions: conditions}, o.DryRun)
 	return now, false, err
 }
 
