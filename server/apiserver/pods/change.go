@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -110,13 +112,25 @@ func (s siteObjects) change(
 	if err := s.ask(ctx, old, exchange.Change, query, body); err != nil || len(dryRun) > 0 {
 		return obj, err
 	}
-	if shown := s.shows(ctx, obj, func(now metav1.Object) bool { return shows(c, now) }); shown != nil {
+	if shown := s.shows(ctx, obj, func(now runtime.Object) bool { return shows(c, now) }); shown != nil {
 		return shown, nil
 	}
 	return obj, nil
 }
 
-func shows(c *exchange.Changes, now metav1.Object) bool {
+// shows reports whether an object has what was to be changed.
+func shows(c *exchange.Changes, obj runtime.Object) bool {
+	now := metadata.Of(obj)
+	if pod, ok := obj.(*api.Pod); ok {
+		for _, want := range c.Conditions {
+			if !slices.ContainsFunc(pod.Status.Conditions, func(has api.PodCondition) bool {
+				return string(has.Type) == want.Type && string(has.Status) == want.Status &&
+					has.Reason == want.Reason && has.Message == want.Message
+			}) {
+				return false
+			}
+		}
+	}
 	for _, part := range []struct {
 		want map[string]*string
 		have map[string]string

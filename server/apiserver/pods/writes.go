@@ -68,7 +68,9 @@ func (s siteObjects) delete(
 		return nil, false, err
 	}
 	if s.resource == "" && len(o.DryRun) == 0 {
-		shown := s.shows(ctx, obj, func(now metav1.Object) bool { return now.GetDeletionTimestamp() != nil })
+		shown := s.shows(ctx, obj, func(now runtime.Object) bool {
+			return metadata.Of(now).GetDeletionTimestamp() != nil
+		})
 		if shown != nil {
 			return shown, false, nil
 		}
@@ -211,7 +213,7 @@ const showTime = 2 * time.Second
 func (s siteObjects) shows(
 	ctx context.Context,
 	obj runtime.Object,
-	written func(metav1.Object) bool,
+	written func(runtime.Object) bool,
 ) runtime.Object {
 	ctx, cancel := context.WithTimeout(ctx, showTime)
 	defer cancel()
@@ -221,7 +223,7 @@ func (s siteObjects) shows(
 		switch {
 		case err != nil, metadata.Of(now).GetUID() != uid:
 			return nil
-		case written(metadata.Of(now)):
+		case written(now):
 			return now
 		}
 		select {
