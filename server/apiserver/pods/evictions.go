@@ -52,7 +52,8 @@ func (p *podEvictions) Create(
 		return nil, err
 	}
 	if atSite := born(ctx, obj) || metadata.Of(obj).GetAnnotations()[exchange.Targets] != ""; atSite {
-		if err := p.at.end(ctx, obj, exchange.Evict, options); err != nil {
+		err := p.at.end(ctx, obj, exchange.Evict, options)
+		if err != nil && (born(ctx, obj) || !apierrors.IsNotFound(err)) { // it may not be there yet
 			return nil, err
 		}
 	}
