@@ -29,7 +29,8 @@ func (o *Observer) followClaimsLocked(k store.Key, rec *record, r inventory.Reco
 // makesClaims reports whether the templates of a workload make claims: those of a StatefulSet, and
 // ephemeral volumes. A name that reads so in another place costs a watch and nothing else.
 func makesClaims(k store.Key, body []byte) bool {
-	return k.Group == "apps" && k.Resource == "statefulsets" && bytes.Contains(body, []byte(`"volumeClaimTemplates"`)) ||
+	return k.Group == "apps" && k.Resource == "statefulsets" &&
+		bytes.Contains(body, []byte(`"volumeClaimTemplates"`)) ||
 		bytes.Contains(body, []byte(`"ephemeral"`))
 }
 
@@ -44,13 +45,18 @@ func (o *Observer) associateClaimLocked(w watchKey, live *target.Object) {
 		o.associateLocked(w, live)
 		return
 	}
-	if rec, ok := o.associated.Find(m.UID); ok && rec.owner != nil { // it had a controller until now, or still has its name
+	if rec, ok := o.associated.Find(m.UID); ok &&
+		rec.owner != nil { // it had a controller until now, or still has its name
 		o.belongsLocked(w, live, *rec.owner)
 		return
 	}
 	owner, ok := o.templateOwnerLocked(w, live)
 	if !ok {
-		o.owners.wait(m.UID, claimsOf(w.view, m.Namespace), place{watch: w, namespace: m.Namespace, name: m.Name})
+		o.owners.wait(
+			m.UID,
+			claimsOf(w.view, m.Namespace),
+			place{watch: w, namespace: m.Namespace, name: m.Name},
+		)
 		return
 	}
 	o.belongsLocked(w, live, owner)
@@ -69,7 +75,8 @@ func (o *Observer) templateOwnerLocked(w watchKey, live *target.Object) (store.K
 		}
 		template, found := strings.CutSuffix(name, "-"+k.Name)
 		r, known := o.Inventory.Get(k)
-		if !found || !known || target.Mapping(r.Prefix).KeyThere(k).Namespace != live.Metadata.Namespace {
+		if !found || !known ||
+			target.Mapping(r.Prefix).KeyThere(k).Namespace != live.Metadata.Namespace {
 			continue
 		}
 		if hasTemplate(o.Desired(k), template, live.Metadata.Labels) {

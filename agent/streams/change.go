@@ -75,12 +75,18 @@ func gatesOnly(live *target.Object, conditions []exchange.Condition) error {
 		return fmt.Errorf("decode the pod's readiness gates: %w", err)
 	}
 	for _, condition := range conditions {
-		named := slices.ContainsFunc(spec.ReadinessGates, func(g struct{ ConditionType string }) bool {
-			return g.ConditionType == condition.Type
-		})
+		named := slices.ContainsFunc(
+			spec.ReadinessGates,
+			func(g struct{ ConditionType string }) bool {
+				return g.ConditionType == condition.Type
+			},
+		)
 		if !named {
-			return refused("status.conditions[%s]: the pod's spec.readinessGates does not name it; "+
-				"other conditions are the site's to write", condition.Type)
+			return refused(
+				"status.conditions[%s]: the pod's spec.readinessGates does not name it; "+
+					"other conditions are the site's to write",
+				condition.Type,
+			)
 		}
 	}
 	return nil

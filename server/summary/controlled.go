@@ -54,7 +54,11 @@ func (s *Summary) controlled(k store.Key, target string, object map[string]any) 
 
 // above looks for the mirror of what controls a reported object, and has it woken when that comes
 // or goes.
-func (s *Summary) above(k store.Key, target string, above store.Key) (name, uid string, waits bool) {
+func (s *Summary) above(
+	k store.Key,
+	target string,
+	above store.Key,
+) (name, uid string, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.mirrorOfLocked(k)

@@ -17,7 +17,10 @@ const (
 
 // born are their groups and plurals.
 var born = map[string]*[2]string{
-	Claims: {"", "persistentvolumeclaims"}, Jobs: {"batch", "jobs"}, ReplicaSets: {"apps", "replicasets"},
+	Claims: {
+		"",
+		"persistentvolumeclaims",
+	}, Jobs: {"batch", "jobs"}, ReplicaSets: {"apps", "replicasets"},
 }
 
 // Kind returns the API group and the plural of what the request is about. All are served as v1.

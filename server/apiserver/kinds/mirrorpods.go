@@ -76,7 +76,11 @@ func (s podUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Object) 
 type podDelete struct{ rest.RESTDeleteStrategy }
 
 // CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy.
-func (podDelete) CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+func (podDelete) CheckGracefulDelete(
+	ctx context.Context,
+	obj runtime.Object,
+	options *metav1.DeleteOptions,
+) bool {
 	grace := gracePeriod(ctx, obj.(*api.Pod), options.GracePeriodSeconds)
 	options.GracePeriodSeconds = &grace
 	return true

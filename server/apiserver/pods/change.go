@@ -81,7 +81,8 @@ func (s siteObjects) wanted(
 	if err != nil {
 		return nil, err
 	}
-	if v := metadata.Of(obj).GetResourceVersion(); v != "" && v != metadata.Of(old).GetResourceVersion() {
+	if v := metadata.Of(obj).GetResourceVersion(); v != "" &&
+		v != metadata.Of(old).GetResourceVersion() {
 		return nil, apierrors.NewConflict(
 			s.kind, metadata.Of(old).GetName(), fmt.Errorf(genericregistry.OptimisticLockErrorMsg))
 	}
@@ -103,7 +104,11 @@ func (s siteObjects) change(
 	}
 	if len(body) > exchange.MaxChange {
 		return nil, apierrors.NewRequestEntityTooLargeError(
-			fmt.Sprintf("labels and annotations that change may take %d bytes together", exchange.MaxChange))
+			fmt.Sprintf(
+				"labels and annotations that change may take %d bytes together",
+				exchange.MaxChange,
+			),
+		)
 	}
 	query := url.Values{}
 	if len(dryRun) > 0 {
@@ -186,7 +191,10 @@ func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 	} {
 		for name := range changed(pair[1], pair[0]) {
 			if exchange.IsMark(name) {
-				errs = append(errs, field.Forbidden(at.Child(part).Key(name), "only the center writes this"))
+				errs = append(
+					errs,
+					field.Forbidden(at.Child(part).Key(name), "only the center writes this"),
+				)
 			}
 		}
 	}
@@ -200,14 +208,25 @@ func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 		return nil
 	}
 	kind := reflect.TypeOf(old).Elem().Name()
-	return apierrors.NewInvalid(schema.GroupKind{Group: s.kind.Group, Kind: kind}, was.GetName(), errs)
+	return apierrors.NewInvalid(
+		schema.GroupKind{Group: s.kind.Group, Kind: kind},
+		was.GetName(),
+		errs,
+	)
 }
 
 // why says who decides about the rest of an object.
 func (s siteObjects) why(o metav1.Object) string {
-	text := fmt.Sprintf("it was born at SyncTarget %q, where ", o.GetAnnotations()[v1alpha1.AnnotationReportedFrom])
+	text := fmt.Sprintf(
+		"it was born at SyncTarget %q, where ",
+		o.GetAnnotations()[v1alpha1.AnnotationReportedFrom],
+	)
 	if owner := metav1.GetControllerOf(o); owner != nil {
-		text += fmt.Sprintf("%s %s says what it is: change that, or what it belongs to", owner.Kind, owner.Name)
+		text += fmt.Sprintf(
+			"%s %s says what it is: change that, or what it belongs to",
+			owner.Kind,
+			owner.Name,
+		)
 	} else {
 		text += "its owner says what it is"
 	}

@@ -68,7 +68,11 @@ func (p *podDebugs) Update(
 }
 
 // debug has a site add containers to a Pod.
-func (s siteObjects) debug(ctx context.Context, pod runtime.Object, added []api.EphemeralContainer) error {
+func (s siteObjects) debug(
+	ctx context.Context,
+	pod runtime.Object,
+	added []api.EphemeralContainer,
+) error {
 	list := make([]corev1.EphemeralContainer, len(added))
 	for i := range added {
 		if err := coreconv.Convert_core_EphemeralContainer_To_v1_EphemeralContainer(&added[i], &list[i], nil); err != nil {

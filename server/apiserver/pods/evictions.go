@@ -61,7 +61,8 @@ func (p *podEvictions) Create(
 		uid := metadata.Of(obj).GetUID()
 		o := options.DeepCopy()
 		o.Preconditions = &metav1.Preconditions{UID: &uid}
-		if _, _, err := p.pods.Delete(ctx, name, rest.ValidateAllObjectFunc, o); err != nil && !apierrors.IsNotFound(err) {
+		if _, _, err := p.pods.Delete(ctx, name, rest.ValidateAllObjectFunc, o); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return nil, err
 		}
 	}

@@ -124,7 +124,9 @@ func changedConditions(old, pod *api.Pod) (out []exchange.Condition) {
 			continue
 		}
 		out = append(out, exchange.Condition{
-			Type: string(c.Type), Status: string(c.Status), ObservedGeneration: c.ObservedGeneration,
+			Type: string(
+				c.Type,
+			), Status: string(c.Status), ObservedGeneration: c.ObservedGeneration,
 			LastProbeTime: when(c.LastProbeTime), LastTransitionTime: when(c.LastTransitionTime),
 			Reason: c.Reason, Message: c.Message,
 		})
