@@ -96,4 +96,16 @@ func TestClaimsOfTemplatesAreReported(t *testing.T) {
 	}
 	s.api.Remove("", "persistentvolumeclaims", "default", "data-db-1")
 	eventually(t, "it goes", func() bool { return s.report(claimKey("data-db-1")) == nil })
+
+	// Its StatefulSet goes and comes back, while another one keeps the watch: the claim was there.
+	more := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "more", map[string]any{"spec": map[string]any{
+		"selector":             map[string]any{"matchLabels": map[string]any{"app": "more"}},
+		"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}}},
+	}})
+	s.desire(more)
+	s.settled()
+	s.desire(gone(setWithClaims()))
+	eventually(t, "it is not shown without its StatefulSet", func() bool { return s.report(claimKey("data-db-0")) == nil })
+	s.desire(setWithClaims())
+	eventually(t, "it is shown again", func() bool { return s.report(claimKey("data-db-0")) != nil })
 }

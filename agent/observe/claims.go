@@ -62,6 +62,21 @@ func (o *Observer) associateClaimLocked(w watchKey, live *target.Object) {
 	o.belongsLocked(w, live, owner)
 }
 
+// claimStaysLocked has a claim wait whose StatefulSet is no longer placed: it stays at the target,
+// and a StatefulSet of that name gets it back.
+func (o *Observer) claimStaysLocked(uid string, rec *record) {
+	k := rec.key
+	if (resource{k.Group, k.Resource}) != claimResource {
+		return
+	}
+	w, ok := o.watchKeyOf(k, claimResource)
+	if !ok || o.watchers[w] == nil {
+		return // a new watch lists it
+	}
+	namespace := o.Inventory.There(k.Space, k.Namespace)
+	o.owners.wait(uid, claimsOf(w.view, namespace), place{watch: w, namespace: namespace, name: k.Name})
+}
+
 // templateOwnerLocked returns the placed StatefulSet one of whose templates makes a claim of this
 // name with these labels: TEMPLATE-NAME-ORDINAL, as Kubernetes itself finds it again.
 func (o *Observer) templateOwnerLocked(w watchKey, live *target.Object) (store.Key, bool) {

@@ -235,6 +235,7 @@ func (o *Observer) Removed(k store.Key) {
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {
 			o.associated.Delete(uid)
+			o.claimStaysLocked(uid, below)
 			o.dropLocked(below.key)
 		}
 	}
