@@ -94,10 +94,8 @@ func New(t testing.TB) *Server {
 				"Deployment",
 				true,
 			}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
-			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
-			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
 			{
 				"rbac.authorization.k8s.io",
@@ -107,6 +105,8 @@ func New(t testing.TB) *Server {
 				false,
 			}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
+			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {
