@@ -101,7 +101,7 @@ func (a *Allow) bounded() *Allow {
 	out := *a
 	for _, list := range []*[]string{
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
-		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.Controllers, &out.ClusterControllers,
+		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
 	} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })

@@ -125,6 +125,7 @@ func (p *Policy) Stream(name, space, site string) error {
 func (p *Policy) streamsLeft(out *tunnel.Allow) {
 	out.Logs, out.Exec = p.ways[Logs].result(), p.ways[Exec].result()
 	out.PortForward, out.View = p.ways[PortForward].result(), p.ways[View].result()
+	out.PodWrites = p.ways[PodWrites].result()
 }
 
 func off(b *bool) bool { return b != nil && !*b }
