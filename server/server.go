@@ -245,7 +245,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(), RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
+		RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),

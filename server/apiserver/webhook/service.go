@@ -37,6 +37,8 @@ type serviceCaller struct {
 	of      Service
 	trust   *tls.Config
 
+	used atomic.Int64 // when it was called last, in nanoseconds
+
 	mu    sync.Mutex
 	pods  map[Backend]*podCaller
 	apart map[string]time.Time // until when a target is asked after the others
@@ -50,10 +52,12 @@ type podCaller struct {
 }
 
 func newServiceCaller(c *Callers, of Service, trust *tls.Config) *serviceCaller {
-	return &serviceCaller{
+	s := &serviceCaller{
 		callers: c, of: of, trust: trust.Clone(),
 		pods: map[Backend]*podCaller{}, apart: map[string]time.Time{}, heard: map[string]time.Time{},
 	}
+	s.used.Store(time.Now().UnixNano())
+	return s
 }
 
 // trusts reports whether connections may be shared with who trusts like that.
@@ -72,6 +76,7 @@ func (s *serviceCaller) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Body.Close() // each Pod that is tried gets a copy
 	}
 	began := time.Now()
+	s.used.Store(began.UnixNano())
 	all, err := s.callers.cfg.Services.Behind(req.Context(), s.of)
 	if err == nil {
 		s.closeIdle(all)
