@@ -27,6 +27,8 @@ const (
 	// is waited for then: nobody else has to find out what one call has.
 	apart = 10 * time.Second
 	hurry = time.Second
+	// maxHeaders bounds the headers of an answer, in bytes.
+	maxHeaders = 64 << 10
 	// maxTried is how many Pods one call tries to connect to.
 	maxTried = 4
 )
@@ -183,6 +185,7 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 		p = &podCaller{transport: &http.Transport{
 			TLSClientConfig: s.trust, TLSHandshakeTimeout: dialTime,
 			MaxIdleConnsPerHost: keptPerPod, MaxConnsPerHost: perPod, IdleConnTimeout: keptIdle,
+			MaxResponseHeaderBytes: maxHeaders,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
 				var u *Unreached
