@@ -77,6 +77,7 @@ func TestBadAnswers(t *testing.T) {
 // TestNotAsked: only the placement changes, and the sites of the webhook are away: it has no
 // objection. In every other case it has to be asked.
 func TestNotAsked(t *testing.T) {
+	t.Parallel()
 	const review = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"r-1"}}`
 	away := func(s *sites) { s.faults["oslo"] = &exchange.Fault{Code: 503, Message: "no session"} }
 	for name, c := range map[string]struct {

@@ -83,6 +83,7 @@ func TestNextPod(t *testing.T) {
 
 // TestSilentSite: one that says nothing is left for another one in time.
 func TestSilentSite(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("silent"))
 	s.runs(shopHook, "paris", "hook-2", 50*time.Millisecond, says("there"))
@@ -215,6 +216,7 @@ func TestPodsThatGo(t *testing.T) {
 // TestGivenUp: a call that its client gives up while the site says nothing ends at once, and leaves
 // nothing.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -230,6 +232,7 @@ func TestGivenUp(t *testing.T) {
 // TestHurry: while a site says nothing, only the first call waits for long, and a site that is back
 // is called at once.
 func TestHurry(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -252,6 +255,7 @@ func TestHurry(t *testing.T) {
 
 // TestMakesRoom: connections that are kept and not in use give way where a site takes no more.
 func TestMakesRoom(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	other := Service{"other", "web", "hook", 443}
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
