@@ -82,16 +82,14 @@ func (c *Callers) Close() {
 }
 
 // makeRoom closes the connections to a target that are kept and not in use, so that others can be
-// made. It reports whether there is something to close.
-func (c *Callers) makeRoom(target string) bool {
+// made.
+func (c *Callers) makeRoom(target string) {
 	c.mu.Lock()
 	all := slices.Concat(slices.Collect(maps.Values(c.services))...)
 	c.mu.Unlock()
-	some := false
 	for _, s := range all {
-		some = s.closeIdleAt(target) || some
+		s.closeIdleAt(target)
 	}
-	return some
 }
 
 // spaceCallers calls the webhooks of one space.

@@ -27,6 +27,8 @@ const (
 	// is waited for then: nobody else has to find out what one call has.
 	apart = 10 * time.Second
 	hurry = time.Second
+	// roomTime is how long a call waits for a site that takes no more connections.
+	roomTime = 2 * time.Second
 	// maxHeaders bounds the headers of an answer, in bytes.
 	maxHeaders = 64 << 10
 	// maxTried is how many Pods one call tries to connect to.
@@ -186,21 +188,33 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 			TLSClientConfig: s.trust, TLSHandshakeTimeout: dialTime,
 			MaxIdleConnsPerHost: keptPerPod, MaxConnsPerHost: perPod, IdleConnTimeout: keptIdle,
 			MaxResponseHeaderBytes: maxHeaders,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
-				var u *Unreached
-				if errors.As(err, &u) && u.full && s.callers.makeRoom(b.Place.Target) {
-					conn, err = dial(ctx, s.callers.cfg.Sites, s.of, b)
-				}
-				if err == nil {
-					s.hears(b.Place.Target)
-				}
-				return conn, err
-			},
+			DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx, b) },
 		}}
 		s.pods[b] = p
 	}
 	return p
+}
+
+// dial connects to a Pod. Where its site takes no more connections it waits for room.
+func (s *serviceCaller) dial(ctx context.Context, b Backend) (net.Conn, error) {
+	end := time.Now().Add(roomTime)
+	for wait := roomTime / 64; ; wait = min(2*wait, roomTime/8) {
+		conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
+		var u *Unreached
+		full := errors.As(err, &u) && u.full
+		if err == nil || full {
+			s.hears(b.Place.Target)
+		}
+		if !full || time.Now().After(end) {
+			return conn, err
+		}
+		s.callers.makeRoom(b.Place.Target)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // closeIdle forgets the connections to Pods that are not among those of all.
@@ -219,9 +233,8 @@ func (s *serviceCaller) closeIdle(all []Backend) {
 	}
 }
 
-// closeIdleAt closes the connections to the Pods at a target that are not in use. It reports whether
-// there is such a Pod.
-func (s *serviceCaller) closeIdleAt(target string) bool {
+// closeIdleAt closes the connections to the Pods at a target that are not in use.
+func (s *serviceCaller) closeIdleAt(target string) {
 	var there []*podCaller
 	s.mu.Lock()
 	for b, p := range s.pods {
@@ -233,7 +246,6 @@ func (s *serviceCaller) closeIdleAt(target string) bool {
 	for _, p := range there {
 		p.transport.CloseIdleConnections()
 	}
-	return len(there) > 0
 }
 
 // endingBody calls end when it is closed.

@@ -269,6 +269,22 @@ func TestMakesRoom(t *testing.T) {
 			}
 		}
 	}
+	// A call waits for room that others make.
+	slow := Service{"slow", "web", "hook", 443}
+	began := make(chan struct{})
+	s.runs(slow, "oslo", "hook-3", 0, func(http.ResponseWriter, *http.Request) {
+		close(began)
+		time.Sleep(300 * time.Millisecond) // it is longer than the first wait
+	})
+	done := make(chan error, 1)
+	go func() { _, err := call(t.Context(), client(t, c, slow, "/", bundle), ""); done <- err }()
+	<-began
+	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 	s.room = 0
 	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err == nil ||
 		!strings.Contains(err.Error(), "no more may be") {
