@@ -278,7 +278,11 @@ func TestMakesRoom(t *testing.T) {
 	})
 	done := make(chan error, 1)
 	go func() { _, err := call(t.Context(), client(t, c, slow, "/", bundle), ""); done <- err }()
-	<-began
+	select {
+	case <-began:
+	case err := <-done:
+		t.Fatal(err)
+	}
 	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err != nil {
 		t.Error(err)
 	}
