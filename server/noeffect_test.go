@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -48,7 +49,11 @@ func doesNothing(t *testing.T, c *center) {
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "op", Namespace: "default"}},
 	}
 	_, err = user("team").RbacV1().RoleBindings("default").Create(ctx, b, metav1.CreateOptions{})
-	warned("rights of a ServiceAccount", "the site's admin must grant them", err)
+	warned("rights of a ServiceAccount, whose pods use the API of the space", "", err)
+	hooks := user("team").AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err = hooks.Create(ctx, podHook("nothing"), metav1.CreateOptions{})
+	warned("a webhook of Pods", "workloads make their pods at sites", err)
+	check(t, hooks.Delete(ctx, "nothing", metav1.DeleteOptions{}))
 	_, err = user(
 		"team",
 	).CoreV1().ConfigMaps(
@@ -59,4 +64,21 @@ func doesNothing(t *testing.T, c *center) {
 		metav1.CreateOptions{},
 	)
 	warned("a ConfigMap in kube-system", "", err)
+}
+
+// podHook is a webhook that nothing answers and whose failures are ignored.
+func podHook(name string) *admissionv1.ValidatingWebhookConfiguration {
+	none, ignore, url := admissionv1.SideEffectClassNone, admissionv1.Ignore, "https://203.0.113.1/"
+	return &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "pods.example.com", ClientConfig: admissionv1.WebhookClientConfig{URL: &url},
+			AdmissionReviewVersions: []string{"v1"}, SideEffects: &none, FailurePolicy: &ignore,
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"no": "pod"}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
 }

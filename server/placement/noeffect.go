@@ -42,6 +42,9 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message
 	}
+	if message := webhooksOfBorn(k, obj); message != "" {
+		return OnlyInSpace, message
+	}
 	namespace := k.Namespace
 	if k.Class() == store.ClassNamespace {
 		namespace = k.Name
@@ -60,6 +63,11 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 			"in the space and runs nowhere; use a namespace of another name", namespace)
 	}
 	return "", ""
+}
+
+// NoEffectOfContent reports whether NoEffect looks at more of objects like this than their metadata.
+func NoEffectOfContent(k store.Key) bool {
+	return k.Group == "" && k.Resource == "secrets" || registersWebhooks(k)
 }
 
 // acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often

@@ -22,9 +22,13 @@ const (
 	proxyFile      = "proxy.yaml"
 	networkFile    = "cni-config/net.d/10-pods.conflist"
 	resolvFile     = "resolv.conf"
-
-	containerdSocket = "/run/containerd/containerd.sock"
 )
+
+// ImageNamespace is containerd's namespace of the images that pods run.
+const ImageNamespace = "k8s.io"
+
+// ContainerdSocket is where containerd listens, as the node sees it.
+const ContainerdSocket = "/run/containerd/containerd.sock"
 
 // writeConfig writes the programs' configuration.
 func (s Spec) writeConfig() error {
@@ -54,7 +58,7 @@ func (s Spec) render(file, runc string) ([]byte, error) {
 	values := struct {
 		Spec
 		Runc, Socket, Resolv string
-	}{s, runc, containerdSocket, s.config(resolvFile)}
+	}{s, runc, ContainerdSocket, s.config(resolvFile)}
 	if err := templates.ExecuteTemplate(&b, file, values); err != nil {
 		return nil, fmt.Errorf("render %s: %w", file, err)
 	}

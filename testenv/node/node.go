@@ -97,10 +97,10 @@ func (s Spec) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := programs.wait(ctx, "containerd", listening(containerdSocket)); err != nil {
+	if err := programs.wait(ctx, "containerd", listening(ContainerdSocket)); err != nil {
 		return err
 	}
-	err = programs.once(ctx, "ctr", s.program("ctr"), "--namespace", "k8s.io", "images", "import", s.Images)
+	err = programs.once(ctx, "ctr", s.program("ctr"), "--namespace", ImageNamespace, "images", "import", s.Images)
 	if err != nil {
 		return fmt.Errorf("import images: %w", err)
 	}

@@ -27,6 +27,8 @@ type Image struct {
 	// Entrypoint and Env are defaults that a pod may change.
 	Entrypoint []string
 	Env        []string
+	// User is who runs it, as UID or UID:GID. Empty is root.
+	User string
 }
 
 // Write writes an archive that holds the images. Equal layers are stored once.
@@ -69,7 +71,7 @@ func (a *archive) image(image Image) (descriptor, error) {
 	c := imageConfig{
 		Architecture: runtime.GOARCH,
 		OS:           "linux",
-		Config:       runConfig{Entrypoint: image.Entrypoint, Env: image.Env},
+		Config:       runConfig{Entrypoint: image.Entrypoint, Env: image.Env, User: image.User},
 		// Without compression the layer's digest is also its diff id.
 		RootFS: rootFS{Type: "layers", DiffIDs: []string{layer.Digest}},
 	}

@@ -22,7 +22,7 @@ func testImages(t *testing.T) []Image {
 	files := []File{{Path: "/program", Source: program, Mode: 0o755}, {Path: "/tmp/", Mode: 0o1777}}
 	return []Image{
 		{Reference: "localhost/a:1", Files: files, Entrypoint: []string{"/program"}, Env: []string{"VERSION=1"}},
-		{Reference: "localhost/b:1", Files: files, Entrypoint: []string{"/program", "pause"}},
+		{Reference: "localhost/b:1", Files: files, Entrypoint: []string{"/program", "pause"}, User: "65532"},
 	}
 }
 
@@ -87,6 +87,9 @@ func TestArchiveIsComplete(t *testing.T) {
 		blob(all.Manifests[i], &m)
 		var c imageConfig
 		blob(m.Config, &c)
+		if want := []string{"", "65532"}[i]; c.Config.User != want {
+			t.Errorf("image %d is run by user %q, want %q", i, c.Config.User, want)
+		}
 		if c.RootFS.DiffIDs[0] != m.Layers[0].Digest {
 			t.Errorf("%s: diff id is not the layer's", want)
 		}

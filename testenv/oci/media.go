@@ -44,6 +44,7 @@ type imageConfig struct {
 type runConfig struct {
 	Entrypoint []string `json:"Entrypoint,omitempty"`
 	Env        []string `json:"Env,omitempty"`
+	User       string   `json:"User,omitempty"`
 }
 
 type rootFS struct {

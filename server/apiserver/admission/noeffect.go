@@ -28,7 +28,7 @@ func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admissio
 	}
 	k := placedKey(ctx, a, obj)
 	var content map[string]any
-	if k.Group == "" && k.Resource == "secrets" {
+	if placement.NoEffectOfContent(k) {
 		as, err := versioned(a, a.GetObject())
 		if err != nil {
 			return err

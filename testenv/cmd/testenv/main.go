@@ -56,6 +56,7 @@ func app() *cli.App {
 			kubeconfigCommand(),
 			netCommand(),
 			imageCommand(),
+			loadCommand(),
 			toolsCommand(),
 			buildCommand(),
 			installCommand(),
