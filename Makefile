@@ -25,10 +25,6 @@ STATICCHECK    := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFAIL         := go.etcd.io/gofail@v0.2.0
 CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 
-# Packages that link Kubernetes' own server are tested without -race in `make test` (it needs cgo and would compile all of it a
-# second time); `make race` does just that. LIGHT are all others.
-LINKS_KUBERNETES := ./server ./server/apiserver/... ./server/space/... ./store/kine/... .
-LIGHT             = $(filter-out $(shell go list $(LINKS_KUBERNETES)),$(shell go list ./...))
 FUZZTIME         ?= 30s
 
 .PHONY: help
@@ -70,7 +66,7 @@ demo: build testenv ## show an application move between two real clusters (KEEP=
 ##@ Test
 
 .PHONY: test
-test: build testenv unit race-light scenarios ## run all tests
+test: build testenv race scenarios ## run all tests
 
 .PHONY: postgres
 postgres: build testenv ## install PostgreSQL, and test the center of several replicas on it
@@ -79,27 +75,25 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRaces' ./server
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas' ./scenarios
+	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed)$$' ./scenarios
+
+# Every unit test once: the isolation test in full, and everything under the race detector.
+.PHONY: race
+race: c-compiler ## all unit tests under the race detector (compiles Kubernetes a second time, with cgo)
+	SKERRY_ISOLATION=thorough CGO_ENABLED=1 go test -race -p $(JOBS) -timeout 30m -ldflags '$(LDFLAGS)' ./...
+	cd testenv && CGO_ENABLED=1 go test -race -p $(JOBS) ./...
+	cd testenv/wec && go test -p $(JOBS) ./inorder
 
 .PHONY: unit
-unit: ## unit tests of the packages that link Kubernetes, and of testenv
-	SKERRY_ISOLATION=thorough go test -p $(JOBS) -ldflags '$(LDFLAGS)' $(LINKS_KUBERNETES)
+unit: ## all unit tests without the race detector, for a quick look
+	go test -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
 	cd testenv && go test -p $(JOBS) ./...
-	cd testenv/wec && go test -p $(JOBS) ./inorder
 
 # The race detector needs cgo, and cgo a C compiler.
 .PHONY: c-compiler
 c-compiler:
 	@command -v gcc >/dev/null || { test "$$(id -u)" = 0 || { echo "gcc is missing: apt-get install gcc libc6-dev" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
-
-.PHONY: race-light
-race-light: c-compiler ## unit tests with -race of the packages that do not link Kubernetes
-	CGO_ENABLED=1 go test -race -p $(JOBS) $(LIGHT)
-
-.PHONY: race
-race: c-compiler ## unit tests with -race of everything (compiles Kubernetes a second time)
-	CGO_ENABLED=1 go test -race -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
 
 .PHONY: scenarios
 scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
@@ -136,12 +130,12 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 
 ##@ Measure, and try for longer
 
-# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store or api; WRITES=200000 is for store, AGENTS=5000 and
-# AGENTS_DISK=/dev/shm for fleet.
+# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store, api or streams; WRITES=200000 is for store, AGENTS=5000 and
+# AGENTS_DISK=/dev/shm for fleet, STREAMS=10000 for streams, which needs root.
 .PHONY: bench
 bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
 ifeq ($(filter fleet store,$(FIGURE)),)
-	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE))
+	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE)) $(if $(STREAMS),--streams $(STREAMS))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
@@ -209,6 +203,10 @@ operators: build testenv ## existing operators and GitOps controllers, unmodifie
 	cd testenv/operators/argo && go build -p $(JOBS) -o ../../../bin/operators/argo .
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
+
+.PHONY: corpus
+corpus: build testenv ## compare a space with a cluster, construct by construct (FOCUS=regexp, WORKERS=4)
+	bin/testenv corpus --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
 
 ##@ Ship
 

@@ -169,15 +169,21 @@ func centerCommand() *cli.Command {
 			if c.Duration("certificate-life") < shortestCertificate {
 				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
-			s, err := server.New(server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
+			var parent *agent.Upward // of a relay
+			cfg := server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
 				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
 				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
 				EncryptionKeyFile: c.String(server.EncryptionKeyFlag), EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
-				SpacesDomain: c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log})
+				SpacesDomain: c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log}
+			if len(c.StringSlice("parent")) > 0 {
+				parent = agent.NewUpward()
+				cfg.Parent = parent
+			}
+			s, err := server.New(cfg)
 			if err != nil {
 				return err
 			}
-			if len(c.StringSlice("parent")) == 0 {
+			if parent == nil {
 				return runCenter(c.Context, s, log, nil)
 			}
 			child, err := agentConfig(c, log)
@@ -188,7 +194,7 @@ func centerCommand() *cli.Command {
 			if c.String("audit-log-path") == server.NoAuditLog {
 				child.AuditLog = agent.NoAuditLog
 			}
-			child.Intended, child.Subtree, child.Children = s.Intend, s.Subtree, s
+			child.Intended, child.Subtree, child.Children, child.Upward = s.Intend, s.Subtree, s, parent
 			child.Center, child.Above = s.Incarnation(), s.Above
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
 			return runCenter(c.Context, s, log, &child)
@@ -283,8 +289,9 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	}
 	allow, wrong := agent.AllowOf(c, admin.Usage)
 	spaces, invalid := agent.SpacesNamespaceOf(c, admin.Usage)
-	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
-		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong, invalid)
+	pods, unreachable := agent.GatewayAddressOf(c, admin.Usage)
+	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces, GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
+		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong, invalid, unreachable)
 }
 
 // joinToken is the token of --token or --token-file, "" for none.

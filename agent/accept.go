@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
 )
@@ -21,13 +22,8 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 		return false, nil
 	}
 	if at := a.desired.Position(); o.At != at || !a.conditions.Regressed() {
-		a.Log.Warn(
-			"what was accepted at the center is not what is held here; it stays held",
-			"accepted",
-			o.At.String(),
-			"held",
-			at.String(),
-		)
+		a.Log.Warn("what was accepted at the center is not what is held here; it stays held",
+			"accepted", o.At.String(), "held", at.String())
 		return false, nil
 	}
 	if err := a.guard.Allow(o.Deletions); err != nil {
@@ -36,21 +32,16 @@ func (a *agent) accepted(o tunnel.Accept) (again bool, err error) {
 	if err := a.desired.Accept(o.Center); err != nil {
 		return false, fmt.Errorf("note that the center is accepted: %w", err)
 	}
-	a.Log.Info(
-		"the center is accepted; what differs from it is brought in line",
-		"was",
-		o.At.String(),
-		"center",
-		o.Center.String(),
-		"deletions",
-		o.Deletions,
-	)
+	a.Log.Info("the center is accepted; what differs from it is brought in line",
+		"was", o.At.String(), "center", o.Center.String(), "deletions", o.Deletions)
 	return true, nil
 }
 
-// deleting tells a relay's own center about a deletion that its targets need not withhold: nothing
-// is lost, or an admin has confirmed it.
-func (a *agent) deleting(e store.Entry) {
+var _ apply.Listener = (*agent)(nil)
+
+// Deleting implements apply.Listener. It tells a relay's own center about a deletion that its
+// targets need not withhold: nothing is lost, or an admin has confirmed it.
+func (a *agent) Deleting(e store.Entry) {
 	if a.Intended != nil && a.guard.Confirmed(e) {
 		a.Intended(e.Key)
 	}

@@ -41,7 +41,8 @@ func TestSpacesWriteAsTheirOwnAccount(t *testing.T) {
 			t.Error("an account, its role or its binding is missing")
 		}
 	}
-	if role := dump(s.api.Object("rbac.authorization.k8s.io", "clusterroles", "", "skerry-space-definitions")); !strings.Contains(
+	if role := dump(s.api.Object("rbac.authorization.k8s.io", "clusterroles", "",
+		"skerry-space-definitions")); !strings.Contains(
 		role,
 		"example.com",
 	) {

@@ -17,6 +17,7 @@ import (
 	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/agent/auditlog"
 	"skerry.dev/skerry/agent/deletionguard"
+	"skerry.dev/skerry/agent/gateway"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/target"
@@ -25,6 +26,7 @@ import (
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/proxy"
@@ -57,9 +59,9 @@ type Config struct {
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
 	Subtree func() (*tunnel.SubtreeStatus, <-chan struct{})
-	// Children opens streams to the targets of a relay, for what the parent asks of Pods below it.
-	// Nil for a site.
-	Children tunnel.StreamOpener
+	// Children reaches the targets of a relay, for what the parent asks of what is below it. Nil for
+	// a site.
+	Children exchange.Sites
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
 	// none: its own sites decide.
 	Allow tunnel.Allow
@@ -69,6 +71,11 @@ type Config struct {
 	// SpacesNamespace is the namespace of the cluster that holds those ServiceAccounts; empty means
 	// target.DefaultSpaces. Centers that share a cluster need one each.
 	SpacesNamespace string
+	// GatewayAddress is where this site's pods reach the agent for the APIs of their spaces, see
+	// gateway.Config; empty means that it has no gateway. A relay has none.
+	GatewayAddress string
+	// Upward opens streams to the parent, for a relay's own use; nil makes one.
+	Upward *Upward
 	// Force joins a cluster that the parent knows as another site already: a copy of that one's.
 	Force bool
 	// Center is the incarnation of a relay's own data. Above is called with the centers above it.
@@ -172,6 +179,7 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
+	gateway    *gateway.Gateway  // nil for a relay
 	permission *permission       // nil for a relay
 	scrape     *metrics.Listener // nil without MetricsListen
 	audit      *auditlog.Log     // nil with NoAuditLog
@@ -233,10 +241,7 @@ func (a *agent) wire() (err error) {
 		a.clients.Written = a.audit.Note
 	}
 	a.guard, err = deletionguard.Open(deletionguard.Config{
-		Copy: a.desired, Share: a.MaxDeleteShare, Report: a.conditions.Withhold, Log: a.Log,
-		Release: func(keys []store.Key) { a.applier.Changed(keys) },
-		Load:    func() ([]byte, error) { return a.file.Meta("deletionguard") },
-		Save:    func(state []byte) error { return a.file.SetMeta("deletionguard", state) },
+		Copy: a.desired, Share: a.MaxDeleteShare, Values: a.file, Status: &a.conditions, Log: a.Log,
 	})
 	if err != nil {
 		return err
@@ -250,15 +255,18 @@ func (a *agent) wire() (err error) {
 	a.observer.SetForm(a.identity.reads())
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
-		Holds: a.guard.Holds, Deleting: a.deleting, Log: a.Log,
-		OnTried: func(d time.Duration, failed bool) { a.figures.applied(d, failed) },
+		Guard: a.guard, Listener: a, Log: a.Log,
 	})
+	a.guard.Bind(a.applier)
 	a.observer.Bind(rewinding{a.applier, &a.cache})
 	if a.permission != nil {
-		a.applier.Policy, a.applier.Impersonate, a.applier.Owner = a.permission.now, a.Impersonate, a.owner
+		a.applier.Site, a.applier.Impersonate = a.permission, a.Impersonate
 		if a.permission.changed {
 			a.applier.Recheck()
 		}
+	}
+	if err := a.openGateway(); err != nil {
+		return err
 	}
 	a.figures = newFigures(a)
 	if a.MetricsListen != "" {
@@ -276,7 +284,8 @@ func (a *agent) run(ctx context.Context) error {
 	bookCtx, closeBooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
-	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink, a.file.Maintain, a.recover, a.refill, a.watchCache} {
+	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink,
+		a.file.Maintain, a.recover, a.refill, a.watchCache} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -287,8 +296,10 @@ func (a *agent) run(ctx context.Context) error {
 	if a.audit != nil {
 		books.Go(func() { cancel(a.audit.Run(bookCtx)) })
 	}
+	parts.Go(func() { a.describe(ctx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
+		parts.Go(func() { cancel(a.gateway.Run(ctx)) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}
@@ -345,10 +356,13 @@ var errCompare = errors.New("the copy has to be compared with the parent")
 
 func (a *agent) link() uplink.Config {
 	return uplink.Config{
-		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name, Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity}, Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted, OnNarrow: a.narrowed, Meter: a.figures.meter,
-		Streams: a.streams(), Data: a.figures.data,
+		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name,
+		Labels: a.Labels, Log: a.Log,
+		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity},
+		Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
+		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted,
+		OnNarrow: a.narrowed, Meter: a.figures.meter,
+		Streams: a.streams(), Upward: a.Upward, Data: a.figures.data,
 	}
 }
 

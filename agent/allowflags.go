@@ -18,7 +18,8 @@ var (
 	}{
 		{
 			"allow-namespaces",
-			"namespaces of the cluster that spaces may use although they exist: NAMESPACE, or SPACE/NAMESPACE; '*' stands for any part",
+			"namespaces of the cluster that spaces may use although they exist: NAMESPACE, or " +
+				"SPACE/NAMESPACE; '*' stands for any part",
 			func(a *tunnel.Allow) *[]string { return &a.Namespaces },
 		},
 		{
@@ -39,9 +40,40 @@ var (
 			func(a *tunnel.Allow) *[]string { return &a.PodSecurity },
 		},
 		{
+			"allow-controllers",
+			"spaces whose Roles and RoleBindings are applied, so that their Pods can use the cluster's API in their own " +
+				"namespaces: SPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Controllers },
+		},
+		{
+			"allow-cluster-controllers",
+			"spaces whose ClusterRoles and ClusterRoleBindings are applied, as far as their own account has those rights: SPACE",
+			func(a *tunnel.Allow) *[]string { return &a.ClusterControllers },
+		},
+		{
 			"allow-load-balancer-classes",
 			"values of spec.loadBalancerClass that Services may have",
 			func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses },
+		},
+		{
+			"allow-logs",
+			"whether spaces may read the logs of their Pods: true (the default) or false, SPACE=true or SPACE=false for one",
+			func(a *tunnel.Allow) *[]string { return &a.Logs },
+		},
+		{
+			"allow-exec",
+			"whether spaces may run processes in their Pods (exec, attach, debug), as --allow-logs",
+			func(a *tunnel.Allow) *[]string { return &a.Exec },
+		},
+		{
+			"allow-port-forward",
+			"whether spaces may reach the ports of their Pods, as --allow-logs",
+			func(a *tunnel.Allow) *[]string { return &a.PortForward },
+		},
+		{
+			"allow-view",
+			"whether spaces may read what is in their namespaces, but Secrets, and what their Pods use, as --allow-logs",
+			func(a *tunnel.Allow) *[]string { return &a.View },
 		},
 	}
 	allowSwitches = []struct {
@@ -63,28 +95,6 @@ var (
 			"allow-tokens",
 			"let Pods and Secrets ask for tokens for the cluster's own API",
 			func(a *tunnel.Allow) *bool { return &a.Tokens },
-		},
-	}
-	// allowStreams are on unless they are switched off.
-	allowStreams = []struct {
-		name, usage string
-		field       func(*tunnel.Allow) **bool
-	}{
-		{"allow-logs", "let spaces read the logs of their Pods", func(a *tunnel.Allow) **bool { return &a.Logs }},
-		{
-			"allow-exec",
-			"let spaces run processes in their Pods: exec, attach, debug",
-			func(a *tunnel.Allow) **bool { return &a.Exec },
-		},
-		{
-			"allow-port-forward",
-			"let spaces reach the ports of their Pods",
-			func(a *tunnel.Allow) **bool { return &a.PortForward },
-		},
-		{
-			"allow-view",
-			"let spaces read what is in their namespaces, but Secrets",
-			func(a *tunnel.Allow) **bool { return &a.View },
 		},
 	}
 )
@@ -111,27 +121,17 @@ func AllowFlags() (out []cli.Flag) {
 			&cli.BoolFlag{Name: f.name, Usage: f.usage, EnvVars: env(f.name), Category: "What spaces may do here"},
 		)
 	}
-	for _, f := range allowStreams {
-		out = append(
-			out,
-			&cli.BoolFlag{
-				Name:     f.name,
-				Value:    true,
-				Usage:    f.usage,
-				EnvVars:  env(f.name),
-				Category: "What spaces may do here",
-			},
-		)
-	}
 	return append(
 		out,
 		spacesNamespaceFlag(),
+		gatewayAddressFlag(),
 		&cli.BoolFlag{
 			Name:     "impersonate",
 			Value:    true,
 			EnvVars:  env("impersonate"),
 			Category: "What spaces may do here",
-			Usage:    "write for each space as the ServiceAccount of its name in --spaces-namespace; false writes with the agent's own rights",
+			Usage: "write for each space as the ServiceAccount of its name in " +
+				"--spaces-namespace; false writes with the agent's own rights",
 		},
 	)
 }
@@ -144,11 +144,6 @@ func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunn
 	}
 	for _, f := range allowSwitches {
 		*f.field(&a) = c.Bool(f.name)
-	}
-	for _, f := range allowStreams {
-		if on := c.Bool(f.name); !on && c.IsSet(f.name) { // a relay has no such flag
-			*f.field(&a) = &on
-		}
 	}
 	if _, err := policy.Compile(a, nil); err != nil {
 		return a, usage("allow: %s", err)

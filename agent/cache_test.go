@@ -121,7 +121,8 @@ func TestLostCache(t *testing.T) {
 			copied := api.Object("", "configmaps", "app", "c0") // by a user: it has our marks and another name
 			delete(copied["metadata"].(map[string]any), "managedFields")
 			api.Put("v1", "ConfigMap", "app", "copy", map[string]any{"data": copied["data"], "metadata": map[string]any{
-				"labels": copied["metadata"].(map[string]any)["labels"], "annotations": copied["metadata"].(map[string]any)["annotations"]}})
+				"labels":      copied["metadata"].(map[string]any)["labels"],
+				"annotations": copied["metadata"].(map[string]any)["annotations"]}})
 			before := map[store.Key]string{}
 			for _, e := range all {
 				before[e.Key] = version(objectOf(api, e))
@@ -300,7 +301,8 @@ func TestAppliedButNotKnown(t *testing.T) {
 	}
 	orphan, wanted := configMap("app", "orphan", "1"), configMap("app", "wanted", "1")
 	for _, e := range []store.Entry{orphan, wanted} {
-		if _, _, err := client.Apply(context.Background(), target.Of(e.Key, "v1"), "app", e.Key.Name, e.Body, target.Applying{}); err != nil {
+		if _, _, err := client.Apply(context.Background(), target.Of(e.Key, "v1"), "app", e.Key.Name,
+			e.Body, target.Applying{}); err != nil {
 			t.Fatal(err)
 		}
 	}

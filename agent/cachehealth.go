@@ -46,10 +46,12 @@ func (h *cacheHealth) disk(err error) {
 func (h *cacheHealth) refilling(r bolt.Rebuilt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.refill = "the store was lost; it is filled again from the target and the parent, and until then nothing on the target is touched"
+	h.refill = "the store was lost; it is filled again from the target and the parent, and until " +
+		"then nothing on the target is touched"
 	if r.Aside != "" {
 		h.refill = fmt.Sprintf(
-			"the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled again from the target and the parent, and until then not touched",
+			"the store was corrupt; it is kept as %s, %d objects were saved, the rest is filled "+
+				"again from the target and the parent, and until then not touched",
 			filepath.Base(r.Aside),
 			r.Kept,
 		)

@@ -225,14 +225,13 @@ func (c *center) config() tunnel.ParentConfig {
 	c.mu.Lock()
 	held, orders := c.held, c.orders
 	c.mu.Unlock()
-	return tunnel.ParentConfig{
+	cfg := tunneltest.Parent{
 		OnHeld: func(h delta.Held) {
 			if held != nil {
 				held <- h
 			}
 		},
-		Commands: orders, Log: discard(),
-		Admit: func(_ context.Context, who tunnel.Identity, _ tunnel.Hello) (tunnel.Admission, error) {
+		OnAdmit: func(_ context.Context, who tunnel.Identity, _ tunnel.Hello) (tunnel.Admission, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if who.Target != "paris" {
@@ -244,13 +243,15 @@ func (c *center) config() tunnel.ParentConfig {
 				Welcome: tunnel.Welcome{Site: "site-1", Incarnation: c.feed.Head().Incarnation},
 			}, nil
 		},
-		Sign: func(_ context.Context, who tunnel.Identity, csr []byte) ([]byte, []byte, error) {
+		OnSign: func(who tunnel.Identity, csr []byte) ([]byte, []byte, error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			chain, err := c.signAgent(csr, who.Target)
 			return chain, c.bundle(), err
 		},
-	}
+	}.Config()
+	cfg.Commands, cfg.Log = orders, discard()
+	return cfg
 }
 
 // reset begins a new life of the center's data, or a restored one.

@@ -49,8 +49,9 @@ type Finding struct {
 }
 
 const (
-	doRepair = "run skerry agent check --repair, or start the agent, which does the same; what is lost is asked of the parent"
-	doKeys   = "restore " + sealFile + "; or run skerry agent check --repair, and Secrets are asked of the parent again"
+	doRepair = "run skerry agent check --repair, or start the agent, which does the same; what " +
+		"is lost is asked of the parent"
+	doKeys = "restore " + sealFile + "; or run skerry agent check --repair, and Secrets are asked of the parent again"
 )
 
 // Check checks the data directory of an agent that does not run. Each record of the store must be

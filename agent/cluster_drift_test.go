@@ -151,7 +151,8 @@ func TestClusterAutoscaler(t *testing.T) {
 	s.settled()
 	<-s.observer.Ready()
 	somebody := s.other()
-	autoscaler := `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},"spec":{"minReplicas":4,"maxReplicas":6,` +
+	autoscaler := `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",` +
+		`"metadata":{"name":"web"},"spec":{"minReplicas":4,"maxReplicas":6,` +
 		`"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`
 	somebody.send(
 		"POST",

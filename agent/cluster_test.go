@@ -105,7 +105,8 @@ func TestClusterLifeOfADeployment(t *testing.T) {
 		if err := json.Unmarshal(s.report(d.Key).Status, &status); err != nil {
 			t.Fatal(err)
 		}
-		return status.Replicas == 5 && status.UpdatedReplicas == 5 && status.AvailableReplicas == 5 && status.TerminatingReplicas == 0 &&
+		return status.Replicas == 5 && status.UpdatedReplicas == 5 && status.AvailableReplicas == 5 &&
+			status.TerminatingReplicas == 0 &&
 			s.pods("web") == 5 &&
 			s.observer.Feed().Len() == 8
 	})
@@ -289,7 +290,8 @@ func TestClusterForeignObjects(t *testing.T) {
 	s.desire(namespace(ns), definition)
 	s.settled()
 	widget := live(group, "widgets", group+"/v1", "Widget", ns, "w", map[string]any{"spec": map[string]any{"size": 1}})
-	for _, e := range []store.Entry{configMap(ns, "c", "ours"), widget, webDeployment(1, ns, "web", 1, "example.com/web:1")} {
+	for _, e := range []store.Entry{configMap(ns, "c", "ours"), widget,
+		webDeployment(1, ns, "web", 1, "example.com/web:1")} {
 		var body map[string]any
 		if err := json.Unmarshal(e.Body, &body); err != nil {
 			t.Fatal(err)
@@ -327,7 +329,8 @@ func widgetDefinition(group string) store.Entry {
 		"",
 		"widgets."+group,
 		map[string]any{"spec": map[string]any{
-			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
+			"group": group, "scope": "Namespaced",
+			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
 				"schema": map[string]any{

@@ -24,6 +24,5 @@
 //
 // agent.go wires the parts and decides nothing. Package agent never links the API server.
 //
-// Lock order: permission.mu, then the locks of the file, of the Conditions and of the Applier;
-// cacheHealth.mu, then that of the Conditions.
+// Lock order: cacheHealth.mu, then that of the Conditions.
 package agent

@@ -52,20 +52,23 @@ func TestDriftIsSetBack(t *testing.T) {
 	s.desire(c, d)
 	s.settled()
 	<-s.observer.Ready()
-	s.api.PutAs("kubectl-edit", "", "v1", "ConfigMap", "default", "c", data(map[string]any{"value": "theirs", "more": "x"}))
+	s.api.PutAs("kubectl-edit", "", "v1", "ConfigMap", "default", "c",
+		data(map[string]any{"value": "theirs", "more": "x"}))
 	eventually(t, "the value is set back", func() bool { return s.data("c")["value"] == "ours" })
 	s.settled()
 	if s.data("c")["more"] != "x" || s.writesTo("c") != 2 {
 		t.Errorf("data %v after %d writes", s.data("c"), s.writesTo("c"))
 	}
-	s.api.PutAs("kubectl", "scale", "apps/v1", "Deployment", "default", "web", map[string]any{"spec": map[string]any{"replicas": 0}})
+	s.api.PutAs("kubectl", "scale", "apps/v1", "Deployment", "default", "web",
+		map[string]any{"spec": map[string]any{"replicas": 0}})
 	eventually(t, "replicas are set back", func() bool { return s.spec("web")["replicas"] == float64(3) })
 	s.settled()
 	s.healthy(c)
 	s.healthy(d)
 	before := len(s.api.Writes())
 	s.api.PutAs("somebody", "", "v1", "ConfigMap", "default", "c", data(map[string]any{"theirs": "y"}))
-	s.api.PutAs("controller", "", "apps/v1", "Deployment", "default", "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"x": "y"}}})
+	s.api.PutAs("controller", "", "apps/v1", "Deployment", "default", "web",
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{"x": "y"}}})
 	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 3})
 	eventually(t, "the status is reported", func() bool { return replicas(s.report(d.Key)).Replicas == 3 })
 	s.settled()
@@ -80,7 +83,10 @@ func TestRemovedFieldsComeBack(t *testing.T) {
 	s.desire(c)
 	s.settled()
 	<-s.observer.Ready()
-	eventually(t, "it is watched", func() bool { s.api.Replace("v1", "ConfigMap", "default", "c", data(nil)); return s.writesTo("c") == 2 })
+	eventually(t, "it is watched", func() bool {
+		s.api.Replace("v1", "ConfigMap", "default", "c", data(nil))
+		return s.writesTo("c") == 2
+	})
 	eventually(t, "the field is back", func() bool { return s.data("c")["value"] == "ours" })
 }
 
@@ -124,7 +130,8 @@ func TestDriftIsOnlyReported(t *testing.T) {
 	}
 	// A new version does not take the field either: it is the target's until somebody decides.
 	s.desire(with(configMap("default", "c", "newer"), sync))
-	if m := s.reported(c, "Conflict"); !strings.Contains(m, "kubectl-edit") || !strings.Contains(m, ".data.value") || s.data("c")["value"] != "theirs" {
+	if m := s.reported(c, "Conflict"); !strings.Contains(m, "kubectl-edit") ||
+		!strings.Contains(m, ".data.value") || s.data("c")["value"] != "theirs" {
 		t.Errorf("message %q, value %v", m, s.data("c")["value"])
 	}
 	restored := configMap("default", "c", "newer")
@@ -215,14 +222,17 @@ func TestContestIsSlowAndNamed(t *testing.T) {
 	if !strings.Contains(m, "stubborn-operator") || !strings.Contains(m, ".data.value") {
 		t.Errorf("message %q", m)
 	}
-	eventually(t, "it is set back in the end", func() bool { return s.data("c")["value"] == "ours" && s.report(c.Key).Error == nil })
+	eventually(t, "it is set back in the end", func() bool {
+		return s.data("c")["value"] == "ours" && s.report(c.Key).Error == nil
+	})
 }
 
 func TestRetainedFieldsAreWrittenOnce(t *testing.T) {
 	s := newSite(t)
 	sync := `{"retainFields":["/data/value"]}`
 	values := func(ours, other string) store.Entry {
-		return with(live("", "configmaps", "v1", "ConfigMap", "default", "c", data(map[string]any{"value": ours, "other": other})), sync)
+		return with(live("", "configmaps", "v1", "ConfigMap", "default", "c",
+			data(map[string]any{"value": ours, "other": other})), sync)
 	}
 	s.desire(values("first", "1"))
 	s.settled()
@@ -260,7 +270,8 @@ func TestRetainedFieldsAreWrittenOnce(t *testing.T) {
 }
 
 func autoscaler(name string) map[string]any {
-	return map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}}
+	return map[string]any{"spec": map[string]any{
+		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}}
 }
 
 func TestAutoscalerOwnsReplicas(t *testing.T) {
@@ -272,7 +283,8 @@ func TestAutoscalerOwnsReplicas(t *testing.T) {
 		}
 		s.desire(web(1, 3, false))
 		if delivered {
-			s.desire(live("autoscaling", "horizontalpodautoscalers", "autoscaling/v2", "HorizontalPodAutoscaler", "default", "web", autoscaler("web")))
+			s.desire(live("autoscaling", "horizontalpodautoscalers", "autoscaling/v2",
+				"HorizontalPodAutoscaler", "default", "web", autoscaler("web")))
 		} else {
 			s.api.Put("autoscaling/v2", "HorizontalPodAutoscaler", "default", "web", autoscaler("web"))
 		}
@@ -283,7 +295,8 @@ func TestAutoscalerOwnsReplicas(t *testing.T) {
 		}
 		writes := s.writesTo("web")
 		scale := func(n int) {
-			s.api.PutAs("kube-controller-manager", "scale", "apps/v1", "Deployment", "default", "web", map[string]any{"spec": map[string]any{"replicas": n}})
+			s.api.PutAs("kube-controller-manager", "scale", "apps/v1", "Deployment", "default", "web",
+				map[string]any{"spec": map[string]any{"replicas": n}})
 			eventually(t, "the new owner is known", func() bool {
 				r, _ := s.inventory.Get(web(1, 1, false).Key)
 				return r.Autoscaled
@@ -299,7 +312,8 @@ func TestAutoscalerOwnsReplicas(t *testing.T) {
 		if spec := s.spec("web"); spec["replicas"] != float64(7) || spec["paused"] != true {
 			t.Errorf("delivered %v: after an update %v", delivered, spec)
 		}
-		s.api.PutAs("kubectl", "", "apps/v1", "Deployment", "default", "web", map[string]any{"spec": map[string]any{"paused": false}})
+		s.api.PutAs("kubectl", "", "apps/v1", "Deployment", "default", "web",
+			map[string]any{"spec": map[string]any{"paused": false}})
 		eventually(t, "drift of another field is set back", func() bool { return s.spec("web")["paused"] == true })
 		if s.spec("web")["replicas"] != float64(7) {
 			t.Errorf("delivered %v: setting back wrote replicas: %v", delivered, s.spec("web"))

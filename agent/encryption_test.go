@@ -25,7 +25,8 @@ func spaceNamespace(from, uid, name string) store.Entry {
 	e := live("", "namespaces", "v1", "Namespace", "", name, map[string]any{"metadata": map[string]any{"name": name,
 		"labels": map[string]any{"team": "a", "pod-security.kubernetes.io/enforce": "privileged"},
 		"annotations": map[string]any{
-			target.AnnotationOrigin: "shop/", target.AnnotationOriginUID: "source-" + from + "-" + name, target.AnnotationSpaceUID: uid,
+			target.AnnotationOrigin: "shop/", target.AnnotationOriginUID: "source-" + from + "-" + name,
+			target.AnnotationSpaceUID: uid,
 		}}})
 	return of(from, e)
 }
@@ -44,7 +45,8 @@ func TestNamespaceThatWasThereIsTakenAndGivenBack(t *testing.T) {
 	s.desire(ns, c)
 	s.settled()
 	labels, annotations := s.metadataOf(ns)
-	if labels["pod-security.kubernetes.io/enforce"] != "baseline" || labels["team"] != nil || annotations[target.AnnotationSpaceUID] != "u1" ||
+	if labels["pod-security.kubernetes.io/enforce"] != "baseline" || labels["team"] != nil ||
+		annotations[target.AnnotationSpaceUID] != "u1" ||
 		annotations[target.AnnotationExisted] == nil ||
 		!s.exists(c) {
 		t.Errorf("taken with %v %v", labels, annotations)
@@ -115,7 +117,8 @@ func TestKindsOfTheSiteAreTheSites(t *testing.T) {
 		"",
 		"helmcharts.helm.cattle.io",
 		map[string]any{"spec": map[string]any{
-			"group": "helm.cattle.io", "scope": "Namespaced", "names": map[string]any{"plural": "helmcharts", "kind": "HelmChart"},
+			"group": "helm.cattle.io", "scope": "Namespaced",
+			"names":    map[string]any{"plural": "helmcharts", "kind": "HelmChart"},
 			"versions": []any{map[string]any{"name": "v1"}}}},
 	)
 	ns := spaceNamespace("shop", "u1", "app")

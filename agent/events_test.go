@@ -11,7 +11,8 @@ import (
 // warn makes the target say something about an object.
 func (s *site) warn(name, kind, about, uid, reason string, count int, last time.Time, more map[string]any) string {
 	e := map[string]any{
-		"type": "Warning", "reason": reason, "message": reason + " it", "count": count, "source": map[string]any{"component": "kubelet"},
+		"type": "Warning", "reason": reason, "message": reason + " it", "count": count,
+		"source":         map[string]any{"component": "kubelet"},
 		"firstTimestamp": "2026-11-21T10:00:00Z", "lastTimestamp": last.UTC().Format(time.RFC3339),
 		"involvedObject": map[string]any{
 			"apiVersion": "v1",
@@ -76,7 +77,8 @@ func TestWarningsAboutWhatIsPlacedAreReported(t *testing.T) {
 	eventually(t, "the warning is reported", func() bool { return len(s.events()) == 1 })
 	for k, e := range s.events() {
 		r := s.report(k)
-		if e.Owner != (store.EventObject{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}) || e.About == nil || e.About.Name != "web-1-a" || e.Reason != "Failed" ||
+		if e.Owner != (store.EventObject{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}) ||
+			e.About == nil || e.About.Name != "web-1-a" || e.Reason != "Failed" ||
 			e.Message != "Failed it" || e.Component != "kubelet" || e.Count != 4 ||
 			r.OriginUID != "source-deployments-web" ||
 			r.At != noon.UnixMilli() {

@@ -25,7 +25,8 @@ func newFigures(a *agent) *figures {
 		meter: traffic.New(),
 		data:  tunneldata.NewMetrics(),
 		apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "skerry_apply_seconds", Help: "One try to bring an object of the target to its desired state, by result: done or failed.",
+			Name:    "skerry_apply_seconds",
+			Help:    "One try to bring an object of the target to its desired state, by result: done or failed.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"}),
 	}
 	gauge := func(name, help string, value func() int) prometheus.Collector {
@@ -76,10 +77,11 @@ func (f *figures) close() {
 	}
 }
 
-func (f *figures) applied(took time.Duration, failed bool) {
+// Tried implements apply.Listener.
+func (a *agent) Tried(took time.Duration, failed bool) {
 	result := "done"
 	if failed {
 		result = "failed"
 	}
-	f.apply.WithLabelValues(result).Observe(took.Seconds())
+	a.figures.apply.WithLabelValues(result).Observe(took.Seconds())
 }

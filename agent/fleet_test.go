@@ -230,7 +230,8 @@ func (f *fleet) start(agents []*fleetAgent) {
 	for _, a := range agents {
 		running.Go(func() {
 			err := uplink.Run(ctx, uplink.Config{
-				Dir: a.dir, Parents: []string{f.center.url}, Name: a.name, Desired: a.sink, Reported: a.feed, ReportedReady: a.ready,
+				Dir: a.dir, Parents: []string{f.center.url}, Name: a.name, Desired: a.sink,
+				Reported: a.feed, ReportedReady: a.ready,
 				Conditions: &tunnel.Conditions{}, Log: discard(),
 				Hello: func(context.Context) tunnel.Hello {
 					return tunnel.Hello{AgentVersion: "fleet", KubernetesVersion: "v1.36.3"}

@@ -149,7 +149,8 @@ func (f *fleet) memory(empty, some, joined parts, first int) {
 		120,
 		len(f.agents),
 		fmt.Sprintf("all in: center %.0f MiB empty, %.0f MiB with as many sessions; "+
-			"of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB (heap between collections, and what is mapped of files)", empty.rss/1024, with.rss/1024,
+			"of all live heap %.1f KiB, stacks of %.1f goroutines %.1f KiB, the rest %.1f KiB "+
+			"(heap between collections, and what is mapped of files)", empty.rss/1024, with.rss/1024,
 			live, (with.goroutines-empty.goroutines)/n, stacks, (with.rss-empty.rss)/n-live-stacks),
 	)
 	live, stacks = (with.live-some.live)/more, (with.stacks-some.stacks)/more
@@ -160,7 +161,8 @@ func (f *fleet) memory(empty, some, joined parts, first int) {
 		120,
 		len(f.agents)-first,
 		fmt.Sprintf("%.0f MiB with %d agents, %.0f MiB with the SyncTargets of all; "+
-			"a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f KiB, stacks %.1f KiB, the rest %.1f KiB", some.rss/1024, first, joined.rss/1024,
+			"a session alone %.1f KiB, a bare QUIC connection %.1f KiB; of all live heap %.1f "+
+			"KiB, stacks %.1f KiB, the rest %.1f KiB", some.rss/1024, first, joined.rss/1024,
 			(with.rss-joined.rss)/more, bare, live, stacks, (with.rss-some.rss)/more-live-stacks),
 	)
 }
@@ -211,7 +213,8 @@ func (f *fleet) statuses(figure string, since time.Time) {
 // on disk.
 func (f *fleet) oneChange() {
 	ctx := context.Background()
-	if out, err := exec.Command(os.Getenv("SKERRY_BIN"), "space", "create", "fleet", "--kubeconfig", f.center.kubeconfig).CombinedOutput(); err != nil {
+	if out, err := exec.Command(os.Getenv("SKERRY_BIN"), "space", "create", "fleet", "--kubeconfig",
+		f.center.kubeconfig).CombinedOutput(); err != nil {
 		f.t.Fatalf("create a space: %v\n%s", err, out)
 	}
 	client := f.client("fleet")
@@ -229,8 +232,9 @@ func (f *fleet) oneChange() {
 		f.t.Fatal(err)
 	}
 	maps := client.Resource(configMaps).Namespace("default")
-	if _, err := maps.Create(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": "one"}, "data": map[string]any{"v": "0"}}}, metav1.CreateOptions{}); err != nil {
+	if _, err := maps.Create(ctx, &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "one"}, "data": map[string]any{"v": "0"}}}, metav1.CreateOptions{}); err != nil {
 		f.t.Fatal(err)
 	}
 	f.everyoneHas(`"v":"0"`)
@@ -239,7 +243,8 @@ func (f *fleet) oneChange() {
 		f.center.quiet()
 		runtime.GC() // each site has a heap of its own, and collects it when it has nothing to do
 		began := time.Now()
-		if _, err := maps.Patch(ctx, "one", types.MergePatchType, fmt.Appendf(nil, `{"data":{"v":"%d"}}`, i+1), metav1.PatchOptions{}); err != nil {
+		if _, err := maps.Patch(ctx, "one", types.MergePatchType,
+			fmt.Appendf(nil, `{"data":{"v":"%d"}}`, i+1), metav1.PatchOptions{}); err != nil {
 			f.t.Fatal(err)
 		}
 		answers = append(answers, time.Since(began))
@@ -255,7 +260,8 @@ func (f *fleet) oneChange() {
 		300,
 		len(times),
 		fmt.Sprintf("median, from the request to the last of %d commits on disk; worst %.0f ms; "+
-			"the API's answer after %.0f ms; the commits alone, without a network: %.0f ms", len(f.agents), ms(times[len(times)-1]), ms(answers[len(answers)/2]), ms(floor)),
+			"the API's answer after %.0f ms; the commits alone, without a network: %.0f ms", len(f.agents),
+			ms(times[len(times)-1]), ms(answers[len(answers)/2]), ms(floor)),
 	)
 }
 

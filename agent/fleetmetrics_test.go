@@ -15,7 +15,8 @@ import (
 
 // statusWrites is the metric of how many statuses of SyncTargets the center has written since it
 // started.
-const statusWrites = `apiserver_request_total{code="200",component="skerry",dry_run="",group="skerry.dev",resource="synctargets",scope="resource",subresource="status",verb="PUT",version="v1alpha1"}`
+const statusWrites = `apiserver_request_total{code="200",component="skerry",dry_run="",` +
+	`group="skerry.dev",resource="synctargets",scope="resource",subresource="status",verb="PUT",version="v1alpha1"}`
 
 // get asks the center, as its admin, for a page, and gives it to read.
 func (c *centerProcess) get(path string, read func(io.Reader) error) {
@@ -113,7 +114,8 @@ func (c *centerProcess) profile(name string) {
 	if dir == "" {
 		return
 	}
-	for kind, path := range map[string]string{"cpu": "/debug/pprof/profile?seconds=60", "allocs": "/debug/pprof/allocs", "heap": "/debug/pprof/heap", "goroutine": "/debug/pprof/goroutine"} {
+	for kind, path := range map[string]string{"cpu": "/debug/pprof/profile?seconds=60",
+		"allocs": "/debug/pprof/allocs", "heap": "/debug/pprof/heap", "goroutine": "/debug/pprof/goroutine"} {
 		c.get(path, func(body io.Reader) error {
 			f, err := os.Create(dir + "/" + name + "." + kind + ".pb.gz")
 			if err != nil {

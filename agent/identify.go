@@ -95,13 +95,8 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 		)
 	}
 	if a.known.update(now) {
-		a.Log.Warn(
-			"the target's history went back; it is searched for what was deleted since",
-			"now",
-			now.Revision,
-			"was",
-			was.Revision,
-		)
+		a.Log.Warn("the target's history went back; it is searched for what was deleted since",
+			"now", now.Revision, "was", was.Revision)
 		a.cache.sweepAgain()
 	}
 	if was.Cluster != now.Cluster {
@@ -135,7 +130,8 @@ func (a *agent) begin() error {
 			Status: tunnel.False,
 			Reason: "ClusterReplaced",
 			Message: fmt.Sprintf(
-				"this site's cluster is another one since the agent started: the UID of its Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
+				"this site's cluster is another one since the agent started: the UID of its "+
+					"Namespace kube-system was %s and is %s; all that is placed here is made there anew, "+
 					"but for Jobs that have ended",
 				was,
 				a.identity.target().Cluster,

@@ -41,11 +41,13 @@ func TestReadOnlyMapping(t *testing.T) {
 			t.Errorf("%s: %v", line, ok)
 		}
 	}
-	if start, size, _ := readOnlyMapping("00400000-00401000 r-xp 00000000 fe:00 9978242 /bin/skerry", "/bin/skerry"); start != 0x400000 ||
+	if start, size, _ := readOnlyMapping("00400000-00401000 r-xp 00000000 fe:00 9978242 /bin/skerry",
+		"/bin/skerry"); start != 0x400000 ||
 		size != 0x1000 {
 		t.Errorf("%x %x", start, size)
 	}
-	if _, _, ok := readOnlyMapping("00400000-00401000 r-xp 00000000 fe:00 9978242 /opt/my apps/skerry (deleted)", "/opt/my apps/skerry (deleted)"); !ok {
+	if _, _, ok := readOnlyMapping(
+		"00400000-00401000 r-xp 00000000 fe:00 9978242 /opt/my apps/skerry (deleted)", "/opt/my apps/skerry (deleted)"); !ok {
 		t.Error("a binary that was replaced is not found")
 	}
 }

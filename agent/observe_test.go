@@ -13,7 +13,8 @@ import (
 // owned is the metadata of an object that is controlled by another one.
 func owned(uid string) map[string]any {
 	return map[string]any{"metadata": map[string]any{
-		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid, "controller": true}},
+		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid,
+			"controller": true}},
 	}}
 }
 
@@ -65,7 +66,9 @@ func TestStatusComesBackInTermsOfTheSourcesGeneration(t *testing.T) {
 		t.Errorf("generation 9 is applied and not observed yet, but the report says %+v of %s", got, dump(r))
 	}
 	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 5, "observedGeneration": 2})
-	eventually(t, "the new generation is observed", func() bool { return replicas(s.report(d.Key)).ObservedGeneration == 9 })
+	eventually(t, "the new generation is observed", func() bool {
+		return replicas(s.report(d.Key)).ObservedGeneration == 9
+	})
 }
 
 func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
@@ -77,13 +80,18 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	s.desire(d)
 	s.settled()
 	<-s.observer.Ready()
-	inherited := owned(s.uid("apps", "deployments", "default", "web")) // a ReplicaSet has the annotations of its Deployment
-	inherited["metadata"].(map[string]any)["annotations"] = map[string]any{target.AnnotationOriginUID: "source-deployments-web"}
+	// a ReplicaSet has the annotations of its Deployment
+	inherited := owned(s.uid("apps", "deployments", "default", "web"))
+	inherited["metadata"].(map[string]any)["annotations"] = map[string]any{
+		target.AnnotationOriginUID: "source-deployments-web"}
 	set := s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", inherited)
 	s.api.Put("v1", "Pod", "default", "web-1-a", owned(set))
 	s.api.SetStatus("", "pods", "default", "web-1-a", map[string]any{"phase": "Running"})
 	key := podKey("default", "web-1-a")
-	eventually(t, "the pod runs", func() bool { r := s.report(key); return r != nil && string(r.Status) == `{"phase":"Running"}` })
+	eventually(t, "the pod runs", func() bool {
+		r := s.report(key)
+		return r != nil && string(r.Status) == `{"phase":"Running"}`
+	})
 	r := s.report(key)
 	var object struct {
 		Kind     string
@@ -97,8 +105,10 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := object.Metadata.OwnerReferences
-	if r.OriginUID != "source-deployments-web" || object.Kind != "Pod" || object.Status != nil || object.Metadata.UID == "" ||
-		len(o) != 1 || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" || o[0].UID != "source-deployments-web" {
+	if r.OriginUID != "source-deployments-web" || object.Kind != "Pod" || object.Status != nil ||
+		object.Metadata.UID == "" ||
+		len(o) != 1 || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" ||
+		o[0].UID != "source-deployments-web" {
 		t.Errorf("reported pod: %s", r.Object)
 	}
 	if r := s.report(podKey("default", "other-1-a")); r != nil {
@@ -115,16 +125,20 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 		return live("", "services", "v1", "Service", "default", name, map[string]any{"spec": spec})
 	}
 	port := map[string]any{"port": 80, "protocol": "TCP"}
-	open := service("open", map[string]any{"clusterIP": "10.0.0.7", "ports": []any{map[string]any{"port": 80, "protocol": "TCP", "nodePort": 30123}, map[string]any{"port": 81}}})
+	open := service("open", map[string]any{"clusterIP": "10.0.0.7",
+		"ports": []any{map[string]any{"port": 80, "protocol": "TCP", "nodePort": 30123}, map[string]any{"port": 81}}})
 	none := service("none", map[string]any{"clusterIP": "None", "ports": []any{port}})
-	balanced := service("balanced", map[string]any{"clusterIP": "None", "healthCheckNodePort": 30900, "ports": []any{port}})
-	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "default", "data", map[string]any{"spec": map[string]any{}})
+	balanced := service("balanced", map[string]any{"clusterIP": "None", "healthCheckNodePort": 30900,
+		"ports": []any{port}})
+	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "default", "data",
+		map[string]any{"spec": map[string]any{}})
 	s.desire(d, open, none, balanced, claim)
 	s.settled()
 	<-s.observer.Ready()
 	bind := func(phase string) {
-		s.api.Edit("controller", "", "persistentvolumeclaims", "default", "data", map[string]any{"spec": map[string]any{"volumeName": "pvc-1"},
-			"status": map[string]any{"phase": phase}})
+		s.api.Edit("controller", "", "persistentvolumeclaims", "default", "data",
+			map[string]any{"spec": map[string]any{"volumeName": "pvc-1"},
+				"status": map[string]any{"phase": phase}})
 	}
 	annotate := func(revision string) {
 		s.api.Edit("controller", "apps", "deployments", "default", "web", map[string]any{"metadata": map[string]any{
@@ -135,7 +149,8 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 	}
 	annotate("12")
 	eventually(t, "the revision", func() bool { r := s.report(d.Key); return r.Filled != nil && r.Filled.Revision == 12 })
-	if f := s.report(open.Key).Filled; f == nil || f.ClusterIP != "10.0.0.7" || len(f.NodePorts) != 1 || f.NodePorts[0] != (store.NodePort{Port: 80, Protocol: "TCP", NodePort: 30123}) {
+	if f := s.report(open.Key).Filled; f == nil || f.ClusterIP != "10.0.0.7" || len(f.NodePorts) != 1 ||
+		f.NodePorts[0] != (store.NodePort{Port: 80, Protocol: "TCP", NodePort: 30123}) {
 		t.Errorf("of a Service: %+v", f)
 	}
 	if f := s.report(none.Key).Filled; f != nil {
@@ -145,12 +160,17 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 		t.Errorf("of a balanced Service: %+v", f)
 	}
 	bind("Pending")
-	eventually(t, "the claim's status", func() bool { return bytes.Contains(s.report(claim.Key).Status, []byte("Pending")) })
+	eventually(t, "the claim's status", func() bool {
+		return bytes.Contains(s.report(claim.Key).Status, []byte("Pending"))
+	})
 	if f := s.report(claim.Key).Filled; f != nil {
 		t.Errorf("of a claim that is being bound: %+v", f)
 	}
 	bind("Bound")
-	eventually(t, "the volume", func() bool { f := s.report(claim.Key).Filled; return f != nil && f.VolumeName == "pvc-1" })
+	eventually(t, "the volume", func() bool {
+		f := s.report(claim.Key).Filled
+		return f != nil && f.VolumeName == "pvc-1"
+	})
 	annotate("12; rm")
 	eventually(t, "what is no revision is none", func() bool { return s.report(d.Key).Filled == nil })
 }
@@ -158,13 +178,15 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
-	set := liveAt(1, "apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db", map[string]any{"spec": map[string]any{}})
+	set := liveAt(1, "apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db",
+		map[string]any{"spec": map[string]any{}})
 	s.desire(d, set)
 	s.settled()
 	<-s.observer.Ready()
 	below := owned(s.uid("apps", "deployments", "default", "web"))
 	meta := below["metadata"].(map[string]any)
-	meta["annotations"] = map[string]any{target.AnnotationOriginUID: "source-deployments-web", "deployment.kubernetes.io/revision": "2"}
+	meta["annotations"] = map[string]any{target.AnnotationOriginUID: "source-deployments-web",
+		"deployment.kubernetes.io/revision": "2"}
 	below["spec"] = map[string]any{"replicas": 3}
 	s.api.Put("apps/v1", "ReplicaSet", "default", "web-1", below)
 	revision := owned(s.uid("apps", "statefulsets", "default", "db"))
@@ -223,7 +245,9 @@ func TestChainSeenFromBelow(t *testing.T) {
 	setUID := s.api.Put("apps/v1", "ReplicaSet", "default", "unowned", nil)
 	s.api.Put("v1", "Pod", "default", "p", owned(setUID))
 	s.api.Put("apps/v1", "ReplicaSet", "default", "unowned", set) // adopted now
-	eventually(t, "the pod is reported once its chain is known", func() bool { return s.report(podKey("default", "p")) != nil })
+	eventually(t, "the pod is reported once its chain is known", func() bool {
+		return s.report(podKey("default", "p")) != nil
+	})
 	s.desire(job)
 	s.settled()
 	s.api.Put("v1", "Pod", "default", "j-b", owned(s.uid("batch", "jobs", "default", "j")))
@@ -278,7 +302,9 @@ func TestWatchResumesAndSweeps(t *testing.T) {
 		s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 4})
 		s.api.Expire()
 	})
-	eventually(t, "a deletion in the lost history is seen", func() bool { return s.report(podKey("default", pods[1])) == nil })
+	eventually(t, "a deletion in the lost history is seen", func() bool {
+		return s.report(podKey("default", pods[1])) == nil
+	})
 	eventually(t, "a status in the lost history is seen", func() bool { return replicas(s.report(d.Key)).Replicas == 4 })
 	if n := s.observer.Feed().Len(); n != 119 {
 		t.Errorf("%d reports instead of 119", n)
@@ -305,11 +331,14 @@ func TestReadyMeansComplete(t *testing.T) {
 		s.api.Put("v1", "Pod", "default", fmt.Sprint("p", i), owned(s.uid("apps", "deployments", "default", "web")))
 	}
 	for i := range 150 { // whatever is listed first
-		set := s.api.Put("apps/v1", "ReplicaSet", "default", fmt.Sprint("web-", i), owned(s.uid("apps", "deployments", "default", "web")))
+		set := s.api.Put("apps/v1", "ReplicaSet", "default", fmt.Sprint("web-", i),
+			owned(s.uid("apps", "deployments", "default", "web")))
 		s.api.Put("v1", "Pod", "default", fmt.Sprint("of-set-", i), owned(set))
 	}
 	s.api.SetStatus("apps", "deployments", "default", "web", map[string]any{"replicas": 60})
-	eventually(t, "all is reported", func() bool { return s.observer.Feed().Len() == 361 && replicas(s.report(d.Key)).Replicas == 60 })
+	eventually(t, "all is reported", func() bool {
+		return s.observer.Feed().Len() == 361 && replicas(s.report(d.Key)).Replicas == 60
+	})
 	before := s.observer.Feed().Root()
 	for range 3 {
 		s.restart(false)
@@ -335,7 +364,9 @@ func TestWhatIsSentIsWhatTheFeedTells(t *testing.T) {
 	feed := s.observer.Feed()
 	for i := range 50 {
 		s.api.SetStatus("apps", "replicasets", "default", "web-1", map[string]any{"replicas": i})
-		eventually(t, "it was seen", func() bool { return s.observer.Waiting() > 0 || replicas(s.report(key)).Replicas == int64(i) })
+		eventually(t, "it was seen", func() bool {
+			return s.observer.Waiting() > 0 || replicas(s.report(key)).Replicas == int64(i)
+		})
 		body, generation, err := feed.Body(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)

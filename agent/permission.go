@@ -7,7 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -25,9 +27,13 @@ type permission struct {
 	current atomic.Pointer[policy.Policy]
 	changed bool // since the last run
 
-	mu     sync.Mutex // held while the parent's word is taken
-	narrow *tunnel.Narrow
+	mu       sync.Mutex     // guards what follows
+	wanted   *tunnel.Narrow // the parent's latest word
+	applying bool           // a goroutine brings narrow in line with wanted
+	narrow   *tunnel.Narrow // the word that is obeyed; changed by that goroutine only
 }
+
+var _ apply.Site = (*permission)(nil)
 
 // openPermission reads what the parent took away. An unreadable configuration of the site is an
 // error; an unreadable word of the parent is ignored.
@@ -50,12 +56,16 @@ func openPermission(a *agent) (*permission, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration of what spaces may do here (allow): %w", err)
 	}
+	p.wanted = p.narrow
 	p.changed, err = p.set(compiled)
 	return p, err
 }
 
-// now is what the site allows.
-func (p *permission) now() *policy.Policy { return p.current.Load() }
+// Policy returns what the site allows now.
+func (p *permission) Policy() *policy.Policy { return p.current.Load() }
+
+// Owner returns whose spaces this site has.
+func (p *permission) Owner() target.SpacesOwner { return p.agent.owner() }
 
 // set stores a policy and reports whether it has changed.
 func (p *permission) set(next *policy.Policy) (changed bool, err error) {
@@ -74,31 +84,50 @@ func (p *permission) set(next *policy.Policy) (changed bool, err error) {
 		return false, nil
 	}
 	if err := p.agent.file.SetMeta(policyName, said); err != nil {
-		p.agent.Log.Warn(
-			"what is allowed could not be written; everything is looked at again after a restart",
-			"err",
-			err,
-		)
+		p.agent.Log.Warn("what is allowed could not be written; everything is looked at again after a restart",
+			"err", err)
 	}
 	return len(before) > 0, nil
 }
 
 // narrowed applies what the parent takes away. It removes nothing that is applied. What is no
-// longer allowed is no longer changed, and that is reported.
+// longer allowed is no longer changed, and that is reported. Two sessions may call at once: the
+// second call leaves its word to the first one, and returns.
 func (a *agent) narrowed(n *tunnel.Narrow) {
 	p := a.permission
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n.Equal(p.narrow) {
+	p.wanted = n
+	if p.applying {
+		p.mu.Unlock()
 		return
 	}
+	p.applying = true
+	for n := p.wanted; !n.Equal(p.narrow); n = p.wanted {
+		p.mu.Unlock()
+		obeyed := p.obey(n)
+		p.mu.Lock()
+		switch {
+		case obeyed:
+			p.narrow = n
+		case p.wanted == n:
+			p.wanted = p.narrow
+		}
+	}
+	p.applying = false
+	p.mu.Unlock()
+}
+
+// obey stores what the parent takes away, and then applies it. It reports false for what it does
+// not understand, which changes nothing.
+func (p *permission) obey(n *tunnel.Narrow) bool {
+	a := p.agent
 	next, err := policy.Compile(a.Allow, n)
 	if err != nil {
 		a.Log.Error("what the parent does not allow is not understood; what it said before holds", "err", err)
-		return
+		return false
 	}
 	data, err := json.Marshal(n)
 	if err == nil {
@@ -107,11 +136,11 @@ func (a *agent) narrowed(n *tunnel.Narrow) {
 	if err != nil {
 		a.Log.Warn("what the parent does not allow could not be written; it says it again", "err", err)
 	}
-	p.narrow = n
 	if changed, err := p.set(next); err != nil {
 		a.Log.Error("what the site allows could not be compared", "err", err)
 	} else if changed {
 		a.Log.Info("the parent has changed what this site allows; everything is looked at again")
 		a.applier.Recheck()
 	}
+	return true
 }

@@ -21,28 +21,30 @@ func (a *agent) streams() tunnel.StreamHandler {
 			As:     a.applier.Acting,
 			There:  a.inventory.There,
 		}, a.allowsStream
-		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory}
+		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
-		cfg.View = &view.Relay{Records: a.inventory, Children: a.Children}
+		cfg.View = &view.Relay{
+			Client: a.clients.For, Records: a.inventory, Pods: a.observer, Children: a.Children,
+		}
 	default:
 		return nil
 	}
 	return streams.New(cfg)
 }
 
-// allowsStream refuses what this site does not allow.
-func (a *agent) allowsStream(_ string, v exchange.Verb) error {
+// allowsStream refuses what this site does not allow of a space.
+func (a *agent) allowsStream(space string, v exchange.Verb) error {
 	way := policy.Exec
 	switch v {
 	case exchange.Log:
 		way = policy.Logs
 	case exchange.View:
 		way = policy.View
-	case exchange.PortForward:
+	case exchange.PortForward, exchange.Connect:
 		way = policy.PortForward
 	case exchange.Delete, exchange.Evict:
 		return nil // it ends what the space has had made
 	}
-	return a.permission.now().Stream(way, a.Name)
+	return a.permission.Policy().Stream(way, space, a.Name)
 }

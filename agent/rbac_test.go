@@ -13,9 +13,16 @@ import (
 	"skerry.dev/skerry/agent/target"
 )
 
-// TestManifestHasTheRolesOfSpaces compares the shipped role with what an agent makes where it is
-// missing.
+// TestManifestHasTheRolesOfSpaces compares the shipped roles with what an agent makes where they
+// are missing.
 func TestManifestHasTheRolesOfSpaces(t *testing.T) {
+	var workloads []target.Rule
+	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
+		workloads = append(workloads, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
+	}
+	made := map[string][]target.Rule{
+		target.SpaceRole: target.SpaceRules(workloads), target.ControllersRole: target.ControllerRules(workloads),
+	}
 	for _, document := range strings.Split(rbacManifest, "\n---\n") {
 		var role struct {
 			Kind     string
@@ -25,17 +32,16 @@ func TestManifestHasTheRolesOfSpaces(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 			t.Fatal(err)
 		}
-		if role.Kind != "ClusterRole" || role.Metadata.Name != target.SpaceRole {
+		rules, ours := made[role.Metadata.Name]
+		if role.Kind != "ClusterRole" || !ours {
 			continue
 		}
-		var workloads []target.Rule
-		for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
-			workloads = append(workloads, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
+		delete(made, role.Metadata.Name)
+		if !reflect.DeepEqual(role.Rules, rules) {
+			t.Errorf("shipped %v\nmade %v", role.Rules, rules)
 		}
-		if made := target.SpaceRules(workloads); !reflect.DeepEqual(role.Rules, made) {
-			t.Errorf("shipped %v\nmade %v", role.Rules, made)
-		}
-		return
 	}
-	t.Error("the manifest has no role of spaces")
+	if len(made) > 0 {
+		t.Errorf("the manifest lacks %v", made)
+	}
 }

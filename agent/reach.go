@@ -45,15 +45,8 @@ func (a *agent) untilReached(ctx context.Context) {
 			break
 		}
 		if reason, advice := target.Unreachable(why); reason != told && time.Since(since) >= unreachableAfter {
-			a.Log.Warn(
-				"the target does not answer; what runs there goes on as it is",
-				"reason",
-				reason,
-				"since",
-				since,
-				"err",
-				why,
-			)
+			a.Log.Warn("the target does not answer; what runs there goes on as it is",
+				"reason", reason, "since", since, "err", why)
 			a.conditions.Set(
 				tunnel.Condition{
 					Type:   tunnel.TargetReachable,

@@ -53,7 +53,8 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 		t.Errorf("before %v, after %v", before, web)
 	}
 	for name, o := range map[string]map[string]any{
-		"deployment": web, "config map": s.api.Object("", "configmaps", "app", "c"), "namespace": s.api.Object("", "namespaces", "", "app"),
+		"deployment": web, "config map": s.api.Object("", "configmaps", "app", "c"),
+		"namespace": s.api.Object("", "namespaces", "", "app"),
 	} {
 		if text := dump(o); o == nil || strings.Contains(text, "skerry.dev/origin") ||
 			strings.Contains(text, "skerry.dev/sync") ||

@@ -11,7 +11,8 @@ import (
 )
 
 // What a person is told when the parent has removed this site.
-const letGo = "what runs here stays as it is, and is not kept in order any more. To join again start the agent with a new --token-file; " +
+const letGo = "what runs here stays as it is, and is not kept in order any more. To join again " +
+	"start the agent with a new --token-file; " +
 	"else stop its service and delete its data directory"
 
 // admit refuses to start a site that its parent has removed, until it is given a new token.

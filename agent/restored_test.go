@@ -14,7 +14,8 @@ func TestRestoredClusterLosesWhatWasDeleted(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		kept, running bool
-	}{{"something is left", true, true}, {"nothing is left", false, true}, {"something is left, stopped", true, false}, {"nothing is left, stopped", false, false}} {
+	}{{"something is left", true, true}, {"nothing is left", false, true},
+		{"something is left, stopped", true, false}, {"nothing is left, stopped", false, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			restored(t, c.kept, c.running)
 		})

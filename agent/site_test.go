@@ -99,7 +99,7 @@ func (s *site) start(dir string) {
 		s.t.Fatal(err)
 	}
 	if s.allow == nil {
-		a.applier.Policy = nil
+		a.applier.Site = nil
 	}
 	s.agent = a
 	ctx, cancel := context.WithCancel(context.Background())

@@ -224,12 +224,7 @@ func (s *siteIdentity) change(do func(*siteRecord) bool) {
 		err = bolt.Replace(s.path, data)
 	}
 	if err != nil {
-		s.log.Warn(
-			"what this site is could not be written; it is asked for again after a restart",
-			"path",
-			s.path,
-			"err",
-			err,
-		)
+		s.log.Warn("what this site is could not be written; it is asked for again after a restart",
+			"path", s.path, "err", err)
 	}
 }

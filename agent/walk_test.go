@@ -130,7 +130,8 @@ func TestWalk(t *testing.T) {
 			w := &walker{
 				site: newSite(
 					t,
-				), random: rand.New(rand.NewPCG(seed, 1)), desired: map[string]int{}, budget: map[string]int{}, deletes: map[string]int{},
+				), random: rand.New(rand.NewPCG(seed, 1)), desired: map[string]int{},
+				budget: map[string]int{}, deletes: map[string]int{},
 			}
 			for range 40 {
 				w.step()

@@ -44,7 +44,16 @@ func TestAdmission(t *testing.T) {
 		name string
 		test func(*testing.T, *center, string)
 	}{
-		{"furnished", furnished}, {"roles", roles}, {"pages", knownPages}, {"policies", policies}, {"types", typeChecks}, {"finished", jobTTL}, {"hooks", hooks}, {"events", eventTTL}, {"security", podSecurity}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
+		{
+			"furnished",
+			furnished,
+		}, {"roles", roles}, {"pages", knownPages}, {
+			"policies",
+			policies,
+		}, {"types", typeChecks}, {"finished", jobTTL}, {"hooks", hooks}, {"events", eventTTL}, {
+			"security",
+			podSecurity,
+		}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.createSpace(part.name, "Delete")

@@ -36,7 +36,10 @@ func allocatedService(t *testing.T, c *center) {
 	plain := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "balanced"},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
-			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81, NodePort: 30081}}},
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{
+				{Name: "a", Port: 80},
+				{Name: "b", Port: 81, NodePort: 30081},
+			}},
 	}
 	s, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
@@ -146,7 +149,10 @@ func replacedService(t *testing.T, c *center) {
 		return &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "built"},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
-				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{{Name: "a", Port: 80}, {Name: "b", Port: 81}}},
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Ports: []corev1.ServicePort{
+					{Name: "a", Port: 80},
+					{Name: "b", Port: 81},
+				}},
 		}
 	}
 	_, err := user.Create(ctx, built(), metav1.CreateOptions{})
@@ -163,16 +169,24 @@ func replacedService(t *testing.T, c *center) {
 	)
 	must(t, err)
 	for what, put := range map[string]func(s, is *corev1.Service){
-		"nothing":              func(*corev1.Service, *corev1.Service) {},
-		"clusterIP":            func(s, is *corev1.Service) { s.Spec.ClusterIP = is.Spec.ClusterIP },
-		"clusterIPs":           func(s, is *corev1.Service) { s.Spec.ClusterIPs = is.Spec.ClusterIPs },
-		"annotations":          func(s, is *corev1.Service) { s.Annotations = is.Annotations },
-		"both of them":         func(s, is *corev1.Service) { s.Annotations, s.Spec.ClusterIP = is.Annotations, is.Spec.ClusterIP },
-		"the port for probes":  func(s, is *corev1.Service) { s.Spec.HealthCheckNodePort = is.Spec.HealthCheckNodePort },
-		"all but clusterIPs":   func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIPs = nil },
-		"all but clusterIP":    func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIP = "" },
-		"all but node ports":   func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.Ports[0].NodePort = 0 },
-		"the ports in reverse": func(s, is *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] },
+		"nothing":     func(*corev1.Service, *corev1.Service) {},
+		"clusterIP":   func(s, is *corev1.Service) { s.Spec.ClusterIP = is.Spec.ClusterIP },
+		"clusterIPs":  func(s, is *corev1.Service) { s.Spec.ClusterIPs = is.Spec.ClusterIPs },
+		"annotations": func(s, is *corev1.Service) { s.Annotations = is.Annotations },
+		"both of them": func(
+			s, is *corev1.Service,
+		) {
+			s.Annotations, s.Spec.ClusterIP = is.Annotations, is.Spec.ClusterIP
+		},
+		"the port for probes": func(s, is *corev1.Service) { s.Spec.HealthCheckNodePort = is.Spec.HealthCheckNodePort },
+		"all but clusterIPs":  func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIPs = nil },
+		"all but clusterIP":   func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.ClusterIP = "" },
+		"all but node ports":  func(s, is *corev1.Service) { is.DeepCopyInto(s); s.Spec.Ports[0].NodePort = 0 },
+		"the ports in reverse": func(
+			s, is *corev1.Service,
+		) {
+			s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0]
+		},
 	} {
 		is, err := user.Get(ctx, "built", metav1.GetOptions{})
 		must(t, err)
@@ -240,7 +254,13 @@ func allocatedClaim(t *testing.T, c *center) {
 		if err != nil || p.Spec.VolumeName != volume || p.Annotations[v1alpha1.AnnotationAllocated] == "" {
 			t.Errorf("written again as it was made: %+v %v", p, err)
 		}
-		if _, err = user.Patch(ctx, "data", types.MergePatchType, []byte(`{"spec":{"volumeName":"pvc-9"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+		if _, err = user.Patch(
+			ctx,
+			"data",
+			types.MergePatchType,
+			[]byte(`{"spec":{"volumeName":"pvc-9"}}`),
+			metav1.PatchOptions{},
+		); !apierrors.IsInvalid(
 			err,
 		) {
 			t.Errorf("a user changes the volume: %v", err)

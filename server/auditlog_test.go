@@ -44,8 +44,16 @@ func TestAuditLogByDefault(t *testing.T) {
 	data, err := os.ReadFile(path)
 	must(t, err)
 	log := string(data)
-	for what, want := range map[string]bool{`"verb":"create","user":{"username":"skerry-admin"`: true, `"verb":"list","user":{"username":"skerry-admin"`: true,
-		`"verb":"deletecollection"`: true, `"skerry.dev/space":"root"`: true, hidden: false, "system:skerry:center": false, `"verb":"watch"`: false, "RequestReceived": false} {
+	for what, want := range map[string]bool{
+		`"verb":"create","user":{"username":"skerry-admin"`: true,
+		`"verb":"list","user":{"username":"skerry-admin"`:   true,
+		`"verb":"deletecollection"`:                         true,
+		`"skerry.dev/space":"root"`:                         true,
+		hidden:                                              false,
+		"system:skerry:center":                              false,
+		`"verb":"watch"`:                                    false,
+		"RequestReceived":                                   false,
+	} {
 		if strings.Contains(log, what) != want {
 			t.Errorf("%s in the log: %v, want %v", what, !want, want)
 		}

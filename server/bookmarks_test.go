@@ -82,7 +82,11 @@ func customBookmarks(t *testing.T, c *center) {
 	w.Stop()
 
 	// The list as events, and a bookmark that ends it.
-	for _, kind := range []schema.GroupVersionResource{gvr, {Version: "v1", Resource: "namespaces"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}} {
+	for _, kind := range []schema.GroupVersionResource{
+		gvr,
+		{Version: "v1", Resource: "namespaces"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	} {
 		list, err := d.Resource(kind).List(ctx, metav1.ListOptions{})
 		must(t, err)
 		all := true

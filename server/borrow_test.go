@@ -73,12 +73,15 @@ func borrowedAPIs(t *testing.T, c *center) {
 	borrow := `{"spec":{"apis":[{"fromSpace":"platform","group":"stable.example.com"}]}}`
 	refused("nothing to borrow", patch("borrower", borrow), "space platform defines nothing in group")
 	refused("from itself", patch("platform", borrow), "name another space")
-	for _, def := range []*unstructured.Unstructured{sharedDefinition("boats", "Boat", "name"), func() *unstructured.Unstructured {
-		other := sharedDefinition("secrets", "Secret", "hidden")
-		other.SetName("secrets.other.example.com")
-		unstructured.SetNestedField(other.Object, "other.example.com", "spec", "group")
-		return other
-	}()} {
+	for _, def := range []*unstructured.Unstructured{
+		sharedDefinition("boats", "Boat", "name"),
+		func() *unstructured.Unstructured {
+			other := sharedDefinition("secrets", "Secret", "hidden")
+			other.SetName("secrets.other.example.com")
+			unstructured.SetNestedField(other.Object, "other.example.com", "spec", "group")
+			return other
+		}(),
+	} {
 		_, err := lender.Resource(crdsGVR).Create(ctx, def, metav1.CreateOptions{})
 		must(t, err)
 	}
@@ -99,7 +102,10 @@ func borrowedAPIs(t *testing.T, c *center) {
 	)
 	must(t, err)
 	must(t, patch("borrower", borrow))
-	if err := patch("borrower", `{"spec":{"apis":[{"fromSpace":"platform","group":"stable.example.com","version":"v1"}]}}`); err == nil {
+	if err := patch(
+		"borrower",
+		`{"spec":{"apis":[{"fromSpace":"platform","group":"stable.example.com","version":"v1"}]}}`,
+	); err == nil {
 		got, _ := root.Get(ctx, "borrower", metav1.GetOptions{})
 		if apis, _, _ := unstructured.NestedSlice(got.Object, "spec", "apis"); len(apis) != 1 ||
 			len(apis[0].(map[string]any)) != 2 {
@@ -319,9 +325,12 @@ func borrowedDocuments(t *testing.T, c *center) {
 		t.Errorf("discovery has %v", found)
 	}
 	for path, want := range map[string]struct{ has, hasNo string }{
-		"/apis":                                  {"stable.example.com", "other.example.com"},
-		"/openapi/v2":                            {"com.example.stable.v1.Boat\"", "com.example.other"},
-		"/openapi/v3":                            {"/clusters/borrower/openapi/v3/apis/stable.example.com/v1", "other.example.com"},
+		"/apis":       {"stable.example.com", "other.example.com"},
+		"/openapi/v2": {"com.example.stable.v1.Boat\"", "com.example.other"},
+		"/openapi/v3": {
+			"/clusters/borrower/openapi/v3/apis/stable.example.com/v1",
+			"other.example.com",
+		},
 		"/openapi/v3/apis/stable.example.com/v1": {"com.example.stable.v1.Boat\"", "com.example.other"},
 	} {
 		within(t, 60*time.Second, path+" of the borrower", func() bool {
@@ -339,7 +348,12 @@ func borrowedDocuments(t *testing.T, c *center) {
 			return err == nil && strings.Contains(string(body), want.has)
 		})
 	}
-	for _, path := range []string{"/openapi/v3/apis/other.example.com/v1", "/apis/other.example.com", "/apis/other.example.com/v1", "/apis/other.example.com/v1/secrets"} {
+	for _, path := range []string{
+		"/openapi/v3/apis/other.example.com/v1",
+		"/apis/other.example.com",
+		"/apis/other.example.com/v1",
+		"/apis/other.example.com/v1/secrets",
+	} {
 		if err := api.RESTClient().Get().AbsPath(path).Do(t.Context()).Error(); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: %v", path, err)
 		}

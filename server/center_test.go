@@ -168,7 +168,9 @@ func startStored(
 	)
 	set := space.NewSet()
 	config := apiserver.Config{
-		Store: st, Listener: port.API(), TLS: &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "server")}}, ClientCAs: ca.pool,
+		Store: st, Listener: port.API(), TLS: &tls.Config{
+			Certificates: []tls.Certificate{ca.issue(t, "server")},
+		}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
 		Metrics: metrics.New().Handler(apiserver.Gatherer()),
 		Routes: map[string]http.Handler{

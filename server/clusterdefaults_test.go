@@ -58,7 +58,11 @@ func clusterDefaults(t *testing.T, c *center) {
 	p, err = pod("of-the-site", "site-high", nil)
 	has(p, err, nil)
 	for _, class := range []schedulingv1.PriorityClass{
-		{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, {ObjectMeta: metav1.ObjectMeta{Name: "usual"}, Value: 10, GlobalDefault: true},
+		{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, {
+			ObjectMeta:    metav1.ObjectMeta{Name: "usual"},
+			Value:         10,
+			GlobalDefault: true,
+		},
 	} {
 		_, err := user.SchedulingV1().PriorityClasses().Create(ctx, &class, metav1.CreateOptions{})
 		must(t, err)
@@ -134,7 +138,11 @@ func serviceDefaults(t *testing.T, c *center) {
 	_, err := user.Create(ctx, plain, metav1.CreateOptions{})
 	must(t, err)
 	for _, x := range []struct{ ip, families, policy string }{
-		{"10.0.0.1", `["IPv4"]`, "SingleStack"}, {"fd00::1", `["IPv6","IPv4"]`, "PreferDualStack"}, {"10.0.0.2", `["IPv4"]`, "SingleStack"},
+		{"10.0.0.1", `["IPv4"]`, "SingleStack"}, {
+			"fd00::1",
+			`["IPv6","IPv4"]`,
+			"PreferDualStack",
+		}, {"10.0.0.2", `["IPv4"]`, "SingleStack"},
 	} {
 		mark, err := json.Marshal(
 			`{"clusterIP":"` + x.ip + `","ipFamilies":` + x.families + `,"ipFamilyPolicy":"` + x.policy + `"}`,

@@ -47,7 +47,11 @@ func namespaces(t *testing.T, c *center) {
 	if _, err := core.ConfigMaps("app").Get(ctx, "x", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("object of a deleted namespace: %v", err)
 	}
-	if _, err := core.ConfigMaps("app").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "y"}}, metav1.CreateOptions{}); !apierrors.IsNotFound(
+	if _, err := core.ConfigMaps("app").Create(
+		ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "y"}},
+		metav1.CreateOptions{},
+	); !apierrors.IsNotFound(
 		err,
 	) ||
 		!strings.Contains(err.Error(), `namespaces "app" not found`) {
@@ -66,7 +70,10 @@ func services(t *testing.T, c *center) {
 	port := []corev1.ServicePort{{Port: 80}}
 	for _, spec := range []corev1.ServiceSpec{
 		{Ports: port, Selector: map[string]string{"a": "b"}}, {Ports: port, Type: corev1.ServiceTypeNodePort},
-		{Ports: port, Type: corev1.ServiceTypeLoadBalancer}, {Ports: port, ClusterIP: corev1.ClusterIPNone}, {Type: corev1.ServiceTypeExternalName, ExternalName: "a.b"},
+		{Ports: port, Type: corev1.ServiceTypeLoadBalancer}, {Ports: port, ClusterIP: corev1.ClusterIPNone}, {
+			Type:         corev1.ServiceTypeExternalName,
+			ExternalName: "a.b",
+		},
 	} {
 		s, err := api.Create(
 			ctx,
@@ -135,7 +142,13 @@ func settled(t *testing.T, c *center) {
 			t.Errorf("written again as it was made: %+v %v", s.Spec, err)
 		}
 	}
-	if _, err := user.Patch(ctx, "settled", types.MergePatchType, []byte(`{"spec":{"clusterIP":"10.1.1.1","clusterIPs":["10.1.1.1"]}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+	if _, err := user.Patch(
+		ctx,
+		"settled",
+		types.MergePatchType,
+		[]byte(`{"spec":{"clusterIP":"10.1.1.1","clusterIPs":["10.1.1.1"]}}`),
+		metav1.PatchOptions{},
+	); !apierrors.IsInvalid(
 		err,
 	) {
 		t.Errorf("a user changes the address: %v", err)

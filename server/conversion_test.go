@@ -31,7 +31,13 @@ func loopbackAllowed() *outbound.Rules {
 // converter is a conversion webhook: what v1 calls text is called words in v2, and gets a
 // signature.
 func converter(t *testing.T, signature string, calls *atomic.Int64) *httptest.Server {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewTLSServer(convertAs(t, signature, calls))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func convertAs(t *testing.T, signature string, calls *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		if r.Header.Get("Authorization") != "" || len(r.TLS.PeerCertificates) > 0 {
 			t.Error("the center shows credentials to a webhook")
@@ -61,9 +67,7 @@ func converter(t *testing.T, signature string, calls *atomic.Int64) *httptest.Se
 		}
 		review.Request, review.Response = nil, resp
 		check(t, json.NewEncoder(w).Encode(review))
-	}))
-	t.Cleanup(s.Close)
-	return s
+	})
 }
 
 // letters is a definition of two versions whose conversion is asked for at a client configuration.
@@ -109,7 +113,7 @@ func TestConversionWebhook(t *testing.T) {
 		c.createSpace(space, "Retain")
 		d := dyn(t, c.admin(space))
 		for _, client := range []map[string]any{
-			{"service": map[string]any{"namespace": "default", "name": "hook"}}, {"url": "https://169.254.169.254/convert"},
+			{"url": "https://169.254.169.254/convert"},
 			{"url": "https://[::1]:6443/clusters/team-b/api/v1/namespaces"},
 		} {
 			if _, err := d.Resource(crdsGVR).Create(ctx, letters(client), metav1.CreateOptions{}); !apierrors.IsForbidden(

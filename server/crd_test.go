@@ -76,7 +76,11 @@ func TestCustomResourceAtOnce(t *testing.T) {
 		if _, err = d.Resource(gvr).List(ctx, metav1.ListOptions{}); err != nil {
 			t.Errorf("list gadgets %d: %v", i, err)
 		}
-		if _, err = d.Resource(gvr).Create(ctx, object(gvr.GroupVersion().String(), "Gadget", "", "x"), metav1.CreateOptions{}); err != nil {
+		if _, err = d.Resource(gvr).Create(
+			ctx,
+			object(gvr.GroupVersion().String(), "Gadget", "", "x"),
+			metav1.CreateOptions{},
+		); err != nil {
 			t.Errorf("create gadget %d: %v", i, err)
 		}
 		must(t, d.Resource(crdsGVR).Delete(ctx, def.GetName(), metav1.DeleteOptions{}))

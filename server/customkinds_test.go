@@ -51,7 +51,13 @@ func customKinds(t *testing.T, c *center) {
 			t.Errorf("no default: %v", g.Object["spec"])
 		}
 	}
-	if _, err := api.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"high":0}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(
+	if _, err := api.Patch(
+		ctx,
+		"a",
+		types.MergePatchType,
+		[]byte(`{"spec":{"high":0}}`),
+		metav1.PatchOptions{},
+	); !apierrors.IsInvalid(
 		err,
 	) {
 		t.Errorf("a patch against the rule: %v", err)
@@ -90,7 +96,13 @@ func customKinds(t *testing.T, c *center) {
 	if low, _, _ := unstructured.NestedInt64(g.Object, "spec", "low"); low != 2 {
 		t.Error("a write of the status changes the spec")
 	}
-	if g, err = api.Patch(ctx, "b", types.MergePatchType, []byte(`{"spec":{"low":3},"status":{"replicas":5}}`), metav1.PatchOptions{}); err != nil ||
+	if g, err = api.Patch(
+		ctx,
+		"b",
+		types.MergePatchType,
+		[]byte(`{"spec":{"low":3},"status":{"replicas":5}}`),
+		metav1.PatchOptions{},
+	); err != nil ||
 		g.GetGeneration() != 2 {
 		t.Errorf("generation %d: %v", g.GetGeneration(), err)
 	}

@@ -71,7 +71,13 @@ func TestDeletionsByNameAreRecorded(t *testing.T) {
 		return found
 	}
 	found := records()
-	for name, want := range map[string]bool{"named": true, "kept": true, "tried": false, "unplaced": false, "collected": false} {
+	for name, want := range map[string]bool{
+		"named":     true,
+		"kept":      true,
+		"tried":     false,
+		"unplaced":  false,
+		"collected": false,
+	} {
 		if found[uids[name]] != want {
 			t.Errorf("the deletion of %s is recorded: %t, want %t", name, found[uids[name]], want)
 		}

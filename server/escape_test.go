@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,9 @@ func TestNoSpaceEscape(t *testing.T) {
 	)
 	for _, e := range w.escapes {
 		t.Error(e)
+	}
+	if w.hooks.calls.Load() < int64(tried/1000) {
+		t.Errorf("webhooks were asked %d times", w.hooks.calls.Load())
 	}
 	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) {
 		t.Error("too little was read or written for this to show anything")
@@ -121,14 +125,16 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 
 // newWorld runs a center with a garbage collector and fills its spaces.
 func newWorld(t *testing.T) *world {
+	hooks := &hookJudge{servers: map[string]*httptest.Server{}}
 	c := start(
 		t,
 		t.TempDir(),
 		newAuthority(t),
 		nil,
-		func(config *apiserver.Config) { config.SpacesDomain = spacesDomain },
+		func(config *apiserver.Config) { config.SpacesDomain, config.Sites = spacesDomain, hooks },
 	)
-	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}}
+	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}, hooks: hooks}
+	hooks.w = w
 	collector := gc.New(gc.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup

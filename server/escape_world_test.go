@@ -37,6 +37,7 @@ type world struct {
 	identities []identity
 	tokens     map[string]*prey // canary -> whose it is
 	phase      atomic.Pointer[phase]
+	hooks      *hookJudge
 	seen       atomic.Int64 // the revision up to which the store's writes have been judged
 
 	ownReads, ownWrites atomic.Int64
@@ -233,6 +234,7 @@ func (w *world) restoreSpace(s *prey) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		w.t.Fatal(err)
 	}
+	w.hooks.restore(s)
 	w.remember(s)
 }
 

@@ -76,7 +76,13 @@ func versions(t *testing.T, c *center) {
 		version string
 		match   metav1.ResourceVersionMatch
 		want    int
-	}{{"", "", 2}, {at[0], metav1.ResourceVersionMatchExact, 1}, {at[1], metav1.ResourceVersionMatchExact, 2}, {at[1], metav1.ResourceVersionMatchNotOlderThan, 2}, {at[1], "", 2}} {
+	}{
+		{"", "", 2},
+		{at[0], metav1.ResourceVersionMatchExact, 1},
+		{at[1], metav1.ResourceVersionMatchExact, 2},
+		{at[1], metav1.ResourceVersionMatchNotOlderThan, 2},
+		{at[1], "", 2},
+	} {
 		list, err := api.List(
 			ctx,
 			metav1.ListOptions{
@@ -111,7 +117,10 @@ func versions(t *testing.T, c *center) {
 	if !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("of a revision that is not there yet: %v", err)
 	}
-	if _, err := api.List(ctx, metav1.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchExact}); !apierrors.IsInvalid(
+	if _, err := api.List(
+		ctx,
+		metav1.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+	); !apierrors.IsInvalid(
 		err,
 	) {
 		t.Errorf("exactly at no revision: %v", err)

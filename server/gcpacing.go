@@ -80,7 +80,9 @@ type pacing struct {
 	rate      float64 // bytes a second, falling slowly
 	came      int     // sessions since the last tick
 	crowded   int     // for so many ticks sessions count as coming
-	wide      uint64  // bytes that changes on many targets have needed at most, since the heap was last found to have room for another
+	// wide is how many bytes changes on many targets have needed at most, since the heap was last
+	// found to have room for another one.
+	wide uint64
 }
 
 // A calm heap may grow by calmPercent, and by as much as is allocated in collectTime, but never by

@@ -172,12 +172,18 @@ func people(t *testing.T, c *center, p *provider) {
 		!strings.Contains(err.Error(), "oidc:alice") {
 		t.Errorf("in another space: %v", err)
 	}
-	if _, err := as("team", p.token(t, "alice")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(
+	if _, err := as(
+		"team",
+		p.token(t, "alice"),
+	).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("without the group: %v", err)
 	}
-	if _, err := as("team", newProvider(t).token(t, "alice", "devs")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(
+	if _, err := as(
+		"team",
+		newProvider(t).token(t, "alice", "devs"),
+	).CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(
 		err,
 	) {
 		t.Errorf("of another provider: %v", err)
@@ -212,8 +218,14 @@ func impersonation(t *testing.T, c *center) {
 	for _, x := range []struct {
 		space, who string
 		groups     []string
-	}{{"team-b", "victim", nil}, {"root", "victim", nil}, {"team-b", "boss", []string{"system:masters"}}, {"team", "boss", []string{"system:masters"}},
-		{"team-b", "system:skerry:center", nil}, {"team-b", "system:serviceaccount:default:default", nil}} {
+	}{
+		{"team-b", "victim", nil},
+		{"root", "victim", nil},
+		{"team-b", "boss", []string{"system:masters"}},
+		{"team", "boss", []string{"system:masters"}},
+		{"team-b", "system:skerry:center", nil},
+		{"team-b", "system:serviceaccount:default:default", nil},
+	} {
 		if err := as(x.space, x.who, x.groups...); !apierrors.IsForbidden(err) {
 			t.Errorf("boss of team as %s %v in %s: %v", x.who, x.groups, x.space, err)
 		}
@@ -255,8 +267,20 @@ func reviews(t *testing.T, c *center) {
 		space, token string
 		audiences    []string
 		want         bool
-	}{{"team", token(), nil, true}, {"team-b", token(), nil, false}, {"root", token(), nil, false}, {"team", "x" + token(), nil, false},
-		{"team", token("vault"), nil, false}, {"team", token("vault"), []string{"vault"}, true}, {"team", token("vault"), []string{"other"}, false}} {
+	}{
+		{"team", token(), nil, true},
+		{"team-b", token(), nil, false},
+		{"root", token(), nil, false},
+		{"team", "x" + token(), nil, false},
+		{"team", token("vault"), nil, false},
+		{"team", token("vault"), []string{"vault"}, true},
+		{
+			"team",
+			token("vault"),
+			[]string{"other"},
+			false,
+		},
+	} {
 		out, err := clients(t, c.admin(x.space)).AuthenticationV1().TokenReviews().Create(
 			ctx,
 			&authenticationv1.TokenReview{

@@ -49,7 +49,12 @@ func (r *keyRotation) Reset(int64, store.Listing) { r.ask() }
 
 // Apply implements storage.ChangeHandler.
 func (r *keyRotation) Apply(w store.Write) {
-	if w.Key == (store.Key{Space: v1alpha1.RootSpace, Resource: "configmaps", Namespace: v1alpha1.EncryptionNamespace, Name: v1alpha1.EncryptionName}) {
+	if w.Key == (store.Key{
+		Space:     v1alpha1.RootSpace,
+		Resource:  "configmaps",
+		Namespace: v1alpha1.EncryptionNamespace,
+		Name:      v1alpha1.EncryptionName,
+	}) {
 		r.ask()
 	}
 }

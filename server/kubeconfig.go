@@ -52,6 +52,7 @@ func (s *Server) writeAdminKubeconfig() error {
 // sign, or are trusted.
 func (s *Server) rotated() {
 	s.defaults.Renew(context.Background())
+	s.tokens.Renew()
 	if err := s.writeAdminKubeconfig(); err != nil {
 		s.cfg.Log.Error(
 			"the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start",

@@ -91,19 +91,34 @@ func creator(t *testing.T, c *center) {
 		return err == nil
 	})
 	for who, space := range map[string]string{"dave": "carols", "carol": "team"} {
-		if _, err := clients(t, c.as(space, who)).CoreV1().Secrets("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(
+		if _, err := clients(t, c.as(space, who)).CoreV1().Secrets("default").List(
+			ctx,
+			metav1.ListOptions{},
+		); !apierrors.IsForbidden(
 			err,
 		) {
 			t.Errorf("%s in %s: %v", who, space, err)
 		}
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"dave"}}}`, v1alpha1.AnnotationCreator)
-	if _, err := d.Resource(spacesGVR).Patch(ctx, "carols", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); !apierrors.IsForbidden(
+	if _, err := d.Resource(spacesGVR).Patch(
+		ctx,
+		"carols",
+		types.MergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+	); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("another creator: %v", err)
 	}
-	if _, err := d.Resource(spacesGVR).Patch(ctx, "team", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); !apierrors.IsForbidden(
+	if _, err := d.Resource(spacesGVR).Patch(
+		ctx,
+		"team",
+		types.MergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+	); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("a creator of a space that an admin made: %v", err)
@@ -135,7 +150,11 @@ func creator(t *testing.T, c *center) {
 		return err == nil &&
 			strings.Contains(fmt.Sprint(s.Object["status"]), fmt.Sprintf("observedGeneration:%d", s.GetGeneration()))
 	})
-	if _, err := clients(t, c.admin("carols")).RbacV1().ClusterRoleBindings().Get(ctx, "skerry:creator", metav1.GetOptions{}); !apierrors.IsNotFound(
+	if _, err := clients(t, c.admin("carols")).RbacV1().ClusterRoleBindings().Get(
+		ctx,
+		"skerry:creator",
+		metav1.GetOptions{},
+	); !apierrors.IsNotFound(
 		err,
 	) {
 		t.Errorf("the binding that was taken away: %v", err)
@@ -240,7 +259,13 @@ func importedObjects(t *testing.T, c *center) {
 		v1alpha1.AnnotationImport,
 		note("x")[v1alpha1.AnnotationImport],
 	)
-	if _, err := admin.AppsV1().Deployments("default").Patch(context.Background(), "imported", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); !apierrors.IsForbidden(
+	if _, err := admin.AppsV1().Deployments("default").Patch(
+		context.Background(),
+		"imported",
+		types.MergePatchType,
+		[]byte(patch),
+		metav1.PatchOptions{},
+	); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("an object that exists gets another identity: %v", err)

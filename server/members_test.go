@@ -158,10 +158,23 @@ func strangers(t *testing.T, c *center) {
 // things are stored.
 func climbingNames(t *testing.T, c *center) {
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost} {
-		for _, path := range []string{"/api/v1/namespaces/default/configmaps/..", "/api/v1/namespaces/../configmaps", "/api/v1/namespaces/./configmaps", "/api/v1/namespaces/../configmaps/web",
-			"/api/v1/namespaces/./configmaps/.", "/api/v1/namespaces/..", "/api/v1/namespaces/./finalize", "/apis/apps/v1/namespaces/../deployments/web/scale", "/api/v1/namespaces/../serviceaccounts/bot/token",
-			"/apis/example.com/v1/namespaces/../widgets/web", "/apis/example.com/v1/namespaces/default/widgets/..", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/..",
-			"/apis/skerry.dev/v1alpha1/placements/..", "/api/v1/namespaces/../events/x", "/api/v1/watch/namespaces/../configmaps"} {
+		for _, path := range []string{
+			"/api/v1/namespaces/default/configmaps/..",
+			"/api/v1/namespaces/../configmaps",
+			"/api/v1/namespaces/./configmaps",
+			"/api/v1/namespaces/../configmaps/web",
+			"/api/v1/namespaces/./configmaps/.",
+			"/api/v1/namespaces/..",
+			"/api/v1/namespaces/./finalize",
+			"/apis/apps/v1/namespaces/../deployments/web/scale",
+			"/api/v1/namespaces/../serviceaccounts/bot/token",
+			"/apis/example.com/v1/namespaces/../widgets/web",
+			"/apis/example.com/v1/namespaces/default/widgets/..",
+			"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/..",
+			"/apis/skerry.dev/v1alpha1/placements/..",
+			"/api/v1/namespaces/../events/x",
+			"/api/v1/watch/namespaces/../configmaps",
+		} {
 			body := `{"metadata":{}}`
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			r := httptest.NewRequestWithContext(ctx, method, "/x", strings.NewReader(body))

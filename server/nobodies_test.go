@@ -30,15 +30,35 @@ func nobodies(t *testing.T, c *center) {
 		"a forged token":         {client(), token},
 	} {
 		for _, q := range []struct{ method, path, body string }{
-			{"GET", "/api", ""}, {"GET", "/apis", ""}, {"GET", "/version", ""}, {"GET", "/healthz", ""}, {"GET", "/metrics", ""}, {"GET", "/openapi/v2", ""}, {"GET", "/nothing", ""},
+			{"GET", "/api", ""}, {"GET", "/apis", ""}, {
+				"GET",
+				"/version",
+				"",
+			}, {"GET", "/healthz", ""}, {"GET", "/metrics", ""}, {"GET", "/openapi/v2", ""}, {"GET", "/nothing", ""},
 			{"GET", "/.well-known/openid-configuration", ""},
-			{"GET", "/api/v1/namespaces/default/configmaps", ""}, {"GET", "/api/v1/namespaces/default/configmaps?watch=true", ""},
+			{"GET", "/api/v1/namespaces/default/configmaps", ""}, {
+				"GET",
+				"/api/v1/namespaces/default/configmaps?watch=true",
+				"",
+			},
 			{"GET", "/apis/example.com/v2/namespaces/default/widgets", ""}, {"GET", "/apis/skerry.dev/v1alpha1/placements", ""},
-			{"GET", "/apis/apps/v1/namespaces/default/deployments/web", ""}, {"GET", "/api/v1/namespaces/default/pods/web/log", ""},
+			{
+				"GET",
+				"/apis/apps/v1/namespaces/default/deployments/web",
+				"",
+			}, {"GET", "/api/v1/namespaces/default/pods/web/log", ""},
 			{"DELETE", "/api/v1/namespaces/default", ""}, {"OPTIONS", "/api/v1/namespaces", ""},
 			{"POST", "/api/v1/namespaces/default/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`},
-			{"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", `{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`},
-			{"POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectRulesReview","spec":{"namespace":"default"}}`},
+			{
+				"POST",
+				"/apis/authentication.k8s.io/v1/selfsubjectreviews",
+				`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`,
+			},
+			{
+				"POST",
+				"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+				`{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectRulesReview","spec":{"namespace":"default"}}`,
+			},
 		} {
 			var answers []string
 			for _, space := range []string{"team", "nope"} {

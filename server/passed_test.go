@@ -102,6 +102,7 @@ func startParts(
 	leads := (&Server{lead: p.lead}).leads
 	var passing *replicas.Replicas
 	p.sites = streams.New(streams.Config{Targets: targets, Leads: leads,
+		SpaceUID: func(space string) string { return "uid-" + space },
 		Pass: func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
 			return passing.Do(ctx, target, r)
 		}})

@@ -60,7 +60,10 @@ func quotas(t *testing.T, c *center, space string) {
 			switch {
 			case err == nil:
 				made.Add(1)
-			case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota: q, requested: configmaps=1, used: configmaps=7, limited: configmaps=7"):
+			case apierrors.IsForbidden(err) && strings.Contains(
+				err.Error(),
+				"exceeded quota: q, requested: configmaps=1, used: configmaps=7, limited: configmaps=7",
+			):
 				refused.Add(1)
 			default:
 				t.Error(err)
@@ -83,7 +86,11 @@ func quotas(t *testing.T, c *center, space string) {
 	if n := used("configmaps"); n != "2" {
 		t.Errorf("used %s", n)
 	}
-	if _, err := api.ConfigMaps("default").Create(ctx, configMap("again", nil), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(
+	if _, err := api.ConfigMaps("default").Create(
+		ctx,
+		configMap("again", nil),
+		metav1.CreateOptions{},
+	); !apierrors.IsAlreadyExists(
 		err,
 	) {
 		t.Error(err)
@@ -111,7 +118,9 @@ func quotas(t *testing.T, c *center, space string) {
 		&corev1.LimitRange{
 			ObjectMeta: metav1.ObjectMeta{Name: "l"},
 			Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
-				Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("300m")}, Default: corev1.ResourceList{"cpu": resource.MustParse("400m")},
+				Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{
+					"cpu": resource.MustParse("300m"),
+				}, Default: corev1.ResourceList{"cpu": resource.MustParse("400m")},
 				Max: corev1.ResourceList{"cpu": resource.MustParse("500m")}}}},
 		},
 		metav1.CreateOptions{},
@@ -138,7 +147,9 @@ func quotas(t *testing.T, c *center, space string) {
 
 func limit(t *testing.T, c *center, space string, quota map[string]any) {
 	t.Helper()
-	patch, err := (&unstructured.Unstructured{Object: map[string]any{"kind": "Space", "spec": map[string]any{"quota": quota}}}).MarshalJSON()
+	patch, err := (&unstructured.Unstructured{
+		Object: map[string]any{"kind": "Space", "spec": map[string]any{"quota": quota}},
+	}).MarshalJSON()
 	must(t, err)
 	_, err = dyn(
 		t,
@@ -180,7 +191,13 @@ func spaceQuota(t *testing.T, c *center, space string) {
 				_, err = api.ConfigMaps("default").Create(ctx, configMap(name, nil), metav1.CreateOptions{})
 			} else { // server-side apply makes it, too
 				body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q}}`, name)
-				_, err = api.ConfigMaps("default").Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "test"})
+				_, err = api.ConfigMaps("default").Patch(
+					ctx,
+					name,
+					types.ApplyPatchType,
+					body,
+					metav1.PatchOptions{FieldManager: "test"},
+				)
 			}
 			if err == nil {
 				made.Add(1)

@@ -28,7 +28,10 @@ func (s *Server) openData() (err error) {
 			return err
 		}
 	}
-	if s.store, err = kine.Open(context.Background(), kine.Config{Dir: s.cfg.DataDir, Endpoint: s.cfg.Datastore, Log: s.cfg.Log}); err != nil {
+	if s.store, err = kine.Open(
+		context.Background(),
+		kine.Config{Dir: s.cfg.DataDir, Endpoint: s.cfg.Datastore, Log: s.cfg.Log},
+	); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.store.Close)

@@ -72,7 +72,9 @@ func anewPod(t *testing.T, c *center, spec corev1.PodSpec) {
 	)
 	must(t, err)
 	for _, state := range []corev1.ContainerState{
-		{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}, {Running: &corev1.ContainerStateRunning{}},
+		{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"},
+		}, {Running: &corev1.ContainerStateRunning{}},
 	} {
 		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: p.Status.QOSClass,
 			ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: state}}}

@@ -39,9 +39,10 @@ type targetReports struct {
 	leftOut atomic.Int64 // how many are in left
 
 	// Of whoever commits.
-	wanted bool                // what is not kept was asked for
-	left   map[uint64]struct{} // hashes of the keys of reports that were not taken, because there are as many as there may be
-	seed   maphash.Seed
+	wanted bool // what is not kept was asked for
+	// left has hashes of the keys of reports that the inbox refused because it is full.
+	left map[uint64]struct{}
+	seed maphash.Seed
 }
 
 // Unkept is how many reports are not kept: of some the inbox knows no more than that the target has

@@ -132,7 +132,11 @@ func roles(t *testing.T, c *center, space string) {
 		_, err := clients(t, c.as(space, "friend")).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
-	if _, err := cert.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(
+	if _, err := cert.ClusterRoles().Create(
+		ctx,
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "mine"}},
+		metav1.CreateOptions{},
+	); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("a ClusterRole by the admin of a namespace: %v", err)

@@ -15,18 +15,11 @@ import (
 
 // leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md
 // has the reasons.
-const leftOut = `v1/bindings v1/componentstatuses v1/nodes v1/nodes/proxy v1/nodes/status v1/services/proxy
+const leftOut = `v1/bindings v1/componentstatuses v1/nodes/proxy v1/nodes/status v1/services/proxy
 	v1/pods/binding v1/pods/proxy v1/pods/resize
-	apiregistration.k8s.io/v1/apiservices apiregistration.k8s.io/v1/apiservices/status
-	certificates.k8s.io/v1/certificatesigningrequests certificates.k8s.io/v1/certificatesigningrequests/approval certificates.k8s.io/v1/certificatesigningrequests/status
-	discovery.k8s.io/v1/endpointslices
-	flowcontrol.apiserver.k8s.io/v1/flowschemas flowcontrol.apiserver.k8s.io/v1/flowschemas/status
-	flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/status
 	networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs networking.k8s.io/v1/servicecidrs/status
-	node.k8s.io/v1/runtimeclasses
 	resource.k8s.io/v1/deviceclasses resource.k8s.io/v1/resourceclaims resource.k8s.io/v1/resourceclaims/status resource.k8s.io/v1/resourceclaimtemplates resource.k8s.io/v1/resourceslices
-	storage.k8s.io/v1/csidrivers storage.k8s.io/v1/csinodes storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status
-	storage.k8s.io/v1/volumeattributesclasses`
+	storage.k8s.io/v1/csinodes storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status`
 
 // stable: each resource that a cluster serves at a stable version is served, or is left out with a
 // reason.

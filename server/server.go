@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/accounttokens"
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver"
 	"skerry.dev/skerry/server/apiserver/audit"
@@ -25,6 +26,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
+	"skerry.dev/skerry/server/gateway"
 	"skerry.dev/skerry/server/gc"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/namespacedefaults"
@@ -33,6 +35,7 @@ import (
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
+	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
@@ -40,6 +43,7 @@ import (
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
+	"skerry.dev/skerry/tunnel/upward"
 )
 
 // Config is what a center needs.
@@ -83,8 +87,10 @@ type Config struct {
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may
 	// not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
-	Version                   string
-	Log                       *slog.Logger
+	// Parent opens streams to the parent of a relay; nil where there is none.
+	Parent  upward.Opener
+	Version string
+	Log     *slog.Logger
 }
 
 // DefaultCertificateLife is how long agents' certificates live.
@@ -103,7 +109,10 @@ type Server struct {
 	summary   *summary.Summary
 	gc        *gc.Collector
 	defaults  *namespacedefaults.Controller
+	tokens    *accounttokens.Controller
 	sessions  *sessions.Server
+	sites     *streams.Streams
+	gateway   *gateway.Gateway
 	reports   *reportStore
 	pacing    gcPacing
 	lead      *leadership // nil for a center of one replica
@@ -223,21 +232,23 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
 	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
+	s.tokens = accounttokens.New(accounttokens.Config{
+		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "accounttokens"),
+	})
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
-		Packet: udp, Stream: s.port.Agents(), Certificate: certificate.Certificate, Authorities: s.authorities(), Rotated: s.rotated, ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
-		Sign: func(csr []byte, name string) ([]byte, error) {
-			return s.keys.SignAgent(csr, name, s.store.Incarnation())
-		},
-		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Held: s.reportWithheld, Above: s.above,
-		OnConnection: s.pacing.gc.arrives, Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
+		Packet: udp, Stream: s.port.Agents(), Credentials: agentCredentials{certificate, s}, Authorities: s.authorities(),
+		ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
+		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Center: sessionsCenter{s},
+		Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
 	})
 	s.summary.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
 	}, func() float64 { return float64(s.api.CustomServers()) }))
+	s.sites = s.newSites()
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
 		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,
@@ -245,7 +256,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.newSites(),
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
+		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
@@ -254,6 +266,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
+	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
 		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
@@ -284,7 +297,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	caughtUp := make(chan struct{})
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, rotations}
+	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, s.tokens, rotations}
 	start("port", s.port.Run)
 	if s.replicas != nil {
 		start("replicas", s.replicas.Run)
@@ -324,6 +337,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("reports", s.reports.run)
 		start("summary", s.summary.Run)
 		start("garbage collector", s.gc.Run)
+		start("token secrets", s.tokens.Run)
 		start("encryption", rotations.Run)
 		start("sessions", s.sessions.Run)
 		s.open.Store(true)

@@ -105,7 +105,11 @@ func (k *sharedKeys) load(ctx context.Context, o pki.Options) (*pki.PKI, error) 
 		if err != nil {
 			return nil, err
 		}
-		if there, err = k.store.Keep(ctx, sharedKeysName, k.seal.Seal(nil, nil, packed, nil)); err != nil { // another replica may have been quicker
+		if there, err = k.store.Keep(
+			ctx,
+			sharedKeysName,
+			k.seal.Seal(nil, nil, packed, nil),
+		); err != nil { // another replica may have been quicker
 			return nil, fmt.Errorf("share this center's keys: %w", err)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/streams"
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// newSites returns what reaches into the Pods of this center's targets.
+// newSites returns what reaches into this center's targets.
 func (s *Server) newSites() *streams.Streams {
-	c := streams.Config{Targets: s.sessions, Leads: s.leads, Metered: s.sessions.Metered}
+	c := streams.Config{
+		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID, Metered: s.sessions.Metered,
+	}
 	if s.lead == nil {
 		return streams.New(c)
 	}
@@ -27,10 +28,13 @@ func (s *Server) newSites() *streams.Streams {
 	return sites
 }
 
-// OpenStream implements tunnel.StreamOpener: a relay passes on what its parent asks of Pods below
-// it.
-func (s *Server) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
-	return s.sessions.OpenStream(ctx, target)
+// Do implements exchange.Sites: a relay passes on what its parent asks of what is below it.
+func (s *Server) Do(
+	ctx context.Context,
+	target string,
+	r *exchange.Request,
+) (*http.Response, error) {
+	return s.sites.Do(ctx, target, r)
 }
 
 // leads is nil, or says who else has the sessions of the sites while this replica stands by.

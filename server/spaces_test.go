@@ -49,7 +49,7 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"marks", marks},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"annotations", annotations},
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"allocated", allocated}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},

@@ -125,8 +125,22 @@ func TestTheCenterWritesStatusesOfTargets(t *testing.T) {
 		{"no object", "rome", string(is.GetUID()), version, aStatus(1), apierrors.IsNotFound},
 		{"no status", "paris", string(is.GetUID()), version, `"x"`, apierrors.IsBadRequest},
 		{"a field of another type", "paris", string(is.GetUID()), version, `{"objects":"many"}`, apierrors.IsBadRequest},
-		{"a condition without a reason", "paris", string(is.GetUID()), version, strings.Replace(aStatus(1), `"SessionOpen"`, `""`, 1), apierrors.IsInvalid},
-		{"a condition twice", "paris", string(is.GetUID()), version, strings.Replace(aStatus(1), `"Synced"`, `"Connected"`, 1), apierrors.IsInvalid},
+		{
+			"a condition without a reason",
+			"paris",
+			string(is.GetUID()),
+			version,
+			strings.Replace(aStatus(1), `"SessionOpen"`, `""`, 1),
+			apierrors.IsInvalid,
+		},
+		{
+			"a condition twice",
+			"paris",
+			string(is.GetUID()),
+			version,
+			strings.Replace(aStatus(1), `"Synced"`, `"Connected"`, 1),
+			apierrors.IsInvalid,
+		},
 	} {
 		if _, err := inner.put(wrong.name, wrong.uid, wrong.version, wrong.status); !wrong.is(err) {
 			t.Errorf("%s: %v", wrong.what, err)

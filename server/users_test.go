@@ -137,7 +137,11 @@ func handedRights(t *testing.T, h *handedOut, alice, boss string) {
 		)
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})
-	if _, err := h.client(alice, "team").CoreV1().Namespaces().Create(ctx, namespace("more"), metav1.CreateOptions{}); !apierrors.IsForbidden(
+	if _, err := h.client(alice, "team").CoreV1().Namespaces().Create(
+		ctx,
+		namespace("more"),
+		metav1.CreateOptions{},
+	); !apierrors.IsForbidden(
 		err,
 	) {
 		t.Errorf("more than the role edit: %v", err)
@@ -187,7 +191,11 @@ func handedEscalation(t *testing.T, h *handedOut, alice string) {
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "alice"}}},
 		metav1.CreateOptions{},
 	)
-	for _, as := range []rest.ImpersonationConfig{{UserName: "boss"}, {UserName: "system:serviceaccount:" + ns + ":boss"}, {UserName: "alice", Groups: []string{"system:masters"}}} {
+	for _, as := range []rest.ImpersonationConfig{
+		{UserName: "boss"},
+		{UserName: "system:serviceaccount:" + ns + ":boss"},
+		{UserName: "alice", Groups: []string{"system:masters"}},
+	} {
 		config := h.in(alice, "team")
 		config.Impersonate = as
 		_, try["as "+as.UserName] = clients(
@@ -323,7 +331,12 @@ func grants(t *testing.T, h *handedOut, root string) {
 	}
 	out := &bytes.Buffer{}
 	must(t, admin.ListUsers(ctx, "team", admin.ListOptions{Kubeconfig: root, Out: out}))
-	for _, line := range []string{`oidc:https://id/#carol   view            \*`, `oidc:https://id/#carol   edit            default`, `alice `, `of this space`} {
+	for _, line := range []string{
+		`oidc:https://id/#carol   view            \*`,
+		`oidc:https://id/#carol   edit            default`,
+		`alice `,
+		`of this space`,
+	} {
 		if !regexp.MustCompile(line).MatchString(out.String()) {
 			t.Errorf("no %q in\n%s", line, out)
 		}

@@ -131,7 +131,13 @@ func TestViewsOfSites(t *testing.T) {
 	_, elsewhere := vera.Pods("kube-system").List(t.Context(), metav1.ListOptions{})
 	_, everywhere := vera.Pods("").List(t.Context(), metav1.ListOptions{})
 	_, others := vera.ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
-	for what, err := range map[string]error{"get": get, "watch": watch, "another namespace": elsewhere, "all namespaces": everywhere, "another kind": others} {
+	for what, err := range map[string]error{
+		"get":               get,
+		"watch":             watch,
+		"another namespace": elsewhere,
+		"all namespaces":    everywhere,
+		"another kind":      others,
+	} {
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("who may list pods of one namespace, %s: %v", what, err)
 		}
@@ -147,7 +153,10 @@ func TestViewsOfSites(t *testing.T) {
 	if _, err := paths.Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("who may get configmaps lists pods: %v", err)
 	}
-	for name, config := range map[string]*rest.Config{"admin of nothing": c.as("other", "vera"), "nobody": rest.AnonymousClientConfig(c.admin("team"))} {
+	for name, config := range map[string]*rest.Config{
+		"admin of nothing": c.as("other", "vera"),
+		"nobody":           rest.AnonymousClientConfig(c.admin("team")),
+	} {
 		_, err := clients(t, at(config, "paris")).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 		if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 			t.Errorf("%s: %v", name, err)
@@ -159,7 +168,13 @@ func TestViewsOfSites(t *testing.T) {
 	c.stop()
 	log, err := os.ReadFile(filepath.Join(dir, "audit.log"))
 	must(t, err)
-	for _, part := range []string{`/clusters/team/targets/eu/paris/api/v1/namespaces/default/pods`, `"skerry.dev/site":"eu/paris"`, `"skerry.dev/space":"team"`, `"verb":"list"`, `"verb":"watch"`} {
+	for _, part := range []string{
+		`/clusters/team/targets/eu/paris/api/v1/namespaces/default/pods`,
+		`"skerry.dev/site":"eu/paris"`,
+		`"skerry.dev/space":"team"`,
+		`"verb":"list"`,
+		`"verb":"watch"`,
+	} {
 		if !strings.Contains(string(log), part) {
 			t.Errorf("the audit log lacks %s:\n%s", part, log)
 		}

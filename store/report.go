@@ -59,6 +59,10 @@ type Filled struct {
 // its template is the present one; kubectl rollout status and describe read it.
 const DeploymentRevision = "deployment.kubernetes.io/revision"
 
+// SlicesTruncated is the annotation of a reported EndpointSlice that says, in words, what of the
+// addresses behind its Service is not reported.
+const SlicesTruncated = "skerry.dev/endpoints-truncated"
+
 // NodePort is the port of every node at which one port of a Service is reached.
 type NodePort struct {
 	Port     int64  `json:"port"`

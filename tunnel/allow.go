@@ -25,6 +25,12 @@ type Allow struct {
 	PodSecurity []string `json:"podSecurity,omitempty"`
 	// LoadBalancerClasses that Services may name.
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings travel, so that their Pods can use the
+	// cluster's API in their own namespaces. ClusterControllers are those whose ClusterRoles and
+	// ClusterRoleBindings do, as far as the cluster gives the space's account the same rights. '*'
+	// stands for any part of a name.
+	Controllers        []string `json:"controllers,omitempty"`
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// TakeOver lets objects that exist be taken over, Secrets excepted.
 	TakeOver bool `json:"takeOver,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
@@ -35,11 +41,12 @@ type Allow struct {
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
-	// and debugging, too. View lets it read what is in its own namespaces. Nil is true.
-	Logs        *bool `json:"logs,omitempty"`
-	Exec        *bool `json:"exec,omitempty"`
-	PortForward *bool `json:"portForward,omitempty"`
-	View        *bool `json:"view,omitempty"`
+	// and debugging, too. View lets it read what is in its own namespaces. Each is a list: true or
+	// false for all spaces, SPACE=true or SPACE=false for one. What is not said is true.
+	Logs        []string `json:"logs,omitempty"`
+	Exec        []string `json:"exec,omitempty"`
+	PortForward []string `json:"portForward,omitempty"`
+	View        []string `json:"view,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -54,6 +61,9 @@ type Narrow struct {
 	Kinds               []string `json:"kinds"`
 	ServiceAccounts     []string `json:"serviceAccounts"`
 	LoadBalancerClasses []string `json:"loadBalancerClasses"`
+	// Controllers and ClusterControllers, when not nil, are the only spaces that remain.
+	Controllers        []string `json:"controllers"`
+	ClusterControllers []string `json:"clusterControllers"`
 	// DenyKinds are refused in any case.
 	DenyKinds []string `json:"denyKinds,omitempty"`
 	// PodSecurity is the weakest level that remains; empty is the site's.
@@ -86,7 +96,10 @@ func (a *Allow) bounded() *Allow {
 		return nil
 	}
 	out := *a
-	for _, list := range []*[]string{&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses} {
+	for _, list := range []*[]string{
+		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
+		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.Controllers, &out.ClusterControllers,
+	} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })
 		*list = kept[:min(len(kept), maxAllowed)]

@@ -44,6 +44,9 @@ type ChildConfig struct {
 	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed
 	// where it cannot. Nil refuses.
 	OnConnect func(n Number, failed func(why error))
+	// Wanted asks the parent to ask for a data connection, each time that it receives. Nil never
+	// does.
+	Wanted <-chan Wanted
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the
 	// session's own.
 	Conditions *Conditions
@@ -87,7 +90,8 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		c.blackhole.control, c.blackhole.conn, c.blackhole.found = c.control, conn, cancel
 		var parts sync.WaitGroup
 		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
-		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive, c.report, c.ended} {
+		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive,
+			c.report, c.wanted, c.ended} {
 			parts.Go(func() {
 				if err := part(ctx); err != nil {
 					cancel(err)

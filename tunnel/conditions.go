@@ -82,12 +82,16 @@ type ChildStatus struct {
 	Subtree *SubtreeStatus `json:"below,omitempty"`
 	// Policy is what the site allows; nil for a relay.
 	Policy *Allow `json:"policy,omitempty"`
+	// Cluster is what the child's cluster is made of; nil while that is not known.
+	Cluster *ClusterFacts `json:"cluster,omitempty"`
 }
 
 // bounded returns what a parent accepts of s, and how many conditions it dropped.
 func (s ChildStatus) bounded() (ChildStatus, int) {
 	kept, dropped := bounded(s.Conditions)
-	return ChildStatus{kept, s.Withheld.bounded(), s.Subtree.bounded(), s.Policy.bounded()}, dropped
+	return ChildStatus{
+		kept, s.Withheld.bounded(), s.Subtree.bounded(), s.Policy.bounded(), s.Cluster.bounded(),
+	}, dropped
 }
 
 // Conditions is what a child reports about itself. Parts of the agent set it. A session sends all
@@ -103,6 +107,7 @@ type Conditions struct {
 	withheld  *Withheld
 	below     *SubtreeStatus
 	policy    *Allow
+	cluster   *ClusterFacts
 }
 
 // Set records a condition. The last one of a type counts.
@@ -164,7 +169,7 @@ func (c *Conditions) All() (ChildStatus, <-chan struct{}) {
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return ChildStatus{c.list, c.withheld, c.below, c.policy}, c.wake
+	return ChildStatus{c.list, c.withheld, c.below, c.policy, c.cluster}, c.wake
 }
 
 func (c *Conditions) findLocked(kind string) (int, bool) {

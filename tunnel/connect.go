@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 const (
 	typeConnect      wire.Type = 46 // of the parent: bring a data connection up
 	typeNotConnected wire.Type = 47 // of the child: it cannot
+	typeWanted       wire.Type = 48 // of the child: it wants to be asked for one
 )
 
 // Number is said once: a parent gives it to a child with the request for a data connection, and the
@@ -59,6 +61,42 @@ func (n NotConnected) bounded() NotConnected {
 	return n
 }
 
+// Wanted asks a parent to ask for a data connection, because the child has something to send over
+// it.
+type Wanted struct {
+	// Ended is the number of the child's last data connection, which has ended there; zero for
+	// none. A parent that has another one by now has nothing to do.
+	Ended Number `json:"ended"`
+}
+
+// wanted sends the parent what comes on the child's Wanted.
+func (c *child) wanted(ctx context.Context) error {
+	select {
+	case <-c.linked:
+	case <-ctx.Done():
+		return nil
+	}
+	for {
+		select {
+		case w := <-c.Wanted:
+			if err := c.control.send(typeWanted, w); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// wanted hands on that a child wants to be asked for a data connection.
+func (p *parent) wanted(payload []byte) error {
+	w, err := decode[Wanted](payload)
+	if err == nil && p.Listener != nil {
+		p.Listener.Wanted(w)
+	}
+	return err
+}
+
 // connect has the child bring a data connection up, or tells why it does not.
 func (c *child) connect(payload []byte) error {
 	asked, err := decode[Connect](payload)
@@ -80,8 +118,8 @@ func (c *child) connect(payload []byte) error {
 // notConnected hands on that a child does not connect.
 func (p *parent) notConnected(payload []byte) error {
 	n, err := decode[NotConnected](payload)
-	if err == nil && p.OnNotConnected != nil {
-		p.OnNotConnected(n.bounded())
+	if err == nil && p.Listener != nil {
+		p.Listener.NotConnected(n.bounded())
 	}
 	return err
 }

@@ -16,7 +16,8 @@ func TestNumber(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || back.Number != n || n == NewNumber() {
 		t.Errorf("%s came back as %x, %v", text, back.Number, err)
 	}
-	for _, wrong := range []string{`{"number":""}`, `{"number":"00"}`, `{"number":"` + strings.Repeat("x", 32) + `"}`, `{"number":7}`} {
+	for _, wrong := range []string{`{"number":""}`, `{"number":"00"}`, `{"number":"` +
+		strings.Repeat("x", 32) + `"}`, `{"number":7}`} {
 		if json.Unmarshal([]byte(wrong), &back) == nil {
 			t.Errorf("%s is a number", wrong)
 		}

@@ -9,9 +9,12 @@ import (
 // Whatever comes on the control stream is read or refused, and what is read is what is said again.
 func FuzzControl(f *testing.F) {
 	for _, v := range []any{
-		Hello{AgentVersion: "v1", Credentials: &CredentialStatus{Bundle: "b"}}, Welcome{Site: "uid", Wake: []byte("secret"), Link: Link{Hold: true}}, Refused{Reason: "Busy", RetryAfter: 1},
-		certificate{Chain: []byte("pem"), Error: "no"}, Accept{Deletions: 3, DeletionsUpTo: 9}, Bundle{PEM: []byte("pem"), Renew: true},
-		ChildStatus{Conditions: []Condition{{Type: ClockInSync, Status: True}}, Withheld: &Withheld{Deletions: 1, First: []string{"k"}}},
+		Hello{AgentVersion: "v1", Credentials: &CredentialStatus{Bundle: "b"}},
+		Welcome{Site: "uid", Wake: []byte("secret"), Link: Link{Hold: true}}, Refused{Reason: "Busy", RetryAfter: 1},
+		certificate{Chain: []byte("pem"), Error: "no"}, Accept{Deletions: 3, DeletionsUpTo: 9},
+		Bundle{PEM: []byte("pem"), Renew: true},
+		ChildStatus{Conditions: []Condition{{Type: ClockInSync, Status: True}},
+			Withheld: &Withheld{Deletions: 1, First: []string{"k"}}},
 	} {
 		raw, err := json.Marshal(v)
 		if err != nil {

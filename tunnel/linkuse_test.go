@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // A child keeps to what its parent says of the link, from the first report on, and says what waits.
@@ -54,10 +55,7 @@ func TestChildKeepsToTheLink(t *testing.T) {
 		both(
 			pipe.Options{},
 			tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: reported},
-			tunnel.ParentConfig{Use: use,
-				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-					return tunnel.Admission{Feed: feedOf(1), Inbox: inbox}, nil
-				}},
+			tunnel.ParentConfig{Use: use, Admitter: tunneltest.Parent{Feed: feedOf(1), Inbox: inbox}},
 		)
 		synctest.Wait()
 		if !done.Load() {

@@ -30,28 +30,41 @@ type Admission struct {
 	Welcome Welcome
 }
 
+// Admitter decides about children by their proven identities. A *Refused error is sent to the
+// child.
+type Admitter interface {
+	// Member refuses an identity before anything else is done for it. It is also asked about
+	// children whose certificate has expired.
+	Member(who Identity) error
+	// Admit decides about a child that has said Hello.
+	Admit(ctx context.Context, who Identity, hello Hello) (Admission, error)
+	// Sign answers a certificate request (PEM) of a child, whose certificate may have expired. It
+	// must check that the child is still a member. The error's text is sent to the child.
+	Sign(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
+}
+
+// Listener learns what a child says. Its methods may be called concurrently.
+type Listener interface {
+	// Acknowledged is called when the child has durably stored a position of its Feed.
+	Acknowledged(at store.Position)
+	// Status receives the child's status soon after the session begins, and whenever it changes.
+	// dropped counts the conditions that a parent does not accept.
+	Status(said ChildStatus, dropped int)
+	// Credentials is called when the child's credentials have changed.
+	Credentials(has CredentialStatus)
+	// Held is called when the child holds, and again when what it would lose has changed.
+	Held(h delta.Held)
+	// NotConnected is called when the child does not bring a data connection up.
+	NotConnected(n NotConnected)
+	// Wanted is called when the child wants to be asked for a data connection. It must not wait.
+	Wanted(w Wanted)
+}
+
 // ParentConfig is what a parent brings into a session.
 type ParentConfig struct {
-	// Admit decides about a child by its proven identity. A *Refused error is sent to the child.
-	Admit func(ctx context.Context, who Identity, hello Hello) (Admission, error)
-	// Sign answers a certificate request (PEM) of a child, whose certificate may have expired. It
-	// must check that the child is still a member. Nil refuses all requests.
-	Sign func(ctx context.Context, who Identity, csrPEM []byte) (chainPEM, bundlePEM []byte, err error)
-	// Member refuses an identity before anything else is done for it. A *Refused error is sent to
-	// the child. It is also asked about children whose certificate has expired. Nil admits all.
-	Member func(who Identity) error
-	// OnAck is called when the child has durably stored a position of Feed. OnStatus receives the
-	// child's status soon after the session begins, and whenever it changes; dropped counts the
-	// conditions that a parent does not accept. OnCredentials is called when the child's
-	// credentials have changed. They may be nil.
-	OnAck         func(store.Position)
-	OnStatus      func(said ChildStatus, dropped int)
-	OnCredentials func(CredentialStatus)
-	// OnHeld is called when the child holds, and again when what it would lose has changed. It may
-	// be nil.
-	OnHeld func(delta.Held)
-	// OnNotConnected is called when the child does not bring a data connection up. It may be nil.
-	OnNotConnected func(NotConnected)
+	Admitter Admitter
+	// Listener learns what the child says. It may be nil.
+	Listener Listener
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
 	// Commands are sent to the child as they are put. It may be nil.
@@ -169,14 +182,8 @@ func (p *parent) begin() error {
 	go p.read()
 	if !welcome.RenewOnly {
 		p.parts.Add(2)
-		p.send()
-		delta.StartReceive(
-			p.ctx,
-			p.reported,
-			p.admission.Inbox,
-			delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport},
-			func(err error) { p.ended(fmt.Errorf("receive reports: %w", err)) },
-		)
+		go p.send()
+		go p.receive()
 	}
 	return nil
 }
@@ -260,23 +267,16 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 		}
 	}
 	who := p.conn.Peer()
-	if p.Member != nil {
-		if err := p.Member(who); err != nil {
-			return Welcome{}, err
-		}
+	if err := p.Admitter.Member(who); err != nil {
+		return Welcome{}, err
 	}
 	if !who.NotAfter.IsZero() && time.Now().After(who.NotAfter) {
-		p.Log.Info(
-			"the child's certificate has expired, it may renew it",
-			"target",
-			who.Target,
-			"expired",
-			who.NotAfter,
-		)
+		p.Log.Info("the child's certificate has expired, it may renew it",
+			"target", who.Target, "expired", who.NotAfter)
 		return Welcome{RenewOnly: true}, nil
 	}
 	var err error
-	p.admission, err = p.Admit(ctx, who, hello)
+	p.admission, err = p.Admitter.Admit(ctx, who, hello)
 	p.told = p.Use.Now()
 	p.narrowed = p.Use.narrowed()
 	p.admission.Welcome.Link, p.admission.Welcome.Narrow = p.told, p.narrowed
@@ -321,19 +321,21 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		if err != nil {
 			return err
 		}
-		if p.OnStatus != nil {
-			p.OnStatus(said.bounded())
+		if p.Listener != nil {
+			p.Listener.Status(said.bounded())
 		}
 	case typeHolds:
 		h, err := decode[CredentialStatus](payload)
 		if err != nil {
 			return err
 		}
-		if p.OnCredentials != nil {
-			p.OnCredentials(h)
+		if p.Listener != nil {
+			p.Listener.Credentials(h)
 		}
 	case typeNotConnected:
 		return p.notConnected(payload)
+	case typeWanted:
+		return p.wanted(payload)
 	case typeRequest:
 		csr, err := decode[[]byte](payload)
 		if err != nil {
@@ -347,11 +349,7 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 }
 
 func (p *parent) sign(ctx context.Context, csr []byte) certificate {
-	err := errors.New("this center does not renew certificates")
-	var chain, bundle []byte
-	if p.Sign != nil {
-		chain, bundle, err = p.Sign(ctx, p.conn.Peer(), csr)
-	}
+	chain, bundle, err := p.Admitter.Sign(ctx, p.conn.Peer(), csr)
 	if err != nil {
 		p.Log.Warn("a renewal was refused", "target", p.conn.Peer().Target, "err", err)
 		return certificate{Error: err.Error()}
@@ -367,13 +365,21 @@ func (p *parent) send() {
 		o = *p.Send
 	}
 	o.OnStalled = p.blackhole.suspect
-	o.OnAck, o.OnHeld, o.Log, o.Meter, o.Purpose = p.OnAck, p.OnHeld, p.Log, p.Meter, traffic.OfDesired
-	delta.StartSend(p.ctx, p.desired, p.admission.Feed, o, func(err error) {
-		if errors.Is(err, delta.ErrHeld) {
-			p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
-			p.ended(nil)
-			return
-		}
-		p.ended(fmt.Errorf("send the desired state: %w", err))
-	})
+	if p.Listener != nil {
+		o.OnAck, o.OnHeld = p.Listener.Acknowledged, p.Listener.Held
+	}
+	o.Log, o.Meter, o.Purpose = p.Log, p.Meter, traffic.OfDesired
+	err := delta.Send(p.ctx, p.desired, p.admission.Feed, o)
+	if errors.Is(err, delta.ErrHeld) {
+		p.Log.Warn("the child holds", "target", p.conn.Peer().Target, "err", err)
+		p.ended(nil)
+		return
+	}
+	p.ended(fmt.Errorf("send the desired state: %w", err))
+}
+
+// receive keeps the copy of the child's reports.
+func (p *parent) receive() {
+	o := delta.ReceiveOptions{Recheck: p.Recheck, Log: p.Log, Meter: p.Meter, Purpose: traffic.OfReport}
+	p.ended(fmt.Errorf("receive reports: %w", delta.Receive(p.ctx, p.reported, p.admission.Inbox, o)))
 }

@@ -16,6 +16,7 @@ import (
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 func TestMain(m *testing.M) {
@@ -60,18 +61,18 @@ func TestRegressedParentIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		desired, inbox := storetest.NewMemory(), storetest.NewMemory()
 		e := storetest.Value(1, 5, "{}")
-		if err := desired.Commit(t.Context(), store.Batch{Entries: []store.Entry{e}, Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 5}}); err != nil {
+		if err := desired.Commit(t.Context(),
+			store.Batch{Entries: []store.Entry{e},
+				Through: store.Position{Incarnation: store.NewIncarnation(), Revision: 5}}); err != nil {
 			t.Fatal(err)
 		}
 		before := desired.Live()
 		reported := feedOf(1, "a", "b")
 		var said []tunnel.Condition
-		child, _ := both(pipe.Options{}, tunnel.ChildConfig{Desired: desired, Reported: reported}, tunnel.ParentConfig{
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-				return tunnel.Admission{Feed: feedOf(9, "x"), Inbox: inbox}, nil
-			},
-			OnStatus: func(s tunnel.ChildStatus, _ int) { said = s.Conditions },
-		})
+		child, _ := both(pipe.Options{}, tunnel.ChildConfig{Desired: desired, Reported: reported}, tunneltest.Parent{
+			Feed: feedOf(9, "x"), Inbox: inbox,
+			OnStatus: func(s tunnel.ChildStatus) { said = s.Conditions },
+		}.Config())
 		if !errors.Is(child, context.DeadlineExceeded) && !errors.Is(child, tunnel.ErrDraining) {
 			t.Errorf("the session ended with %v before its time", child)
 		}
@@ -98,21 +99,21 @@ func TestExpiredCertificateCanRenew(t *testing.T) {
 			Install: func([]byte, []byte) error { installed = true; return nil },
 		}}
 		signs := error(nil)
-		parent := tunnel.ParentConfig{
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+		parent := tunneltest.Parent{
+			OnAdmit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 				t.Error("an expired child was admitted")
 				return tunnel.Admission{}, errors.New("no")
 			},
-			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+			OnSign: func(tunnel.Identity, []byte) (chain, bundle []byte, err error) {
 				return []byte("chain"), nil, signs
 			},
 		}
 		expired := pipe.Options{Child: tunnel.Identity{Target: "a", NotAfter: time.Now().Add(-time.Second)}}
-		if err, _ := both(expired, config, parent); !errors.Is(err, tunnel.ErrRenewed) || !installed {
+		if err, _ := both(expired, config, parent.Config()); !errors.Is(err, tunnel.ErrRenewed) || !installed {
 			t.Errorf("ended with %v, installed %t", err, installed)
 		}
 		installed, signs = false, errors.New("no member any more")
-		if err, _ := both(expired, config, parent); err == nil || errors.Is(err, tunnel.ErrRenewed) || installed {
+		if err, _ := both(expired, config, parent.Config()); err == nil || errors.Is(err, tunnel.ErrRenewed) || installed {
 			t.Errorf("ended with %v, installed %t, although the parent refused", err, installed)
 		}
 		if !desired.Position().Incarnation.IsZero() {
@@ -134,11 +135,9 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 			Wait: wait, CSR: func() ([]byte, error) { return []byte("csr"), nil },
 			Install: func([]byte, []byte) error { installed = append(installed, time.Since(began)); return nil },
 		}}
-		parent := tunnel.ParentConfig{
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-				return tunnel.Admission{Feed: feedOf(1), Inbox: storetest.NewMemory()}, nil
-			},
-			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+		parent := tunneltest.Parent{
+			Feed: feedOf(1), Inbox: storetest.NewMemory(),
+			OnSign: func(tunnel.Identity, []byte) (chain, bundle []byte, err error) {
 				if refuse {
 					refuse = false
 					return nil, nil, errors.New("not now")
@@ -150,7 +149,7 @@ func TestLongSessionRenewsAgain(t *testing.T) {
 		defer cancel()
 		child, far := pipe.New(pipe.Options{})
 		served := make(chan error, 1)
-		go func() { served <- tunnel.ServeParent(ctx, far, parent) }()
+		go func() { served <- tunnel.ServeParent(ctx, far, parent.Config()) }()
 		_ = tunnel.ServeChild(ctx, child, config)
 		<-served
 		if len(installed) != 4 || installed[0] < life*2/3+time.Hour-time.Second || installed[0] > life*2/3+2*time.Hour {
@@ -178,16 +177,15 @@ func TestBundleIsTakenOver(t *testing.T) {
 			},
 			Status: func() tunnel.CredentialStatus { return holds },
 		}}
-		parent := tunnel.ParentConfig{
-			Commands:      orders,
+		parent := tunneltest.Parent{
 			OnCredentials: func(h tunnel.CredentialStatus) { said = append(said, h) },
-			Admit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+			OnAdmit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 				if hello.Credentials == nil || hello.Credentials.Bundle != "old" {
 					t.Errorf("hello holds %+v", hello.Credentials)
 				}
 				return tunnel.Admission{Feed: feedOf(1), Inbox: storetest.NewMemory()}, nil
 			},
-			Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+			OnSign: func(tunnel.Identity, []byte) (chain, bundle []byte, err error) {
 				return []byte("chain"), nil, nil
 			},
 		}
@@ -199,7 +197,9 @@ func TestBundleIsTakenOver(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 		}()
-		both(pipe.Options{}, child, parent)
+		cfg := parent.Config()
+		cfg.Commands = orders
+		both(pipe.Options{}, child, cfg)
 		want := []tunnel.CredentialStatus{{Bundle: "both"}, {Bundle: "both"}, {Bundle: "both", Authority: "new"}}
 		if !slices.Equal(said, want) || renewed != 1 {
 			t.Errorf("said %+v, renewed %d times", said, renewed)
@@ -211,13 +211,13 @@ func TestBundleIsTakenOver(t *testing.T) {
 func TestNoMemberIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, until := range []time.Duration{-time.Hour, time.Hour} {
-			parent := tunnel.ParentConfig{
-				Member: func(tunnel.Identity) error { return &tunnel.Refused{Reason: "Revoked"} },
-				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+			parent := tunneltest.Parent{
+				OnMember: func(tunnel.Identity) error { return &tunnel.Refused{Reason: "Revoked"} },
+				OnAdmit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 					t.Error("admitted")
 					return tunnel.Admission{}, errors.New("no")
 				},
-				Sign: func(context.Context, tunnel.Identity, []byte) (chain, bundle []byte, err error) {
+				OnSign: func(tunnel.Identity, []byte) (chain, bundle []byte, err error) {
 					t.Error("signed")
 					return nil, nil, errors.New("no")
 				},
@@ -226,7 +226,7 @@ func TestNoMemberIsRefused(t *testing.T) {
 			child := tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: feedOf(1), Renewal: &tunnel.Renewal{
 				Wait: func() time.Duration { return 0 }, CSR: func() ([]byte, error) { return []byte("csr"), nil }}}
 			var refused *tunnel.Refused
-			if err, _ := both(who, child, parent); !errors.As(err, &refused) || refused.Reason != "Revoked" {
+			if err, _ := both(who, child, parent.Config()); !errors.As(err, &refused) || refused.Reason != "Revoked" {
 				t.Errorf("certificate ends in %s: told %v", until, err)
 			}
 		}
@@ -238,12 +238,13 @@ func TestSilentAndRudeChildren(t *testing.T) {
 	admit := func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 		return tunnel.Admission{}, errors.New("admitted")
 	}
-	for name, says := range map[string][]byte{"silent": nil, "another version": {9, 1}, "unknown kind": {1, 9}, "no hello": {1, 1, 35, 2, '{', '}'}} {
+	for name, says := range map[string][]byte{"silent": nil, "another version": {9, 1},
+		"unknown kind": {1, 9}, "no hello": {1, 1, 35, 2, '{', '}'}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				child, parent := pipe.New(pipe.Options{})
 				done := make(chan error, 1)
-				go func() { done <- tunnel.ServeParent(t.Context(), parent, tunnel.ParentConfig{Admit: admit}) }()
+				go func() { done <- tunnel.ServeParent(t.Context(), parent, tunneltest.Parent{OnAdmit: admit}.Config()) }()
 				if says != nil {
 					s, err := child.OpenStream(t.Context())
 					if err != nil {

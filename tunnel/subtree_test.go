@@ -19,18 +19,29 @@ func TestBelowIsBounded(t *testing.T) {
 		{"no site in trouble", &SubtreeStatus{}, &SubtreeStatus{}},
 		{"fewer than none", &SubtreeStatus{Troubled: -1}, nil},
 		{"one", &SubtreeStatus{Troubled: 1, First: []Trouble{good}}, &SubtreeStatus{Troubled: 1, First: []Trouble{good}}},
-		{"more names than sites", &SubtreeStatus{Troubled: 1, First: []Trouble{good, good}}, &SubtreeStatus{Troubled: 1, First: []Trouble{good}}},
-		{"what is no name", &SubtreeStatus{Troubled: 5, First: []Trouble{{"a b", CenterTrusted, "X"}, {"../a", CenterTrusted, "X"}, good, {"", CenterTrusted, "X"}, {"A", CenterTrusted, "X"}}},
+		{"more names than sites", &SubtreeStatus{Troubled: 1, First: []Trouble{good, good}},
+			&SubtreeStatus{Troubled: 1, First: []Trouble{good}}},
+		{"what is no name", &SubtreeStatus{Troubled: 5,
+			First: []Trouble{{"a b", CenterTrusted, "X"}, {"../a", CenterTrusted, "X"}, good,
+				{"", CenterTrusted, "X"}, {"A", CenterTrusted, "X"}}},
 			&SubtreeStatus{Troubled: 5, First: []Trouble{good}}},
-		{"what are no words", &SubtreeStatus{Troubled: 4, First: []Trouble{{"a", "skerry target accept", "X"}, {"a", "", "X"}, {"a", CenterTrusted, "run: rm"}, good}},
+		{"what are no words", &SubtreeStatus{Troubled: 4,
+			First: []Trouble{{"a", "skerry target accept", "X"}, {"a", "", "X"}, {"a", CenterTrusted, "run: rm"}, good}},
 			&SubtreeStatus{Troubled: 4, First: []Trouble{good}}},
-		{"how many are connected", &SubtreeStatus{Reach: &SubtreeReach{3, 1, []SiteAway{{"oslo", 7}, {"a b", 7}, {"vik", -1}}}}, &SubtreeStatus{Reach: &SubtreeReach{3, 1, []SiteAway{{"oslo", 7}}}}},
-		{"more away than there are", &SubtreeStatus{Reach: &SubtreeReach{2, 1, []SiteAway{{"oslo", 7}, {"vik", 8}}}}, &SubtreeStatus{Reach: &SubtreeReach{2, 1, []SiteAway{{"oslo", 7}}}}},
-		{"times that cannot be", &SubtreeStatus{Reach: &SubtreeReach{2, 0, []SiteAway{{"oslo", latest + 1}, {"vik", latest}}}}, &SubtreeStatus{Reach: &SubtreeReach{2, 0, []SiteAway{{"vik", latest}}}}},
+		{"how many are connected", &SubtreeStatus{
+			Reach: &SubtreeReach{3, 1, []SiteAway{{"oslo", 7}, {"a b", 7}, {"vik", -1}}}},
+			&SubtreeStatus{Reach: &SubtreeReach{3, 1, []SiteAway{{"oslo", 7}}}}},
+		{"more away than there are", &SubtreeStatus{
+			Reach: &SubtreeReach{2, 1, []SiteAway{{"oslo", 7}, {"vik", 8}}}},
+			&SubtreeStatus{Reach: &SubtreeReach{2, 1, []SiteAway{{"oslo", 7}}}}},
+		{"times that cannot be", &SubtreeStatus{
+			Reach: &SubtreeReach{2, 0, []SiteAway{{"oslo", latest + 1}, {"vik", latest}}}},
+			&SubtreeStatus{Reach: &SubtreeReach{2, 0, []SiteAway{{"vik", latest}}}}},
 		{"more connected than there are", &SubtreeStatus{Reach: &SubtreeReach{1, 2, nil}}, &SubtreeStatus{}},
 		{"fewer connected than none", &SubtreeStatus{Reach: &SubtreeReach{1, -1, nil}}, &SubtreeStatus{}},
 		{"more than can be", &SubtreeStatus{Reach: &SubtreeReach{1 << 31, 0, nil}}, &SubtreeStatus{}},
-		{"a long way", &SubtreeStatus{Troubled: 1, First: []Trouble{{strings.Repeat("a/", maxTroublePath/2) + "a", CenterTrusted, "X"}}}, &SubtreeStatus{Troubled: 1}},
+		{"a long way", &SubtreeStatus{Troubled: 1,
+			First: []Trouble{{strings.Repeat("a/", maxTroublePath/2) + "a", CenterTrusted, "X"}}}, &SubtreeStatus{Troubled: 1}},
 	} {
 		got, _ := ChildStatus{Subtree: c.said}.bounded()
 		if !reflect.DeepEqual(got.Subtree, c.want) {
@@ -60,7 +71,8 @@ func TestOverlook(t *testing.T) {
 	for i, step := range []struct {
 		say  *SubtreeStatus
 		news bool
-	}{{nil, false}, {say(0), true}, {say(0), false}, {say(1), true}, {say(1), false}, {say(2), true}, {reach(1, 5), true}, {reach(1, 5), false}, {reach(0, 5), true}, {reach(0, 6), true}, {nil, true}} {
+	}{{nil, false}, {say(0), true}, {say(0), false}, {say(1), true}, {say(1), false}, {say(2), true},
+		{reach(1, 5), true}, {reach(1, 5), false}, {reach(0, 5), true}, {reach(0, 6), true}, {nil, true}} {
 		_, changed := c.All()
 		c.ReportSubtree(step.say)
 		told := false

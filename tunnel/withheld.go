@@ -106,7 +106,8 @@ func (c *Conditions) trustLocked() {
 	trusted := Condition{Type: CenterTrusted, Status: False, Reason: CenterRegressed}
 	switch {
 	case c.regressed != nil:
-		trusted.Message = c.regressed.Error() + "; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"
+		trusted.Message = c.regressed.Error() +
+			"; what is here stays as it is. On the center see what would change: skerry target accept NAME --dry-run"
 	case c.withheld != nil:
 		trusted.Reason = DeletionsHeld
 		trusted.Message = fmt.Sprintf(

@@ -32,9 +32,15 @@ type accounts struct {
 
 // writer returns the client that writes an object. Objects in a space's namespaces are written as
 // the space's own account. The agent itself writes Namespaces, definitions, cluster-scoped objects,
-// and kinds that the site has opened.
+// and kinds that the site has opened. Roles and bindings it never writes itself.
 func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
-	if !a.Impersonate || !a.sealed() || k.Namespace == "" || a.accounts.none.Load() {
+	if !a.Impersonate || !a.sealed() || a.accounts.none.Load() {
+		return c
+	}
+	if policy.IsRights(k.Group) {
+		return c.As(k.Space)
+	}
+	if k.Namespace == "" {
 		return c
 	}
 	if !policy.Workload(k.Group, k.Resource) && !a.defined(k) {
@@ -73,17 +79,22 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	return t.client.Bind(ctx, t.Key.Space, t.at.Name)
 }
 
+// workloadRules are rules about the workload kinds of Kubernetes, without verbs.
+func workloadRules() (rules []target.Rule) {
+	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
+		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
+	}
+	return rules
+}
+
 func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
 	a.accounts.making.Lock()
 	defer a.accounts.making.Unlock()
 	if a.accounts.roles || a.accounts.none.Load() {
 		return nil
 	}
-	var rules []target.Rule
-	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
-		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
-	}
-	owner := a.Owner()
+	rules := workloadRules()
+	owner := a.Site.Owner()
 	if len(owner.Centers) == 0 {
 		return errNoCenter
 	}
@@ -166,7 +177,7 @@ func (a *Applier) holdAccounts(ctx context.Context, c *target.Client) error {
 	if a.accounts.foreign != nil && time.Since(a.accounts.looked) < recheckSpaces {
 		return a.accounts.foreign
 	}
-	owner := a.Owner()
+	owner := a.Site.Owner()
 	if len(owner.Centers) == 0 {
 		return errNoCenter
 	}

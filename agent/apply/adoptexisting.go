@@ -29,7 +29,8 @@ func (t *takenError) Error() string {
 		return "the target already has an object of this name that differs; make it equal, " +
 			"or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
 	default:
-		return "the target already has an object of this name that was not delivered from here; remove it there, choose another name, " +
+		return "the target already has an object of this name that was not delivered from here; " +
+			"remove it there, choose another name, " +
 			"or let the Placement's spec.sync.whenAlreadyExists be TakeOver"
 	}
 }
@@ -102,7 +103,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 		return &takenError{}
 	}
 	if a.sealed() {
-		if err := a.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
+		if err := a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,8 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 
 // takesOverDefinition reports whether a definition of the site's own is to be adopted, and may be.
 func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
-	return found.OriginSpace() == "" && t.policy.takesOver() && a.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
+	return found.OriginSpace() == "" && t.policy.takesOver() &&
+		a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
 }
 
 // maxNamed is how many fields a message names.

@@ -42,7 +42,38 @@ type Reports interface {
 	Removed(k store.Key)
 }
 
-// Config is what an Applier works with. Policy, Holds, Deleting and OnTried may be nil.
+// PodAPI gives the pods of workloads the API of their space.
+type PodAPI interface {
+	// Provide keeps what the pods of the workload k need that run as a ServiceAccount, in the
+	// namespace that the target calls at. A *policy.Refusal says that the site cannot.
+	Provide(ctx context.Context, k store.Key, at, account string) error
+}
+
+// Site is what the site decides about the spaces that write to its cluster.
+type Site interface {
+	// Policy returns what the site allows now.
+	Policy() *policy.Policy
+	// Owner returns whose spaces these are, for the namespace of their accounts. It has no centers
+	// before that is known.
+	Owner() target.SpacesOwner
+}
+
+// Guard withholds deletions. deletionguard.Guard implements it.
+type Guard interface {
+	// Holds reports whether a tombstone must wait. Changed is called with its key when it need not
+	// wait any more.
+	Holds(tombstone store.Entry) bool
+}
+
+// Listener learns what an Applier does. Its methods must not block.
+type Listener interface {
+	// Deleting is called before the target is asked to delete the object of a tombstone.
+	Deleting(tombstone store.Entry)
+	// Tried is called with the duration of each try to bring an object to its desired state.
+	Tried(took time.Duration, failed bool)
+}
+
+// Config is what an Applier works with. Site, Guard and Listener may be nil.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
@@ -51,22 +82,17 @@ type Config struct {
 	// Relay is true when the target is a center's own API. Nothing runs there, so nothing is
 	// autoscaled there.
 	Relay bool
-	// Policy returns what the site allows now. It is nil for a relay, whose own sites decide.
-	Policy func() *policy.Policy
+	// Site decides what is allowed. It is nil for a relay, whose own sites decide.
+	Site Site
 	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
-	// the target.
+	// the target. It needs a Site.
 	Impersonate bool
-	// Owner is whose spaces these are, for the namespace of their accounts; without centers before
-	// that is known. It is needed with Impersonate.
-	Owner func() target.SpacesOwner
-	// Holds reports whether a tombstone must wait; Changed is called with its key when it need not
-	// any more.
-	Holds func(store.Entry) bool
-	// Deleting is called before an object is deleted.
-	Deleting func(tombstone store.Entry)
-	// OnTried is called with the duration of each try to bring an object to its desired state.
-	OnTried func(d time.Duration, failed bool)
-	Log     *slog.Logger
+	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
+	// keep it.
+	PodAPI   PodAPI
+	Guard    Guard
+	Listener Listener
+	Log      *slog.Logger
 }
 
 // Applier makes the target match the desired state.
@@ -185,7 +211,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
 	case !ok, e.UnknownBody && !e.Tombstone: // nothing is known that could be done
-	case e.Tombstone && a.Holds != nil && a.Holds(e):
+	case e.Tombstone && a.Guard != nil && a.Guard.Holds(e):
 	case e.Tombstone:
 		err = a.remove(ctx, e)
 	default:
@@ -193,8 +219,8 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 	}
 	var later *laterError
 	waits := errors.As(err, &later)
-	if a.OnTried != nil && ctx.Err() == nil {
-		a.OnTried(time.Since(began), err != nil && !waits)
+	if a.Listener != nil && ctx.Err() == nil {
+		a.Listener.Tried(time.Since(began), err != nil && !waits)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:

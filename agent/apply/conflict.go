@@ -18,7 +18,8 @@ type fieldConflict struct{ lost []target.Loss }
 // Error names the others and the fields.
 func (f *fieldConflict) Error() string {
 	return "not applied, because " + describe(f.lost) +
-		"; the Placement's spec.sync.whenDrifted is Report: set the fields back there, or list them in retainFields, or choose Restore"
+		"; the Placement's spec.sync.whenDrifted is Report: set the fields back there, or list " +
+		"them in retainFields, or choose Restore"
 }
 
 // conflictsOf returns the conflict of fields that an API server answered, nil when the error is

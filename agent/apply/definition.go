@@ -72,7 +72,7 @@ func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Ob
 		return a.written(ctx, t, found, false)
 	}
 	plural, group, _ := strings.Cut(t.Key.Name, ".")
-	if err := a.Policy().Kind(group, plural, false); err != nil {
+	if err := a.Site.Policy().Kind(group, plural, false); err != nil {
 		return &policy.Refusal{
 			Reason:  policy.ReasonDefinition,
 			Message: "the site has a definition of this name of its own; " + err.Error(),

@@ -17,7 +17,8 @@ func (a *Applier) stayAway(t *task) error {
 		return nil
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Drifted",
-		Message: "the object was deleted on the target; the Placement's spec.sync.whenDrifted is Report, so it is made again only when it changes here"})
+		Message: "the object was deleted on the target; the Placement's spec.sync.whenDrifted is " +
+			"Report, so it is made again only when it changes here"})
 	return nil
 }
 

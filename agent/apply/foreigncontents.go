@@ -25,7 +25,8 @@ func (l *foreignContentsError) Error() string {
 	if len(l.names) > 3 {
 		text += " and others"
 	}
-	return "kept on the target, because it holds objects that were not delivered from here: " + text + "; remove them, and it goes too"
+	return "kept on the target, because it holds objects that were not delivered from here: " + text +
+		"; remove them, and it goes too"
 }
 
 // errOwnLeft is returned while objects that we delivered are still in it.
@@ -170,7 +171,7 @@ func ownedByTarget(r target.Resource) bool {
 // one.
 func made(r target.Resource, o *target.Object) bool {
 	switch {
-	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o):
+	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o), target.IsGatewayObject(o):
 		return true
 	case r.Group == "" && r.Plural == "serviceaccounts":
 		return o.Metadata.Name == "default"

@@ -43,7 +43,7 @@ func (d *denials) get(k store.Key) *policy.Refusal {
 
 // sealed reports whether the site's policy applies to this target. The spaces of a relay are
 // isolated from each other already.
-func (a *Applier) sealed() bool { return a.Policy != nil }
+func (a *Applier) sealed() bool { return a.Site != nil }
 
 // errNoNamespace is returned until the Namespace of an object belongs to its space on the target.
 var errNoNamespace = errors.New("its Namespace is not there for this space yet")
@@ -53,7 +53,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if !a.sealed() {
 		return nil
 	}
-	p := a.Policy()
+	p := a.Site.Policy()
 	if t.Key.Class() == store.ClassNamespace || t.Key.Namespace != "" {
 		if err := a.holdAccounts(ctx, t.client); err != nil {
 			return err
@@ -69,6 +69,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
 		return err
 	}
+	if t.Key.Namespace == "" && policy.IsRights(t.Key.Group) {
+		return a.permitRights(ctx, t, p)
+	}
 	if t.Key.Namespace == "" {
 		return nil
 	}
@@ -77,6 +80,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 			return why
 		}
 		return errNoNamespace
+	}
+	if policy.IsRights(t.Key.Group) {
+		return a.permitRights(ctx, t, p)
 	}
 	err := p.Object(
 		t.Key.Space,
@@ -111,7 +117,8 @@ func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	if t.existed {
 		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
 		marks := map[string]any{target.AnnotationExisted: "true"}
-		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID, target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
+		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID,
+			target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
 			if value, ok := t.head.Metadata.Annotations[mark]; ok {
 				marks[mark] = value
 			}
@@ -135,14 +142,14 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 		}
 	}
 	want := policy.Space{Name: t.Key.Space, UID: t.head.Metadata.Annotations[target.AnnotationSpaceUID]}
-	if err := a.Policy().Namespace(want, is); err != nil {
+	if err := a.Site.Policy().Namespace(want, is); err != nil {
 		return inWords(t, err)
 	}
 	if err := deleting(found); err != nil {
 		return err
 	}
 	t.existed = owner.Name == "" || found.Metadata.Annotations[target.AnnotationExisted] != ""
-	if err := a.namespaceBody(t, a.Policy()); err != nil {
+	if err := a.namespaceBody(t, a.Site.Policy()); err != nil {
 		return err
 	}
 	live, _, err := t.put(

@@ -14,7 +14,7 @@ func protected(k store.Key) bool {
 	switch k.Group + "/" + k.Resource {
 	case "/namespaces":
 		return k.Name == "default" || strings.HasPrefix(k.Name, "kube-")
-	case "/services", "/endpoints":
+	case "/services", "/endpoints", "discovery.k8s.io/endpointslices":
 		return k.Namespace == "default" && k.Name == "kubernetes"
 	case "/serviceaccounts":
 		return k.Name == "default"

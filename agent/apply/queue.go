@@ -219,7 +219,8 @@ func needs(k store.Key) []store.Key {
 	}
 	if k.Group != "" {
 		out = append(out, store.Key{
-			Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: k.Resource + "." + k.Group,
+			Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+			Name: k.Resource + "." + k.Group,
 		})
 	}
 	return out

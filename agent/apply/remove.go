@@ -212,8 +212,8 @@ func (a *Applier) delete(
 	if now, ok, err := a.Desired.Get(e.Key); err != nil || !ok || !now.Tombstone {
 		return false, errors.Join(err, &changedError{errors.New("the object is desired again")})
 	}
-	if a.Deleting != nil {
-		a.Deleting(e)
+	if a.Listener != nil {
+		a.Listener.Deleting(e)
 	}
 	a.pendingDeletes.begin(e.Key, d.UID)
 	// gofail: var beforeTargetDelete struct{}

@@ -39,7 +39,8 @@ func (a *Applier) restore(
 		return nil
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
-		"%s, again and again; it was set back %d times and will be every %s: stop the other one, or list the field in the Placement's spec.sync.retainFields",
+		"%s, again and again; it was set back %d times and will be every %s: stop the other one, "+
+			"or list the field in the Placement's spec.sync.retainFields",
 		describe(lost),
 		times,
 		wait.Round(time.Second),
@@ -75,7 +76,8 @@ func (a *Applier) reportDrift(
 	}
 	a.drifts.handle(t.Key, live.ContentSum())
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Drifted", Message: describe(lost) +
-		"; the Placement's spec.sync.whenDrifted is Report, so it stays until somebody sets it back there or changes it here"})
+		"; the Placement's spec.sync.whenDrifted is Report, so it stays until somebody sets it " +
+		"back there or changes it here"})
 	return nil
 }
 

@@ -87,10 +87,22 @@ func (a *Applier) ensure(ctx context.Context, t *task, same bool) (err error) {
 	if err := a.permit(ctx, t); err != nil {
 		return err
 	}
+	if err := a.provide(ctx, t); err != nil {
+		return err
+	}
 	if same && t.record.UID != "" {
 		return a.drifted(ctx, t)
 	}
 	return a.write(ctx, t)
+}
+
+// provide has the site keep what the pods of a workload need to use the API of their space.
+func (a *Applier) provide(ctx context.Context, t *task) error {
+	account := t.head.Metadata.Annotations[store.PodAPI]
+	if account == "" || a.PodAPI == nil {
+		return nil
+	}
+	return a.PodAPI.Provide(ctx, t.Key, t.at.Namespace, account)
 }
 
 // comeBack checks an object whose deletion was requested from here before it was desired again. It
@@ -170,7 +182,8 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		return nil
 	}
 	a.Reports.Refused(t.Key, t.head.OriginUID(), store.ReportError{Reason: "Contested", Message: fmt.Sprintf(
-		"the object is deleted on the target again and again; it was made anew and will be every %s: stop who deletes it, or place it elsewhere",
+		"the object is deleted on the target again and again; it was made anew and will be every "+
+			"%s: stop who deletes it, or place it elsewhere",
 		wait.Round(time.Second),
 	)})
 	return &laterError{wait}
@@ -221,9 +234,11 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 func (a *Applier) record(t *task, live *target.Object, created bool) {
 	r := inventory.Record{
 		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
-		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created, Autoscaled: t.record.Autoscaled,
+		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created,
+		Autoscaled: t.record.Autoscaled,
 		Finished:   t.record.Finished && t.record.UID == live.Metadata.UID,
 		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
+		Account: t.head.Metadata.Annotations[store.PodAPI],
 	}
 	a.Inventory.Put(t.Key, r)
 	a.drifts.close(t.Key)

@@ -64,7 +64,8 @@ func TestBuffered(t *testing.T) {
 		if err != nil || bytes.Count(data, []byte("\n")) != 2 {
 			t.Fatalf("%s, %v", data, err)
 		}
-		want := `{"time":"1970-01-01T00:00:00Z","verb":"apply","resource":"v1/configmaps","namespace":"shop","name":"c-1","space":"shop","code":200}`
+		want := `{"time":"1970-01-01T00:00:00Z","verb":"apply","resource":"v1/configmaps",` +
+			`"namespace":"shop","name":"c-1","space":"shop","code":200}`
 		if got, _, _ := strings.Cut(string(data), "\n"); got != want {
 			t.Error(got)
 		}

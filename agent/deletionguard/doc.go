@@ -6,6 +6,7 @@
 // tunnel.Withheld.
 //
 //	guard, err := deletionguard.Open(cfg)  // restores what was withheld before a restart
+//	guard.Bind(applier)                    // who carries out what is released
 //	err = guard.Commit(ctx, b)             // stores the batch; decides whether its deletions wait
 //	guard.Holds(tombstone)                 // reports whether apply must wait with this one
 //	err = guard.Confirm(upTo)              // an admin has seen the deletions up to this revision
@@ -20,7 +21,7 @@
 //  3. Too many are withheld, and so are all further ones, until an admin has confirmed what was
 //     shown. The guard makes durable that they are withheld before it stores them. An Event of the
 //     Namespace tells the space.
-//  4. Confirm releases them: Config.Release passes their keys to apply. [Guard.Allow] lets the
+//  4. Confirm releases them: [Queue] gets their keys. [Guard.Allow] lets the
 //     deletions of one comparison pass, after an admin has accepted the center.
 //
 // A relay tells its own center which deletions are intended or confirmed, so that the relay's own

@@ -31,26 +31,44 @@ type Copy interface {
 	Len() int
 }
 
+// Values stores small values durably by name. bolt.File implements it.
+type Values interface {
+	// Meta returns what SetMeta stored, or nil.
+	Meta(name string) ([]byte, error)
+	SetMeta(name string, value []byte) error
+}
+
+// Status shows people what is withheld. tunnel.Conditions implements it.
+type Status interface {
+	// Withhold is called with what is withheld, nil for nothing. It must not block.
+	Withhold(w *tunnel.Withheld)
+}
+
+// Queue carries tombstones out. apply.Applier implements it.
+type Queue interface {
+	// Changed is called with the keys of tombstones that need not wait any more. It must not block.
+	Changed(keys []store.Key)
+}
+
+// valueName is the name under which the guard's own few bytes are stored.
+const valueName = "deletionguard"
+
 // Config is what a Guard works with.
 type Config struct {
-	Copy Copy
-	// Load and Save store the guard's own few bytes durably.
-	Load func() ([]byte, error)
-	Save func([]byte) error
+	Copy   Copy
+	Values Values
+	Status Status
 	// Share is the share of objects, in percent, that may be deleted at once. 0 is DefaultShare;
 	// 100 withholds nothing.
 	Share int
-	// Release is called with the keys of tombstones that may be carried out now. It must not block.
-	Release func([]store.Key)
-	// Report is called with what is withheld, nil for nothing. It must not block.
-	Report func(*tunnel.Withheld)
-	Log    *slog.Logger
+	Log   *slog.Logger
 }
 
 // Guard is the copy with a deletion guard. It implements store.Sink.
 type Guard struct {
 	Copy
-	cfg Config
+	cfg   Config
+	queue Queue // see Bind
 
 	commit sync.Mutex // held for a whole Commit, Confirm or Allow; taken before mu
 	recent []moment   // under commit: deletions of the last Window that were let through
@@ -87,7 +105,7 @@ func Open(cfg Config) (*Guard, error) {
 		cfg.Share = DefaultShare
 	}
 	b := &Guard{Copy: cfg.Copy, cfg: cfg, held: map[store.Key]int64{}, confirmed: map[store.Key]int64{}}
-	data, err := cfg.Load()
+	data, err := cfg.Values.Meta(valueName)
 	if err == nil && data != nil {
 		err = json.Unmarshal(data, &b.is)
 	}
@@ -112,6 +130,10 @@ func Open(cfg Config) (*Guard, error) {
 	}
 	return b, nil
 }
+
+// Bind gives the guard the queue of what it releases. It must be called before the first Commit or
+// Confirm: the queue itself asks the guard what must wait.
+func (b *Guard) Bind(queue Queue) { b.queue = queue }
 
 // counts reports whether an entry takes something away without an admin or user having intended it.
 func counts(e store.Entry) bool {

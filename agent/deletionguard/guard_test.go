@@ -62,12 +62,15 @@ func (s *site) open() {
 	}
 	s.said = nil
 	s.Guard, err = Open(Config{Copy: sink, Share: s.share, Log: slog.New(slog.DiscardHandler),
-		Load: func() ([]byte, error) { return s.file.Meta("deletionguard") }, Save: func(b []byte) error { return s.file.SetMeta("deletionguard", b) },
-		Release: func(keys []store.Key) { s.released = append(s.released, keys...) }, Report: func(w *tunnel.Withheld) { s.said = w }})
+		Values: s.file, Status: s})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.Bind(s)
 }
+
+func (s *site) Withhold(w *tunnel.Withheld) { s.said = w }
+func (s *site) Changed(keys []store.Key)    { s.released = append(s.released, keys...) }
 
 func (s *site) restart() {
 	s.t.Helper()

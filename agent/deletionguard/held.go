@@ -21,7 +21,7 @@ func (b *Guard) release(which func(revision int64) bool) {
 	}
 	b.mu.Unlock()
 	if len(keys) > 0 {
-		b.cfg.Release(keys)
+		b.queue.Changed(keys)
 	}
 }
 
@@ -50,7 +50,7 @@ func (b *Guard) done() error {
 
 func (b *Guard) report() {
 	if !b.is.On {
-		b.cfg.Report(nil)
+		b.cfg.Status.Withhold(nil)
 		return
 	}
 	w := &tunnel.Withheld{Deletions: len(b.held), Objects: max(b.is.Objects, b.Copy.Len()+len(b.held))}
@@ -74,7 +74,7 @@ func (b *Guard) report() {
 		)
 	})
 	w.In = slices.Clip(w.In[:min(len(w.In), named)])
-	b.cfg.Report(w)
+	b.cfg.Status.Withhold(w)
 }
 
 // namespaceOf returns the namespace in which people look for an object. A Namespace counts in

@@ -57,13 +57,8 @@ func (b *Guard) weigh(batch store.Batch) (next state, released bool, err error) 
 			b.confirm(batch.Entries)
 		case b.tooMany(gone, objects):
 			next.On, next.Objects = true, objects
-			b.cfg.Log.Warn(
-				"too much is to be deleted at once; it is held until an admin confirms it",
-				"deletions",
-				gone,
-				"objects",
-				objects,
-			)
+			b.cfg.Log.Warn("too much is to be deleted at once; it is held until an admin confirms it",
+				"deletions", gone, "objects", objects)
 		default:
 			b.recent = append(b.recent, moment{now, total})
 		}
@@ -97,7 +92,7 @@ func (b *Guard) become(next state) error {
 	}
 	data, err := json.Marshal(next)
 	if err == nil && (next.On || next.Gathering || next.Allowed > 0 || b.is.On || b.is.Gathering || b.is.Allowed > 0) {
-		err = b.cfg.Save(data)
+		err = b.cfg.Values.SetMeta(valueName, data)
 	}
 	if err != nil {
 		return fmt.Errorf("note the state of the guard: %w", err)

@@ -11,7 +11,7 @@ import (
 )
 
 // associateLocked records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
-// ControllerRevision. Until it is known that it does, it waits. All but Pods wait a moment for more
+// ControllerRevision, an EndpointSlice. Until it is known that it does, it waits. All but Pods wait a moment for more
 // of their kind.
 func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	controller := live.ControllerUID()
@@ -49,7 +49,12 @@ func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	if rec.uid == uid && live.Revision() != 0 && live.Revision() <= rec.revision {
 		return
 	}
-	object, err := reportedObject(k, live, owner.Name, source)
+	if w.resource == sliceResource && !o.admitSliceLocked(owner, uid, place{
+		watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name,
+	}) {
+		return
+	}
+	object, err := reportedObject(k, live, owner.Name, source, o.slices.truncated(owner))
 	if err == nil {
 		object, err = mapping.BodyHere(k, object)
 	}
@@ -85,11 +90,19 @@ type reported struct {
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	Data       json.RawMessage `json:"data,omitempty"`     // of a ControllerRevision
 	Revision   json.RawMessage `json:"revision,omitempty"` // of a ControllerRevision
+	target.SliceBody
 }
 
 // reportedObject is what is reported of an object that belongs to a placed one of this name. Its
-// key has the space's name of the namespace.
-func reportedObject(k store.Key, live *target.Object, name string, placed inventory.Record) ([]byte, error) {
+// key has the space's name of the namespace. more says that the target has slices beyond those that
+// are reported.
+func reportedObject(
+	k store.Key,
+	live *target.Object,
+	name string,
+	placed inventory.Record,
+	more bool,
+) ([]byte, error) {
 	m := live.Metadata
 	owner := target.Owner{
 		APIVersion: placed.APIVersion,
@@ -97,10 +110,12 @@ func reportedObject(k store.Key, live *target.Object, name string, placed invent
 		Name:       name,
 		UID:        placed.OriginUID,
 		Controller: true,
+		// The controllers of a cluster say so, too.
+		BlockOwnerDeletion: true,
 	}
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
-			Name: m.Name, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
+			Name: m.Name, GenerateName: m.GenerateName, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
 			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
 		},
 	}
@@ -114,6 +129,15 @@ func reportedObject(k store.Key, live *target.Object, name string, placed invent
 	case revisionResource:
 		out.APIVersion, out.Kind = "apps/v1", "ControllerRevision"
 		out.Data, out.Revision = live.Data, live.Ordinal
+	case sliceResource:
+		out.APIVersion, out.Kind = "discovery.k8s.io/v1", "EndpointSlice"
+		out.SliceBody = live.SliceBody
+		if said := m.Annotations[store.SlicesTruncated]; said != "" { // by a relay
+			out.Metadata.Annotations = setAnnotation(out.Metadata.Annotations, store.SlicesTruncated, said)
+		}
+		if err := reportedSlice(&out, more); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(out)
 }
@@ -131,6 +155,14 @@ func unmarked(annotations map[string]string) map[string]string {
 		return nil
 	}
 	return out
+}
+
+func setAnnotation(annotations map[string]string, name, value string) map[string]string {
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	return annotations
 }
 
 // refetchAssociatedLocked reads again what belongs to a placed object.

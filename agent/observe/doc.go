@@ -24,7 +24,8 @@
 //     generation.
 //  4. What controllers filled in is reported, too (filled.go): the revision of a Deployment, the
 //     addresses and ports of a Service, the volume of a claim.
-//  5. The report of an object that was just written waits 80 ms for more. It is then rendered from
+//  5. EndpointSlices of a Service are reported up to a limit (slices.go), and say that there are more.
+//  6. The report of an object that was just written waits 80 ms for more. It is then rendered from
 //     the latest state.
 //
 // An object that is being deleted, from here or by others, is not reported as applied. This begins

@@ -25,11 +25,18 @@ var (
 	jobResource        = resource{"batch", "jobs"}
 	revisionResource   = resource{"apps", "controllerrevisions"}
 	eventResource      = resource{"", "events"}
+	sliceResource      = resource{"discovery.k8s.io", "endpointslices"}
 )
 
 // followed returns the resources that are watched for an object: its Pods, what leads to them, and
-// its history. Every target serves all of them at version v1.
+// its history; of a Service the addresses behind it. Every target serves all of them at version v1.
 func followed(k store.Key) []resource {
+	if k.Group == "" && (k.Resource == "services" || k.Resource == "endpoints") {
+		return []resource{sliceResource}
+	}
+	if !ownsPods(k) {
+		return nil
+	}
 	out := []resource{podResource, replicaSetResource, jobResource}
 	if k.Group == "apps" && (k.Resource == "statefulsets" || k.Resource == "daemonsets") {
 		out = append(out, revisionResource)
@@ -103,9 +110,6 @@ func (o *Observer) followLocked(k store.Key, r inventory.Record) {
 	if !withoutStatus(own) {
 		o.countLocked(watchKey{w.view, eventResource}, k, "v1", false)
 	}
-	if !ownsPods(k) {
-		return
-	}
 	for _, res := range followed(k) {
 		o.countLocked(watchKey{w.view, res}, k, "v1", false)
 	}
@@ -158,9 +162,6 @@ func (o *Observer) stopFollowingLocked(k store.Key) {
 	o.discountLocked(w)
 	if !withoutStatus(w.resource) {
 		o.discountLocked(watchKey{w.view, eventResource})
-	}
-	if !ownsPods(k) {
-		return
 	}
 	for _, res := range followed(k) {
 		o.discountLocked(watchKey{w.view, res})

@@ -145,7 +145,8 @@ func TestMemoryAfterABurst(t *testing.T) {
 	}
 	late := live() - began
 	t.Logf(
-		"%.0f KB with %d objects, %.0f more with %d Pods, %.0f more with ten times as many, %+.1f %% without them, %+.1f %% after 10 generations",
+		"%.0f KB with %d objects, %.0f more with %d Pods, %.0f more with ten times as many, "+
+			"%+.1f %% without them, %+.1f %% after 10 generations",
 		placed/1e3,
 		objects,
 		(before-placed)/1e3,

@@ -56,6 +56,8 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		o.associateLocked(w, live)
 	case w.resource == revisionResource:
 		o.associateLocked(w, live)
+	case w.resource == sliceResource:
+		o.associateLocked(w, live)
 	}
 }
 
@@ -84,6 +86,7 @@ func (o *Observer) gone(uid string, running bool) {
 		o.associated.Delete(uid)
 		o.dropLocked(rec.key)
 	}
+	o.sliceGoneLocked(uid)
 	k, ok := o.Inventory.ByUID(uid)
 	o.mu.Unlock()
 	if !ok || !o.applier.Vanished(k, uid, running) {
@@ -130,6 +133,9 @@ func (o *Observer) tracked(w watchKey) map[string]bool {
 		if w.resource == eventResource && owner != nil && owner.counted != nil && owner.counted.view == w.view {
 			out[uid] = true
 		}
+	}
+	for _, uid := range o.slices.surplusIn(w) {
+		out[uid] = true
 	}
 	for uid, rec := range o.associated.All() {
 		if (resource{rec.key.Group, rec.key.Resource}) == w.resource {

@@ -42,21 +42,23 @@ type Observer struct {
 	fetch   *refetcher
 	ready   chan struct{}
 
-	mu            sync.Mutex
-	records       *compactmap.Index[store.Key, record] // the feed's content
-	revision      int64                                // of the feed
-	associated    compactmap.Map[string, *record]      // UID on the target -> a Pod or the like that belongs to a placed object
-	owners        ownerGraph                           // who owns whom on the target
-	recentDeletes recentDeletes                        // delivered objects that were deleted a moment ago
-	strays        compactmap.Map[string, stray]        // delivered objects whose record has not come yet, by UID
-	watchers      map[watchKey]*watcher                // running
-	initial       map[watchKey]bool                    // watchers of the start whose first list is not complete
-	debounce      debounce                             // reports that wait a moment for more
-	events        events                               // what the target says about all of this
-	afterwards    []*watcher                           // those of Events, until the first lists of all others are complete
-	diffs         bool                                 // the parent completes what it has sent itself
-	start         func(w *watcher)                     // set while Run runs
-	counts        map[watchKey]int                     // how many inventory objects each watched resource has
+	mu       sync.Mutex
+	records  *compactmap.Index[store.Key, record] // the feed's content
+	revision int64                                // of the feed
+	// associated has a Pod or the like that belongs to a placed object, by its UID on the target.
+	associated    compactmap.Map[string, *record]
+	slices        endpointSlices                // which EndpointSlices of a Service are reported
+	owners        ownerGraph                    // who owns whom on the target
+	recentDeletes recentDeletes                 // delivered objects that were deleted a moment ago
+	strays        compactmap.Map[string, stray] // delivered objects whose record has not come yet, by UID
+	watchers      map[watchKey]*watcher         // running
+	initial       map[watchKey]bool             // watchers of the start whose first list is not complete
+	debounce      debounce                      // reports that wait a moment for more
+	events        events                        // what the target says about all of this
+	afterwards    []*watcher                    // those of Events, until the first lists of all others are complete
+	diffs         bool                          // the parent completes what it has sent itself
+	start         func(w *watcher)              // set while Run runs
+	counts        map[watchKey]int              // how many inventory objects each watched resource has
 }
 
 // recalled is how many steps of the feed are kept for a parent whose reports came from an earlier
@@ -69,7 +71,7 @@ func New(c Config) *Observer {
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
 		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
-		debounce: newDebounce(), events: newEvents(),
+		debounce: newDebounce(), events: newEvents(), slices: newEndpointSlices(),
 	}
 	o.fetch = newRefetcher(o)
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
@@ -230,6 +232,7 @@ func (o *Observer) Removed(k store.Key) {
 	defer o.mu.Unlock()
 	o.stopFollowingLocked(k)
 	o.forgetEventsOfLocked(k, "")
+	o.slices.forget(k)
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {
 			o.associated.Delete(uid)

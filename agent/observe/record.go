@@ -15,14 +15,16 @@ import (
 // record is what is known of one key of the feed. Status and object are compressed; they are
 // combined when the report is sent.
 type record struct {
-	key              store.Key // all that points to the record reads it here: a site has thousands of Pods, and a key is large
-	uid              string    // on the target
-	revision         uint64    // resourceVersion of what was seen last
-	owned            uint64    // hash of the fields that were ours then
-	content          uint64    // hash of everything but status then
-	finished         bool      // a Job or Pod had run to its end then
-	going            bool      // it was being deleted then
-	removing         bool      // its deletion is asked for from here
+	// key is read here by all that points to the record: a site has thousands of Pods, and a key is
+	// large.
+	key              store.Key
+	uid              string // on the target
+	revision         uint64 // resourceVersion of what was seen last
+	owned            uint64 // hash of the fields that were ours then
+	content          uint64 // hash of everything but status then
+	finished         bool   // a Job or Pod had run to its end then
+	going            bool   // it was being deleted then
+	removing         bool   // its deletion is asked for from here
 	originUID        string
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source

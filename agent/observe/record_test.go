@@ -55,7 +55,8 @@ func TestOwnsPods(t *testing.T) {
 	for k, want := range map[store.Key]bool{
 		{Group: "apps", Resource: "deployments"}: true, {Group: "batch", Resource: "cronjobs"}: true,
 		{Group: "example.com", Resource: "databases"}: true, {Resource: "replicationcontrollers"}: true,
-		{Resource: "configmaps"}: false, {Resource: "pods"}: false, {Group: "rbac.authorization.k8s.io", Resource: "roles"}: false,
+		{Resource: "configmaps"}: false, {Resource: "pods"}: false,
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"}: false,
 	} {
 		if ownsPods(k) != want {
 			t.Errorf("ownsPods(%s) is not %v", k, want)

@@ -17,15 +17,8 @@ func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 	if err != nil || now == 0 || now >= than {
 		return false, err
 	}
-	w.o.Log.Warn(
-		"the target's history went back; everything is compared with it anew",
-		"resource",
-		w.listing.Resource,
-		"now",
-		now,
-		"was",
-		than,
-	)
+	w.o.Log.Warn("the target's history went back; everything is compared with it anew",
+		"resource", w.listing.Resource, "now", now, "was", than)
 	w.o.applier.Rewound(w.o.rewind(w.key))
 	return true, nil
 }

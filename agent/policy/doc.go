@@ -21,6 +21,7 @@
 //  4. Nothing that exists is taken over.
 //  5. Services have no externalIPs and no load balancer class, claims name no volume, and nobody
 //     writes endpoints.
+//  6. Nothing gives rights to the cluster's API ([Policy.Rights]).
 //
 // It reads no cluster: apply gathers the facts and enforces the verdict.
 package policy

@@ -10,8 +10,9 @@ import (
 // workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless
 // the site denies them.
 var workloads = map[string]bool{
-	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true, "configmaps": true, "secrets": true,
-	"persistentvolumeclaims": true, "serviceaccounts": true,
+	"pods": true, "podtemplates": true, "replicationcontrollers": true, "services": true,
+	"configmaps": true, "secrets": true,
+	"persistentvolumeclaims": true, "serviceaccounts": true, "limitranges": true,
 	"deployments.apps": true, "statefulsets.apps": true, "daemonsets.apps": true, "replicasets.apps": true,
 	"jobs.batch": true, "cronjobs.batch": true,
 	"horizontalpodautoscalers.autoscaling": true, "poddisruptionbudgets.policy": true,
@@ -39,6 +40,8 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 			"spec.allow of the SyncTarget does not allow %s; the center's admin can change that",
 			name,
 		)
+	case group == rbacGroup:
+		return nil // whatever kinds says: Rights decides
 	case workloads[name], defined, matches(name, p.site.Kinds):
 		return nil
 	}

@@ -104,7 +104,8 @@ func (p *Policy) Namespace(s Space, n Existing) error {
 			"",
 			"",
 			"namespace %q at the site belongs to space %q, and a namespace belongs to one space; "+
-				"choose another name, place space %q elsewhere, or give it names of its own at sites when it is created (spec.namespaceMapping)",
+				"choose another name, place space %q elsewhere, or give it names of its own at "+
+				"sites when it is created (spec.namespaceMapping)",
 			n.Name,
 			n.Owner.Name,
 			s.Name,

@@ -34,6 +34,8 @@ const (
 	ReasonTakeOver       = "TakeOverNotAllowed"
 	ReasonStream         = "StreamNotAllowed"
 	ReasonAccounts       = "AccountsTaken"
+	ReasonGateway        = "NoGateway"
+	ReasonRights         = "RightsNotAllowed"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -54,6 +56,7 @@ type Policy struct {
 	site   tunnel.Allow
 	parent tunnel.Narrow
 	levels map[string]psa.Level // by space; "" is every other one
+	ways   map[string]way       // by name
 }
 
 // Compile makes a policy. Narrow may be nil. It returns an error that names a rule which cannot be
@@ -63,13 +66,18 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	if narrow != nil {
 		p.parent = *narrow
 	}
-	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts, site.LoadBalancerClasses,
+	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts,
+		site.LoadBalancerClasses,
+		site.Controllers, site.ClusterControllers, p.parent.Controllers, p.parent.ClusterControllers,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 				return nil, fmt.Errorf("%q is no pattern: write a name, '*' stands for any part of it", pattern)
 			}
 		}
+	}
+	if err := p.compileWays(); err != nil {
+		return nil, err
 	}
 	for _, rule := range site.PodSecurity {
 		space, text, found := strings.Cut(rule, "=")
@@ -100,22 +108,22 @@ func (p *Policy) Result() tunnel.Allow {
 	out := tunnel.Allow{
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
-		DenyKinds:           slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
+		Controllers:         p.site.Controllers, ClusterControllers: p.site.ClusterControllers,
+		DenyKinds: slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver: both(
 			p.site.TakeOver,
 			p.parent.TakeOver,
 		), ExternalIPs: both(p.site.ExternalIPs, p.parent.ExternalIPs),
 		VolumeNames: both(p.site.VolumeNames, p.parent.VolumeNames), Tokens: both(p.site.Tokens, p.parent.Tokens),
-		Logs: lesser(p.site.Logs, p.parent.Logs), Exec: lesser(p.site.Exec, p.parent.Exec),
-		PortForward: lesser(p.site.PortForward, p.parent.PortForward),
-		View:        lesser(p.site.View, p.parent.View),
 	}
+	p.streamsLeft(&out)
 	for _, list := range []struct {
 		left *[]string
 		only []string
 	}{
 		{&out.Namespaces, p.parent.Namespaces}, {&out.Kinds, p.parent.Kinds},
 		{&out.ServiceAccounts, p.parent.ServiceAccounts}, {&out.LoadBalancerClasses, p.parent.LoadBalancerClasses},
+		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
 	} {
 		if list.only != nil {
 			*list.left = intersect(*list.left, list.only)
@@ -147,7 +155,8 @@ func (p *Policy) TakeOver(group, resource string) error {
 			ReasonTakeOver,
 			"takeOver",
 			"true",
-			"the target already has an object of this name that was not delivered from here, and the site lets nothing be taken over; "+
+			"the target already has an object of this name that was not delivered from here, and "+
+				"the site lets nothing be taken over; "+
 				"remove it there, or choose another name",
 		)
 	}

@@ -48,13 +48,17 @@ func TestKinds(t *testing.T) {
 		{"endpoints", tunnel.Allow{}, nil, "", "endpoints", false, ReasonKind},
 		{"a kind that nobody knows yet", tunnel.Allow{}, nil, "future.k8s.io", "wonders", false, ReasonKind},
 		{"a definition of the space", tunnel.Allow{}, nil, "example.com", "widgets", true, ""},
-		{"opened by name", tunnel.Allow{Kinds: []string{"priorityclasses.scheduling.k8s.io"}}, nil, "scheduling.k8s.io", "priorityclasses", false, ""},
+		{"opened by name", tunnel.Allow{Kinds: []string{"priorityclasses.scheduling.k8s.io"}}, nil,
+			"scheduling.k8s.io", "priorityclasses", false, ""},
 		{"opened by pattern", tunnel.Allow{Kinds: []string{"*.cattle.io"}}, nil, "helm.cattle.io", "helmcharts", false, ""},
 		{"denied", tunnel.Allow{DenyKinds: []string{"secrets"}}, nil, "", "secrets", false, ReasonKind},
 		{"narrowed", tunnel.Allow{}, &tunnel.Narrow{Kinds: []string{"configmaps"}}, "apps", "deployments", false, ReasonKind},
 		{"left", tunnel.Allow{}, &tunnel.Narrow{Kinds: []string{"*.apps"}}, "apps", "deployments", false, ""},
-		{"not widened", tunnel.Allow{}, &tunnel.Narrow{Kinds: []string{"*"}}, "scheduling.k8s.io", "priorityclasses", false, ReasonKind},
-		{"taken away", tunnel.Allow{Kinds: []string{"*"}}, &tunnel.Narrow{DenyKinds: []string{"*.cattle.io"}, TakeOver: &no}, "helm.cattle.io", "helmcharts", false, ReasonKind},
+		{"not widened", tunnel.Allow{}, &tunnel.Narrow{Kinds: []string{"*"}}, "scheduling.k8s.io",
+			"priorityclasses", false, ReasonKind},
+		{"taken away", tunnel.Allow{Kinds: []string{"*"}},
+			&tunnel.Narrow{DenyKinds: []string{"*.cattle.io"}, TakeOver: &no}, "helm.cattle.io",
+			"helmcharts", false, ReasonKind},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, compile(t, c.site, c.narrow).Kind(c.group, c.resource, c.defined), c.reason, "")
@@ -72,15 +76,19 @@ func TestNamespaces(t *testing.T) {
 		reason, words string
 	}{
 		{"empty", nil, nil, Existing{Name: "default"}, "", ""},
-		{"in use", nil, nil, Existing{Name: "app", Foreign: []string{"secrets/theirs"}}, ReasonNamespace, "namespaces: [app]"},
-		{"with rights", nil, nil, Existing{Name: "app", Bound: "clusterrolebinding ops"}, ReasonNamespace, "clusterrolebinding ops"},
+		{"in use", nil, nil, Existing{Name: "app", Foreign: []string{"secrets/theirs"}}, ReasonNamespace,
+			"namespaces: [app]"},
+		{"with rights", nil, nil, Existing{Name: "app", Bound: "clusterrolebinding ops"}, ReasonNamespace,
+			"clusterrolebinding ops"},
 		{"the cluster's", []string{"*"}, nil, Existing{Name: "kube-system"}, ReasonNamespace, "kube-"},
 		{"opened", []string{"app"}, nil, Existing{Name: "app", Foreign: []string{"x"}, Bound: "y"}, "", ""},
 		{"opened to it", []string{"shop/*"}, nil, Existing{Name: "app", Foreign: []string{"x"}}, "", ""},
 		{"opened to another", []string{"other/app"}, nil, Existing{Name: "app", Foreign: []string{"x"}}, ReasonNamespace, ""},
-		{"narrowed", []string{"*"}, &tunnel.Narrow{Namespaces: []string{"data"}}, Existing{Name: "app", Foreign: []string{"x"}}, ReasonNamespace, ""},
+		{"narrowed", []string{"*"}, &tunnel.Narrow{Namespaces: []string{"data"}},
+			Existing{Name: "app", Foreign: []string{"x"}}, ReasonNamespace, ""},
 		{"its own", nil, nil, Existing{Name: "app", Owner: shop}, "", ""},
-		{"another space's", []string{"*"}, nil, Existing{Name: "app", Owner: Space{"bank", "u2"}}, ReasonTaken, `space "bank"`},
+		{"another space's", []string{"*"}, nil, Existing{Name: "app", Owner: Space{"bank", "u2"}},
+			ReasonTaken, `space "bank"`},
 		{"an earlier space's", nil, nil, Existing{Name: "app", Owner: Space{"shop", "u0"}}, ReasonTaken, "[shop/app]"},
 		{"given to the later space", []string{"shop/app"}, nil, Existing{Name: "app", Owner: Space{"shop", "u0"}}, "", ""},
 	} {
@@ -101,26 +109,46 @@ func TestObjects(t *testing.T) {
 	}{
 		{"a plain one", "deployments.apps", pod(`{"containers":[{"name":"a"}]}`), tunnel.Allow{}, nil, "", ""},
 		{"host path", "deployments.apps", host, tunnel.Allow{}, nil, ReasonPodSecurity, "podSecurity: [shop=privileged]"},
-		{"host path where the space may", "deployments.apps", host, tunnel.Allow{PodSecurity: []string{"shop=privileged"}}, nil, "", ""},
-		{"host path where another may", "deployments.apps", host, tunnel.Allow{PodSecurity: []string{"bank=privileged"}}, nil, ReasonPodSecurity, ""},
-		{"host path, taken away", "deployments.apps", host, tunnel.Allow{PodSecurity: []string{"privileged"}}, &tunnel.Narrow{PodSecurity: "baseline"}, ReasonPodSecurity, ""},
-		{"privileged in a CronJob", "cronjobs.batch", `{"spec":{"jobTemplate":` + pod(`{"containers":[{"name":"a","securityContext":{"privileged":true}}]}`) + `}}`,
+		{"host path where the space may", "deployments.apps", host,
+			tunnel.Allow{PodSecurity: []string{"shop=privileged"}}, nil, "", ""},
+		{"host path where another may", "deployments.apps", host,
+			tunnel.Allow{PodSecurity: []string{"bank=privileged"}}, nil, ReasonPodSecurity, ""},
+		{"host path, taken away", "deployments.apps", host,
+			tunnel.Allow{PodSecurity: []string{"privileged"}}, &tunnel.Narrow{PodSecurity: "baseline"}, ReasonPodSecurity, ""},
+		{"privileged in a CronJob", "cronjobs.batch", `{"spec":{"jobTemplate":` +
+			pod(`{"containers":[{"name":"a","securityContext":{"privileged":true}}]}`) + `}}`,
 			tunnel.Allow{}, nil, ReasonPodSecurity, "privileged"},
-		{"host network in a Pod", "pods", `{"spec":{"hostNetwork":true,"containers":[{"name":"a"}]}}`, tunnel.Allow{}, nil, ReasonPodSecurity, "host"},
-		{"its ServiceAccount", "deployments.apps", pod(`{"serviceAccountName":"mine","containers":[]}`), tunnel.Allow{}, nil, "", ""},
-		{"the default ServiceAccount", "deployments.apps", pod(`{"serviceAccountName":"default","containers":[]}`), tunnel.Allow{}, nil, "", ""},
-		{"one of the site", "deployments.apps", pod(`{"serviceAccountName":"ops-admin","containers":[]}`), tunnel.Allow{}, nil, ReasonServiceAccount, "[app/ops-admin]"},
-		{"one of the site by the old name", "pods", `{"spec":{"serviceAccount":"ops-admin"}}`, tunnel.Allow{}, nil, ReasonServiceAccount, ""},
-		{"one that the site lends", "pods", `{"spec":{"serviceAccountName":"ops"}}`, tunnel.Allow{ServiceAccounts: []string{"app/ops"}}, nil, "", ""},
-		{"a token for the API", "pods", `{"spec":{"volumes":[{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]}}`, tunnel.Allow{}, nil, ReasonField, "tokens"},
-		{"a token for others", "pods", `{"spec":{"volumes":[{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t","audience":"vault"}}]}}]}}`, tunnel.Allow{}, nil, "", ""},
-		{"a token Secret", "secrets", `{"type":"kubernetes.io/service-account-token"}`, tunnel.Allow{}, nil, ReasonField, "tokens"},
+		{"host network in a Pod", "pods", `{"spec":{"hostNetwork":true,"containers":[{"name":"a"}]}}`,
+			tunnel.Allow{}, nil, ReasonPodSecurity, "host"},
+		{"its ServiceAccount", "deployments.apps", pod(`{"serviceAccountName":"mine","containers":[]}`),
+			tunnel.Allow{}, nil, "", ""},
+		{"the default ServiceAccount", "deployments.apps",
+			pod(`{"serviceAccountName":"default","containers":[]}`), tunnel.Allow{}, nil, "", ""},
+		{"one of the site", "deployments.apps", pod(`{"serviceAccountName":"ops-admin","containers":[]}`),
+			tunnel.Allow{}, nil, ReasonServiceAccount, "[app/ops-admin]"},
+		{"one of the site by the old name", "pods", `{"spec":{"serviceAccount":"ops-admin"}}`,
+			tunnel.Allow{}, nil, ReasonServiceAccount, ""},
+		{"one that the site lends", "pods", `{"spec":{"serviceAccountName":"ops"}}`,
+			tunnel.Allow{ServiceAccounts: []string{"app/ops"}}, nil, "", ""},
+		{"a token for the API", "pods",
+			`{"spec":{"volumes":[{"name":"t",` +
+				`"projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]}}`, tunnel.Allow{}, nil, ReasonField, "tokens"},
+		{"a token for others", "pods",
+			`{"spec":{"volumes":[{"name":"t",` +
+				`"projected":{"sources":[{"serviceAccountToken":{"path":"t","audience":"vault"}}]}}]}}`,
+			tunnel.Allow{}, nil, "", ""},
+		{"a token Secret", "secrets", `{"type":"kubernetes.io/service-account-token"}`, tunnel.Allow{}, nil,
+			ReasonField, "tokens"},
 		{"externalIPs", "services", `{"spec":{"externalIPs":["10.0.0.1"]}}`, tunnel.Allow{}, nil, ReasonField, "externalIPs"},
 		{"a load balancer", "services", `{"spec":{"type":"LoadBalancer"}}`, tunnel.Allow{}, nil, "", ""},
-		{"a load balancer's class", "services", `{"spec":{"loadBalancerClass":"a/b"}}`, tunnel.Allow{}, nil, ReasonField, "loadBalancerClasses: [a/b]"},
-		{"that class, lent", "services", `{"spec":{"loadBalancerClass":"a/b"}}`, tunnel.Allow{LoadBalancerClasses: []string{"a/b"}}, nil, "", ""},
-		{"a volume by name", "persistentvolumeclaims", `{"spec":{"volumeName":"pv"}}`, tunnel.Allow{}, nil, ReasonField, "volumeNames"},
-		{"a template's volume by name", "statefulsets.apps", `{"spec":{"volumeClaimTemplates":[{"spec":{"volumeName":"pv"}}]}}`, tunnel.Allow{}, nil, ReasonField, "volumeNames"},
+		{"a load balancer's class", "services", `{"spec":{"loadBalancerClass":"a/b"}}`, tunnel.Allow{}, nil,
+			ReasonField, "loadBalancerClasses: [a/b]"},
+		{"that class, lent", "services", `{"spec":{"loadBalancerClass":"a/b"}}`,
+			tunnel.Allow{LoadBalancerClasses: []string{"a/b"}}, nil, "", ""},
+		{"a volume by name", "persistentvolumeclaims", `{"spec":{"volumeName":"pv"}}`, tunnel.Allow{}, nil,
+			ReasonField, "volumeNames"},
+		{"a template's volume by name", "statefulsets.apps",
+			`{"spec":{"volumeClaimTemplates":[{"spec":{"volumeName":"pv"}}]}}`, tunnel.Allow{}, nil, ReasonField, "volumeNames"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mine := func(name string) bool { return name == "mine" }
@@ -188,13 +216,15 @@ func TestLabels(t *testing.T) {
 	if len(got) != 2 || got["team"] != "a" || got["pod-security.kubernetes.io/enforce"] != "baseline" {
 		t.Errorf("labels %v", got)
 	}
-	if got = p.Labels("shop", map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}); got["pod-security.kubernetes.io/enforce"] != "restricted" {
+	const level = "pod-security.kubernetes.io/enforce"
+	if got = p.Labels("shop", map[string]string{level: "restricted"}); got[level] != "restricted" {
 		t.Errorf("a stricter level is lost: %v", got)
 	}
 }
 
 func TestCompileRefuses(t *testing.T) {
-	for _, a := range []tunnel.Allow{{Kinds: []string{"["}}, {PodSecurity: []string{"shop=open"}}, {Namespaces: []string{""}}} {
+	for _, a := range []tunnel.Allow{{Kinds: []string{"["}}, {PodSecurity: []string{"shop=open"}},
+		{Namespaces: []string{""}}} {
 		if _, err := Compile(a, nil); err == nil {
 			t.Errorf("%+v is understood", a)
 		}

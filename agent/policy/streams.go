@@ -1,6 +1,14 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"skerry.dev/skerry/tunnel"
+)
 
 // The ways to reach into a site that it allows or not: into a Pod, and a view of namespaces.
 const (
@@ -10,48 +18,111 @@ const (
 	View        = "view"
 )
 
-// Stream refuses a way to reach into the site that it, or its parent, does not allow. Site is the
-// site's name, for the message.
-func (p *Policy) Stream(way, site string) error {
-	ours, theirs := p.site.Logs, p.parent.Logs
-	switch way {
-	case Exec:
-		ours, theirs = p.site.Exec, p.parent.Exec
-	case PortForward:
-		ours, theirs = p.site.PortForward, p.parent.PortForward
-	case View:
-		ours, theirs = p.site.View, p.parent.View
+// flags are the agent's flags of the ways, for messages.
+var flags = map[string]string{
+	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view",
+}
+
+// way is what is said of one way to reach into the site.
+type way struct {
+	spaces  map[string]bool // "" is every other one; what is not there is true
+	allowed *bool           // by the parent
+}
+
+// compileWays reads the switches of the site, and those of its parent.
+func (p *Policy) compileWays() error {
+	p.ways = map[string]way{}
+	for _, w := range []struct {
+		name   string
+		rules  []string
+		parent *bool
+	}{
+		{Logs, p.site.Logs, p.parent.Logs},
+		{Exec, p.site.Exec, p.parent.Exec},
+		{PortForward, p.site.PortForward, p.parent.PortForward},
+		{View, p.site.View, p.parent.View},
+	} {
+		spaces := map[string]bool{}
+		for _, rule := range w.rules {
+			space, text, named := strings.Cut(rule, "=")
+			if !named {
+				space, text = "", rule
+			}
+			on, err := strconv.ParseBool(text)
+			if err != nil || named && !isSpace(space) {
+				return fmt.Errorf("%s %q: write true or false, or SPACE=true or SPACE=false", w.name, rule)
+			}
+			if before, said := spaces[space]; said && before != on {
+				return fmt.Errorf("%s %q: it says the opposite of what is said before it", w.name, rule)
+			}
+			spaces[space] = on
+		}
+		p.ways[w.name] = way{spaces, w.parent}
 	}
-	switch {
-	case off(ours):
+	return nil
+}
+
+// isSpace reports whether a text can be the name of a space.
+func isSpace(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.'
+	})
+}
+
+// site reports whether the site allows this to a space.
+func (w way) site(space string) bool {
+	on, said := w.spaces[space]
+	if !said {
+		on, said = w.spaces[""]
+	}
+	return on || !said
+}
+
+// result is what remains, as it is written in tunnel.Allow.
+func (w way) result() (out []string) {
+	if off(w.allowed) {
+		return []string{"false"}
+	}
+	if !w.site("") {
+		out = append(out, "false")
+	}
+	for _, space := range slices.Sorted(maps.Keys(w.spaces)) {
+		if on := w.spaces[space]; space != "" && on != w.site("") {
+			out = append(out, space+"="+strconv.FormatBool(on))
+		}
+	}
+	return out
+}
+
+// Stream refuses a space a way to reach into the site that the site, or its parent, does not allow.
+// Site is the site's name, for the message.
+func (p *Policy) Stream(name, space, site string) error {
+	switch w := p.ways[name]; {
+	case !w.site(space):
 		return &Refusal{
 			ReasonStream,
 			fmt.Sprintf(
-				"site %s does not allow this; its admin can by allow: {%s: true} in the agent's configuration",
-				site,
-				way,
+				"site %s does not allow this to space %s; its admin can by %s=%s=true, "+
+					"or by allow: {%s: [%s=true]} in the agent's configuration",
+				site, space, flags[name], space, name, space,
 			),
 		}
-	case off(theirs):
+	case off(w.allowed):
 		return &Refusal{
 			ReasonStream,
 			fmt.Sprintf(
-				"spec.allow.%s of SyncTarget %s is false; the center's admin can change that",
-				way,
-				site,
+				"spec.allow.%s of SyncTarget %s is false, for space %s and all others; the center's admin can change that",
+				name, site, space,
 			),
 		}
 	}
 	return nil
+}
+
+// streamsLeft sets what remains of the ways.
+func (p *Policy) streamsLeft(out *tunnel.Allow) {
+	out.Logs, out.Exec = p.ways[Logs].result(), p.ways[Exec].result()
+	out.PortForward, out.View = p.ways[PortForward].result(), p.ways[View].result()
 }
 
 func off(b *bool) bool { return b != nil && !*b }
-
-// lesser is false where either is, and says nothing where neither is.
-func lesser(site, parent *bool) *bool {
-	if off(site) || off(parent) {
-		no := false
-		return &no
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 // Package streams is the far end of what a parent asks of a Pod: its log, a process in it, its
-// ports, its deletion; and of a view of namespaces, which agent/view answers. A [Handler] serves one stream after the other; what it lets through goes to
-// a [Backend]: the API server of the target ([Site]), or the next tier of a relay ([Relay]).
+// ports, its deletion. It also has the streams of a view of namespaces, which agent/view answers. A
+// [Handler] serves one stream after the other. What it lets through goes to a [Backend]: the API
+// server of the target ([Site]), or the next tier of a relay ([Relay]).
 //
 // Life of a stream:
 //  1. tunnel/exchange reads the request. It names a space, a Pod with its UID, and a verb.

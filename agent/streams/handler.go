@@ -47,7 +47,8 @@ type Config struct {
 // Handler serves streams. It implements tunnel.StreamHandler.
 type Handler struct {
 	Config
-	open atomic.Int64
+	open   atomic.Int64
+	shares exchange.Shares
 }
 
 // mostStreams is how many streams are open side by side; each may take two buffers of memory.
@@ -68,13 +69,19 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 	}
 	began := time.Now()
 	var asked *exchange.Request
-	code := 0
+	code, done := 0, func() {}
+	defer func() { done() }()
 	err := exchange.Serve(
 		ctx,
 		stream,
 		func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 			asked = r
-			resp, err := h.answer(ctx, r)
+			var resp *http.Response
+			taken, err := h.shares.Take("", r)
+			if err == nil {
+				done = taken
+				resp, err = h.answer(ctx, r)
+			}
 			if code = http.StatusBadGateway; err == nil {
 				code = resp.StatusCode
 			} else {
@@ -88,21 +95,9 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 		h.Log.Warn("the parent sent no request for a pod", "err", err)
 		return
 	}
-	h.Log.Info(
-		"stream ended",
-		"verb",
-		asked.Verb,
-		"space",
-		asked.Space,
-		"path",
-		path(asked),
-		"user",
-		asked.User,
-		"code",
-		code,
-		"duration",
-		time.Since(began).Round(time.Millisecond),
-	)
+	h.Log.Info("stream ended",
+		"verb", asked.Verb, "space", asked.Space, "path", path(asked), "user", asked.User,
+		"code", code, "duration", time.Since(began).Round(time.Millisecond))
 }
 
 func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,9 +14,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/pipe"
@@ -27,11 +28,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // placed, bare, which shop placed itself, and one that nobody placed. Namespace other is of space
 // team.
 type site struct {
-	server *httptest.Server
+	api    *targettest.Server
 	asked  atomic.Int32 // requests for subresources, and deletions
 	answer http.HandlerFunc
 	prefix string // of the names of namespaces in the cluster
+
+	ready, going, hostNetwork bool // what the Pods are
 }
+
+// mapped begins the names of the same namespaces in a cluster that maps them.
+const mapped = "bank-"
 
 func (*site) Placed(k store.Key, uid string) bool {
 	placed := map[string]store.Key{
@@ -63,31 +69,52 @@ func newSite(t *testing.T) *site {
 		"other/app-1":     "u-team",
 		"kube-system/dns": "u-dns",
 	}
-	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/")
-		if r.Method == http.MethodGet && len(parts) == 3 {
-			namespace, mapped := strings.CutPrefix(parts[0], s.prefix)
-			uid := live[namespace+"/"+parts[2]]
-			if !mapped || uid == "" {
-				w.WriteHeader(http.StatusNotFound)
-				io.WriteString(
-					w,
-					`{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"x"}}`,
-				)
-				return
+	s.api = targettest.New(t)
+	for name, uid := range live {
+		namespace, pod, _ := strings.Cut(name, "/")
+		for _, prefix := range []string{"", mapped} {
+			s.api.Put("v1", "Namespace", "", prefix+namespace, namespaceOf(namespace))
+			s.api.Put("v1", "Pod", prefix+namespace, pod, map[string]any{"metadata": map[string]any{"uid": uid}})
+		}
+	}
+	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		subresource := strings.Count(r.URL.Path, "/") > strings.Count("/api/v1/namespaces/NAMESPACE/pods/NAME", "/")
+		if r.Method == http.MethodGet && !subresource {
+			parts := strings.Split(r.URL.Path, "/")
+			namespace, pod := parts[4], parts[len(parts)-1]
+			uid := live[strings.TrimPrefix(namespace, mapped)+"/"+pod]
+			if uid == "" || len(parts) == 5 {
+				return false
 			}
-			io.WriteString(w, `{"kind":"Pod","metadata":{"name":"`+parts[2]+`","uid":"`+uid+`"}}`)
-			return
+			going := ""
+			if s.going {
+				going = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+			}
+			fmt.Fprintf(w, `{"kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":%q%s},"spec":{"hostNetwork":%t},`+
+				`"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
+				pod, namespace, uid, going, s.hostNetwork, map[bool]string{true: "True", false: "False"}[s.ready])
+			return true
 		}
 		s.asked.Add(1)
 		s.answer(w, r)
-	}))
-	t.Cleanup(s.server.Close)
+		return true
+	})
 	return s
 }
 
+// namespaceOf is a Namespace of space shop, and other one of space team.
+func namespaceOf(name string) map[string]any {
+	space := "shop"
+	if name == "other" {
+		space = "team"
+	}
+	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		target.AnnotationOrigin: space + "/p", "skerry.dev/space-uid": "s-" + space,
+	}}}
+}
+
 func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
-	clients := target.NewClients(target.Cluster(&rest.Config{Host: s.server.URL}))
+	clients := target.NewClients(target.Cluster(s.api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	there := func(_, namespace string) string { return s.prefix + namespace }
 	as := func(c *target.Client, space, _ string) *target.Client { return c.As(space) }
@@ -137,6 +164,7 @@ func ask(t *testing.T, h *Handler, r *exchange.Request) (*http.Response, string,
 func logOf(space, namespace, pod, uid string) *exchange.Request {
 	return &exchange.Request{
 		Space:     space,
+		SpaceUID:  "s-" + space,
 		Namespace: namespace,
 		Pod:       pod,
 		UID:       uid,
@@ -206,11 +234,19 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 		want  string // method, URI and body
 	}{
 		{exchange.Log, url.Values{"tailLines": {"1"}}, nil, "", "GET /api/v1/namespaces/web/pods/app-1/log?tailLines=1 "},
-		{exchange.Exec, url.Values{"command": {"sh", "-c", "a b"}}, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/exec?command=sh&command=-c&command=a+b "},
+		{exchange.Exec, url.Values{"command": {"sh", "-c", "a b"}}, upgrade, "",
+			"POST /api/v1/namespaces/web/pods/app-1/exec?command=sh&command=-c&command=a+b "},
 		{exchange.PortForward, nil, upgrade, "", "POST /api/v1/namespaces/web/pods/app-1/portforward "},
-		{exchange.Debug, nil, nil, `[{"name":"d"}]`, `PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers {"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
-		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "", `DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
-		{exchange.Evict, nil, nil, "", `POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1","deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
+		{exchange.Debug, nil, nil, `[{"name":"d"}]`,
+			`PATCH /api/v1/namespaces/web/pods/app-1/ephemeralcontainers ` +
+				`{"metadata":{"uid":"u-1"},"spec":{"ephemeralContainers":[{"name":"d"}]}}`},
+		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "",
+			`DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,` +
+				`"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
+		{exchange.Evict, nil, nil, "",
+			`POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1",` +
+				`"deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions",` +
+				`"preconditions":{"uid":"u-1"}},"kind":"Eviction","metadata":{"name":"app-1","namespace":"web"}}`},
 	} {
 		t.Run(string(c.verb), func(t *testing.T) {
 			got, as := "", ""
@@ -231,6 +267,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 			}
 			r := &exchange.Request{
 				Space:     "shop",
+				SpaceUID:  "s-shop",
 				Namespace: "web",
 				Pod:       "app-1",
 				UID:       "u-1",
@@ -251,6 +288,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 	}
 	bad := &exchange.Request{
 		Space:     "shop",
+		SpaceUID:  "s-shop",
 		Namespace: "web",
 		Pod:       "app-1",
 		UID:       "u-1",
@@ -265,7 +303,7 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 // TestMappedNamespace: the parent knows a namespace by the space's name, the cluster by its own.
 func TestMappedNamespace(t *testing.T) {
 	s := newSite(t)
-	s.prefix = "bank-"
+	s.prefix = mapped
 	asked := ""
 	s.answer = func(w http.ResponseWriter, r *http.Request) { asked = r.URL.Path }
 	resp, body, err := ask(t, s.handler(t, nil), logOf("shop", "web", "app-1", "u-1"))
@@ -314,6 +352,7 @@ func TestAuditLine(t *testing.T) {
 	h.Audit = func(w target.Written) { said = append(said, w) }
 	r := &exchange.Request{
 		Space:     "shop",
+		SpaceUID:  "s-shop",
 		Namespace: "web",
 		Pod:       "app-1",
 		UID:       "u-1",
@@ -330,5 +369,20 @@ func TestAuditLine(t *testing.T) {
 		said[0].Verb != "exec" ||
 		said[0].Code != 200 {
 		t.Errorf("%+v", said)
+	}
+}
+
+// TestSpacesOfOneName: a space that was made again under a name reaches no Pod of the one before.
+func TestSpacesOfOneName(t *testing.T) {
+	s := newSite(t)
+	h := s.handler(t, nil)
+	for uid, code := range map[string]int{"s-shop": 200, "s-shop-2": 404, "": 404} {
+		r := logOf("shop", "web", "app-1", "u-1")
+		r.SpaceUID = uid
+		before := s.asked.Load()
+		resp, body, err := ask(t, h, r)
+		if err != nil || resp.StatusCode != code || (s.asked.Load() > before) != (code == 200) {
+			t.Errorf("space %q: %v, %v: %s", uid, resp, err, body)
+		}
 	}
 }

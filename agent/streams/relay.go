@@ -8,14 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/target"
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // Relay is the Backend of a relay: the Pod in its own space says which of its children has it.
 type Relay struct {
 	Client   func(space string) (*target.Client, error)
-	Children tunnel.StreamOpener
+	Children exchange.Sites
 }
 
 // Answer implements Backend.
@@ -23,6 +22,9 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	c, err := s.Client(r.Space)
 	if err != nil {
 		return nil, unreachable(err)
+	}
+	if err := ofSpace(ctx, c, r, r.Namespace); err != nil {
+		return nil, err
 	}
 	live, err := c.Get(context.WithoutCancel(ctx), pods, r.Namespace, r.Pod, false)
 	switch {
@@ -49,5 +51,5 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 		}
 		next.Path = r.Path[1:]
 	}
-	return exchange.Via(ctx, s.Children, place.Target, next)
+	return s.Children.Do(ctx, place.Target, next)
 }

@@ -23,7 +23,23 @@ type Site struct {
 	There func(space, namespace string) string
 }
 
-var pods = target.Resource{Version: "v1", Plural: "pods"}
+var (
+	pods       = target.Resource{Version: "v1", Plural: "pods"}
+	namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
+)
+
+// ofSpace returns nil when a namespace of the target is of the very space that asks, and not of an
+// earlier one that had its name. Namespace is the target's name of it.
+func ofSpace(ctx context.Context, c *target.Client, r *exchange.Request, namespace string) error {
+	live, err := c.Get(context.WithoutCancel(ctx), namespaces, "", namespace, false)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && !live.IsOf(r.Space, r.SpaceUID):
+		return missing(r)
+	case err != nil:
+		return unreachable(err)
+	}
+	return nil
+}
 
 // Answer implements Backend.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
@@ -32,12 +48,18 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, unreachable(err)
 	}
 	namespace := s.There(r.Space, r.Namespace)
+	if err := ofSpace(ctx, c, r, namespace); err != nil {
+		return nil, err
+	}
 	live, err := c.Get(context.WithoutCancel(ctx), pods, namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
 	case err != nil:
 		return nil, unreachable(err)
+	}
+	if r.Verb == exchange.Connect {
+		return s.connect(ctx, c, r, live)
 	}
 	t, err := talk(r, namespace)
 	if err != nil {

@@ -126,13 +126,6 @@ func (c *Clients) EnsureSpace(ctx context.Context, space string, mapping Mapping
 	return nil
 }
 
-// ForgetSpace makes the next EnsureSpace ask again, because the space was seen to be missing.
-func (c *Clients) ForgetSpace(space string) {
-	c.mu.Lock()
-	delete(c.ensured, space)
-	c.mu.Unlock()
-}
-
 // CloseIdle closes the connections that no request uses.
 func (c *Clients) CloseIdle() {
 	c.mu.Lock()

@@ -117,7 +117,8 @@ func (c *Client) Bind(ctx context.Context, space, namespace string) error {
 
 func (c *Client) roleBinding(role, space, namespace string) map[string]any {
 	return map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": role, "namespace": namespace},
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+		"metadata": map[string]any{"name": role, "namespace": namespace},
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
 		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": c.spaces, "name": space}},
 	}
@@ -125,7 +126,7 @@ func (c *Client) roleBinding(role, space, namespace string) map[string]any {
 
 // Unbind takes the roles of spaces away in a namespace.
 func (c *Client) Unbind(ctx context.Context, namespace string) error {
-	for _, role := range []string{SpaceRole, DefinitionsRole} {
+	for _, role := range []string{SpaceRole, DefinitionsRole, ControllersRole} {
 		live, err := c.Get(ctx, rbac("rolebindings"), namespace, role, false)
 		if err == nil {
 			_, err = c.Delete(ctx, rbac("rolebindings"), namespace, role, Deletion{UID: live.Metadata.UID})
@@ -145,11 +146,12 @@ func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
 		Metadata Metadata
 		Rules    []Rule
 	}
-	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").Path("", DefinitionsRole), nil, "", nil, &role); err != nil {
+	if _, err := c.call(ctx, http.MethodGet, rbac("clusterroles").Path("", DefinitionsRole), nil, "", nil,
+		&role); err != nil {
 		return err
 	}
 	all, changed := role.Rules, false
-	for _, rule := range withVerbs(rules) {
+	for _, rule := range definitionRules(rules) {
 		i := slices.IndexFunc(all, func(have Rule) bool { return slices.Equal(have.APIGroups, rule.APIGroups) })
 		if i < 0 {
 			all, changed = append(all, rule), true
@@ -172,6 +174,19 @@ func (c *Client) AddDefinitions(ctx context.Context, rules []Rule) error {
 	_, _, err = c.Apply(ctx, rbac("clusterroles"), "", DefinitionsRole, body,
 		Applying{UID: role.Metadata.UID, ResourceVersion: role.Metadata.ResourceVersion, Unmarked: true})
 	return err
+}
+
+// definitionRules are what the account of a space may do with custom resources: what the agent does,
+// and what a controller does that the site lets use the API (Roles give away what the account has).
+func definitionRules(rules []Rule) []Rule {
+	out := slices.Clone(rules)
+	for i := range out {
+		out[i].Verbs = controllerVerbs
+		for _, plural := range rules[i].Resources {
+			out[i].Resources = append(slices.Clip(out[i].Resources), plural+"/finalizers", plural+"/scale", plural+"/status")
+		}
+	}
+	return out
 }
 
 // withVerbs fills in what an agent does. An empty list is [], which takes all rules away.
@@ -211,5 +226,5 @@ func encode(o map[string]any) ([]byte, error) {
 // the namespaces of spaces.
 func IsSpaceAccess(r Resource, o *Object) bool {
 	return r.Group == "rbac.authorization.k8s.io" && r.Plural == "rolebindings" &&
-		(o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole)
+		(o.Metadata.Name == SpaceRole || o.Metadata.Name == DefinitionsRole || o.Metadata.Name == ControllersRole)
 }

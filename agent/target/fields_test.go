@@ -30,13 +30,17 @@ func managed(manager, operation, fields string) string {
 	)
 }
 
-const desired = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"app.kubernetes.io/name":"web"},"annotations":{"a":"b"}},
+const desired = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web",` +
+	`"labels":{"app.kubernetes.io/name":"web"},"annotations":{"a":"b"}},
 	"spec":{"replicas":3,"paused":null,"strategy":{},"template":{"spec":{"containers":[
-		{"name":"c","image":"i","ports":[{"containerPort":80}],"args":["x","y"]},{"name":"d","image":"j"}],"finalizerLike":["one","two"]}}}}`
+		{"name":"c","image":"i","ports":[{"containerPort":80}],"args":["x","y"]},{"name":"d",` +
+	`"image":"j"}],"finalizerLike":["one","two"]}}}}`
 
-const whole = `{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}},"f:annotations":{".":{},"f:a":{}}},"f:spec":{"f:replicas":{},"f:strategy":{},
+const whole = `{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}},"f:annotations":{".":{},` +
+	`"f:a":{}}},"f:spec":{"f:replicas":{},"f:strategy":{},
 	"f:template":{"f:spec":{"f:finalizerLike":{"v:\"one\"":{},"v:\"two\"":{}},"f:containers":{
-		"k:{\"name\":\"c\"}":{".":{},"f:name":{},"f:image":{},"f:args":{},"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}},
+		"k:{\"name\":\"c\"}":{".":{},"f:name":{},"f:image":{},"f:args":{},` +
+	`"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}},
 		"k:{\"name\":\"d\"}":{".":{},"f:name":{},"f:image":{}}}}}}}`
 
 func TestLost(t *testing.T) {
@@ -59,7 +63,8 @@ func TestLost(t *testing.T) {
 			"elements of lists",
 			`{"f:metadata":{"f:labels":{},"f:annotations":{}},"f:spec":{"f:replicas":{},"f:template":{"f:spec":{
 				"f:finalizerLike":{"v:\"one\"":{}},
-				"f:containers":{"k:{\"name\":\"c\"}":{"f:name":{},"f:args":{},"f:ports":{"k:{\"containerPort\":81,\"protocol\":\"TCP\"}":{"f:containerPort":{}}}}}}}}}`,
+				"f:containers":{"k:{\"name\":\"c\"}":{"f:name":{},"f:args":{},` +
+				`"f:ports":{"k:{\"containerPort\":81,\"protocol\":\"TCP\"}":{"f:containerPort":{}}}}}}}}}`,
 			[]string{
 				managed(
 					"edit",
@@ -133,7 +138,8 @@ func TestOwned(t *testing.T) {
 func TestLeave(t *testing.T) {
 	ours := managed(FieldManager, "Apply", whole)
 	theirs := managed(FieldManager, "Apply", `{"f:metadata":{"f:name":{}}}`)
-	live := `"spec":{"replicas":7,"template":{"spec":{"containers":[{"name":"d","image":"k"},{"name":"c","image":"l","args":["z"]}]}}}`
+	live := `"spec":{"replicas":7,"template":{"spec":{"containers":[{"name":"d","image":"k"},` +
+		`{"name":"c","image":"l","args":["z"]}]}}}`
 	cases := []struct {
 		pointer, owner string
 		want           string // what is at the place afterwards, "" for nothing

@@ -51,11 +51,21 @@ type Object struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 	Ordinal json.RawMessage `json:"revision,omitempty"`
 	EventBody
+	SliceBody
+}
+
+// SliceBody is what an EndpointSlice has instead of a spec. In a custom resource these fields may be
+// anything.
+type SliceBody struct {
+	AddressType json.RawMessage `json:"addressType,omitempty"`
+	Endpoints   json.RawMessage `json:"endpoints,omitempty"`
+	Ports       json.RawMessage `json:"ports,omitempty"`
 }
 
 // Metadata is the part of an object's metadata that an agent reads.
 type Metadata struct {
 	Name              string            `json:"name,omitempty"`
+	GenerateName      string            `json:"generateName,omitempty"`
 	Namespace         string            `json:"namespace,omitempty"`
 	UID               string            `json:"uid,omitempty"`
 	ResourceVersion   string            `json:"resourceVersion,omitempty"`
@@ -76,6 +86,8 @@ type Owner struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	Controller bool   `json:"controller,omitempty"`
+	// BlockOwnerDeletion keeps the owner until this object is gone, in a foreground deletion.
+	BlockOwnerDeletion bool `json:"blockOwnerDeletion,omitempty"`
 }
 
 // OriginSpace is the space that the object was delivered from, empty when it is not a delivered
@@ -83,6 +95,12 @@ type Owner struct {
 func (o *Object) OriginSpace() string {
 	space, _, _ := strings.Cut(o.Metadata.Annotations[AnnotationOrigin], "/")
 	return space
+}
+
+// IsOf reports whether a Namespace is of the space that has this name and this UID. One without a UID
+// is of none.
+func (o *Object) IsOf(space, uid string) bool {
+	return uid != "" && o.OriginSpace() == space && o.Metadata.Annotations[AnnotationSpaceUID] == uid
 }
 
 // OriginUID is the UID of the source object, empty when the object is not a delivered one.

@@ -156,7 +156,8 @@ func Unreachable(err error) (reason, advice string) {
 	case errors.Is(err, errNoAPI):
 		return "NotKubernetes", "look at the server's address in the kubeconfig, and at what proxy is in between"
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
-		return "CertificateInvalid", "the cluster's certificate, its names or this machine's clock are not what the kubeconfig expects"
+		return "CertificateInvalid",
+			"the cluster's certificate, its names or this machine's clock are not what the kubeconfig expects"
 	case errors.As(err, &dns):
 		return "NameNotFound", "look at the server's name in the kubeconfig and at this machine's DNS"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -30,6 +30,11 @@ var references = map[string][]reference{
 		{"webhooks.*.clientConfig.service.namespace", named},
 		{"webhooks.*.namespaceSelector", selector},
 	},
+	"discovery.k8s.io/endpointslices": {{"endpoints.*.targetRef.namespace", named}},
+	"/endpoints": {
+		{"subsets.*.addresses.*.targetRef.namespace", named},
+		{"subsets.*.notReadyAddresses.*.targetRef.namespace", named},
+	},
 	"/pods":                    podReferences(""),
 	"/podtemplates":            podReferences("template."),
 	"/replicationcontrollers":  podReferences("spec.template."),

@@ -109,7 +109,7 @@ func (a *AccountRefusedError) Unwrap() error { return a.refusal }
 // admin has changed the namespace of accounts. Bindings that are missing, or speak of anything
 // else, stay as they are.
 func (c *Client) Rebind(ctx context.Context, space, namespace string) error {
-	for _, role := range []string{SpaceRole, DefinitionsRole} {
+	for _, role := range []string{SpaceRole, DefinitionsRole, ControllersRole} {
 		var live binding
 		path := rbac("rolebindings").Path(namespace, role)
 		_, err := c.call(ctx, http.MethodGet, path, nil, "", nil, &live)

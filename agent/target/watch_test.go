@@ -60,7 +60,8 @@ func FuzzReadEvents(f *testing.F) {
 		if _, err := readEvents(json.NewDecoder(strings.NewReader(string(data))), "1", func(_ EventType, o *Object) {
 			o.ControllerUID()
 			o.Revision()
-		}); err == nil && strings.Contains(string(data), `"ERROR"`) && strings.HasPrefix(string(data), `{"type":"ERROR","object":{`) {
+		}); err == nil && strings.Contains(string(data), `"ERROR"`) &&
+			strings.HasPrefix(string(data), `{"type":"ERROR","object":{`) {
 			t.Error("an error event is taken for an ordinary end")
 		}
 	})

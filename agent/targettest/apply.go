@@ -101,7 +101,8 @@ func (s *Server) modifiedLocked(w http.ResponseWriter, old, given map[string]any
 		w,
 		http.StatusConflict,
 		"Conflict",
-		"Operation cannot be fulfilled: the object has been modified; please apply your changes to the latest version and try again",
+		"Operation cannot be fulfilled: the object has been modified; please apply your changes "+
+			"to the latest version and try again",
 		nil,
 	)
 	return true
@@ -138,7 +139,8 @@ func conflict(w http.ResponseWriter, at ref, who []manager, paths []string) {
 	var causes []any
 	for i, m := range who {
 		causes = append(causes, map[string]any{
-			"reason": "FieldManagerConflict", "message": fmt.Sprintf("conflict with %q using v1", m.name), "field": dotted(paths[i]),
+			"reason": "FieldManagerConflict", "message": fmt.Sprintf("conflict with %q using v1", m.name),
+			"field": dotted(paths[i]),
 		})
 	}
 	slices.SortFunc(causes, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })

@@ -11,5 +11,7 @@
 // become served. Refusals come on demand. It counts every write, so that a test can assert that
 // nothing was rewritten.
 //
+// [Children] are the targets below a relay: a function answers what is asked of them.
+//
 // It is no validator: it knows no schemas. It merges lists by name where all elements have one.
 package targettest

@@ -15,7 +15,7 @@ import (
 const Somebody = "somebody"
 
 // Put stores an object as somebody else would, and returns its UID. More is merged over the minimal
-// object, or the one that is there.
+// object, or the one that is there. It may give a new object its UID.
 func (s *Server) Put(apiVersion, kind, namespace, name string, more map[string]any) string {
 	return s.PutAs(Somebody, "", apiVersion, kind, namespace, name, more)
 }
@@ -110,7 +110,9 @@ func (s *Server) storeLocked(r ref, o map[string]any) {
 	if old == nil {
 		kind = "ADDED"
 		s.nextUID++
-		m["uid"] = fmt.Sprintf("uid-%d", s.nextUID)
+		if m["uid"] == nil {
+			m["uid"] = fmt.Sprintf("uid-%d", s.nextUID)
+		}
 		m["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	} else {
 		m["uid"], m["creationTimestamp"] = meta(old)["uid"], meta(old)["creationTimestamp"]

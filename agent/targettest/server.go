@@ -46,6 +46,7 @@ type Server struct {
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
 	before   func(method, plural, name string)
+	handle   func(w http.ResponseWriter, r *http.Request) bool
 	down     bool
 	instead  *Refusal
 	changed  chan struct{}
@@ -69,42 +70,31 @@ type Refusal struct {
 // ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
-		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{}, listed: map[string]int{}, pass: make(chan struct{}),
+		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{},
+		listed: map[string]int{}, pass: make(chan struct{}),
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
-			{"", "v1", "namespaces", "Namespace", false}, {"", "v1", "configmaps", "ConfigMap", true},
-			{
-				"",
-				"v1",
-				"secrets",
-				"Secret",
-				true,
-			}, {"", "v1", "services", "Service", true}, {"", "v1", "pods", "Pod", true}, {"", "v1", "events", "Event", true},
-			{
-				"",
-				"v1",
-				"persistentvolumeclaims",
-				"PersistentVolumeClaim",
-				true,
-			}, {"", "v1", "serviceaccounts", "ServiceAccount", true},
-			{
-				"apps",
-				"v1",
-				"deployments",
-				"Deployment",
-				true,
-			}, {"apps", "v1", "replicasets", "ReplicaSet", true}, {"apps", "v1", "controllerrevisions", "ControllerRevision", true},
-			{"apps", "v1", "statefulsets", "StatefulSet", true}, {"batch", "v1", "jobs", "Job", true},
+			{"", "v1", "namespaces", "Namespace", false},
+			{"", "v1", "configmaps", "ConfigMap", true},
+			{"", "v1", "secrets", "Secret", true},
+			{"", "v1", "services", "Service", true},
+			{"", "v1", "pods", "Pod", true},
+			{"", "v1", "events", "Event", true},
+			{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
+			{"", "v1", "serviceaccounts", "ServiceAccount", true},
+			{"apps", "v1", "deployments", "Deployment", true},
+			{"apps", "v1", "replicasets", "ReplicaSet", true},
+			{"apps", "v1", "controllerrevisions", "ControllerRevision", true},
+			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
+			{"apps", "v1", "statefulsets", "StatefulSet", true},
+			{"batch", "v1", "jobs", "Job", true},
 			{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true},
+			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
-			{
-				"rbac.authorization.k8s.io",
-				"v1",
-				"clusterrolebindings",
-				"ClusterRoleBinding",
-				false,
-			}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
+			{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
+			{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true},
 			{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+			{"", "v1", "nodes", "Node", false}, {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {
@@ -135,6 +125,14 @@ func (s *Server) Before(f func(method, plural, name string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = f
+}
+
+// Handle sets a function that sees every request first, and may answer it in the API's place: what
+// this API does not serve, or serves too well. It reports whether it has answered.
+func (s *Server) Handle(f func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle = f
 }
 
 // Down makes the API answer nothing, and cuts open connections.
@@ -184,7 +182,7 @@ func (s *Server) Reads() int {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	down, instead := s.down, s.instead
+	down, instead, handle := s.down, s.instead, s.handle
 	s.mu.Unlock()
 	switch {
 	case down:
@@ -196,6 +194,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case instead != nil:
 		refusal(w, instead.Code, instead.Reason, instead.Message, nil)
+		return
+	case handle != nil && handle(w, r):
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -281,7 +281,8 @@ func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 		}
 		if k.Version == version {
 			resources = append(resources, map[string]any{
-				"name": k.Plural, "namespaced": k.Namespaced, "kind": k.Kind, "verbs": []string{"get", "list", "watch", "patch", "delete"},
+				"name": k.Plural, "namespaced": k.Namespaced, "kind": k.Kind,
+				"verbs": []string{"get", "list", "watch", "patch", "delete"},
 			})
 		}
 	}
@@ -317,6 +318,7 @@ func answer(w http.ResponseWriter, code int, body any) {
 // refusal answers with a Status.
 func refusal(w http.ResponseWriter, code int, reason, message string, details map[string]any) {
 	answer(w, code, map[string]any{
-		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message, "details": details,
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+		"message": message, "details": details,
 	})
 }

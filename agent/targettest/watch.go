@@ -122,7 +122,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 	items := map[string]map[string]any{}
 	for at, o := range s.objects {
 		name := at.namespace + "/" + at.name
-		if at.group == kind.Group && at.plural == kind.Plural && (namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
+		if at.group == kind.Group && at.plural == kind.Plural &&
+			(namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
 			selector.Matches(labelsOf(o)) &&
 			(!named || only == at.name) {
 			names = append(names, name)
@@ -187,7 +188,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namesp
 		if expired {
 			encoder.Encode(
 				map[string]any{"type": "ERROR", "object": map[string]any{ //nolint:errcheck // the client may be gone
-					"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired", "message": "too old resource version",
+					"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired",
+					"message": "too old resource version",
 				}},
 			)
 			return

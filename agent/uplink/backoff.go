@@ -13,11 +13,18 @@ import (
 
 // Waits between two tries.
 const (
-	firstWait   = 200 * time.Millisecond
-	silentWait  = 3 * time.Second  // at most, while the parent is not heard, so that a link that is back is used within seconds; less at first
-	longestWait = 30 * time.Second // at most, when the parent answers and does not let this site in, or was not heard for long
-	crowdedWait = 10 * time.Second // at most, while the parent has no room: a thousand sites cost it little then, and it has room soon
-	localWait   = time.Second      // at most, where nothing leaves this machine: asking again costs nobody anything
+	firstWait = 200 * time.Millisecond
+	// silentWait is the longest wait while the parent is not heard. It is short, so that a link that
+	// is back is used within seconds.
+	silentWait = 3 * time.Second
+	// longestWait is the longest wait when the parent answers and does not let this site in, or was
+	// not heard for long.
+	longestWait = 30 * time.Second
+	// crowdedWait is the longest wait while the parent has no room. A thousand sites cost it little
+	// then, and it has room soon.
+	crowdedWait = 10 * time.Second
+	// localWait is the longest wait where nothing leaves this machine.
+	localWait   = time.Second
 	longSilence = 5 * time.Minute
 	// longestStranger is the longest wait between two dials of a parent that does not know this
 	// site. A person has removed the site there, or has restored a backup from before it joined and

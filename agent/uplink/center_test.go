@@ -29,6 +29,7 @@ type center struct {
 	wake    []byte
 	quic    *quic.Listener
 	links   *data.Links
+	upward  tunnel.StreamHandler // serves what a site opens
 
 	mu       sync.Mutex
 	current  context.CancelCauseFunc
@@ -47,7 +48,7 @@ func newCenter(t *testing.T) *center {
 	c.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
 		return []byte(`{"name":"` + k.Name + `"}`), 1, nil
 	})
-	c.links = data.NewLinks(data.LinksConfig{})
+	c.links = data.NewLinks(data.LinksConfig{Serve: func(tunnel.Identity) tunnel.StreamHandler { return c.upward }})
 	t.Cleanup(c.links.Close)
 	l := tunneltest.ListenWhereUDPIsFree(t)
 	c.address = l.Addr().String()
@@ -104,31 +105,29 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	over := make(chan struct{})
 	defer close(over)
 	orders := tunnel.NewCommands(8)
-	_ = tunnel.ServeParent(
-		ctx,
-		conn,
-		tunnel.ParentConfig{
-			Commands:       orders,
-			OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) },
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-				c.mu.Lock()
-				old, ended, refuse := c.current, c.over, c.refuse
-				if refuse != nil {
-					c.mu.Unlock()
-					return tunnel.Admission{}, refuse
-				}
-				c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
-				c.asking = &asking{conn, orders}
-				c.sessions = append(c.sessions, c.way)
+	cfg := tunneltest.Parent{
+		OnWanted:       func(w tunnel.Wanted) { c.links.Bring(&asking{conn, orders}, w) },
+		OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) },
+		OnAdmit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+			c.mu.Lock()
+			old, ended, refuse := c.current, c.over, c.refuse
+			if refuse != nil {
 				c.mu.Unlock()
-				if old != nil {
-					old(tunnel.ErrReplaced)
-					<-ended
-				}
-				return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Wake: c.wake}}, nil
-			},
+				return tunnel.Admission{}, refuse
+			}
+			c.current, c.over, c.way, c.from = cancel, over, conn.Transport(), conn.RemoteAddr()
+			c.asking = &asking{conn, orders}
+			c.sessions = append(c.sessions, c.way)
+			c.mu.Unlock()
+			if old != nil {
+				old(tunnel.ErrReplaced)
+				<-ended
+			}
+			return tunnel.Admission{Feed: c.feed, Inbox: c.inbox, Welcome: tunnel.Welcome{Wake: c.wake}}, nil
 		},
-	)
+	}.Config()
+	cfg.Commands = orders
+	_ = tunnel.ServeParent(ctx, conn, cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over == over {

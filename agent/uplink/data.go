@@ -40,6 +40,7 @@ type reach struct {
 	proxy func(hostPort string) bool
 	dial  tcp.DialConfig // without TLS
 	log   *slog.Logger
+	up    *Upward // may be nil
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -53,7 +54,7 @@ func (u *uplink) newReach(ctx context.Context) *reach {
 	}
 	cfg := data.Config{Budget: mux.NewBudget(dataBudget), Meter: u.Meter, Handler: u.Streams, Metrics: u.Data}
 	dial := tcp.DialConfig{Dial: u.Proxy.DialContext}
-	return &reach{ctx: ctx, cfg: cfg, proxy: u.Proxy.Uses, dial: dial, log: u.Log}
+	return &reach{ctx: ctx, cfg: cfg, proxy: u.Proxy.Uses, dial: dial, log: u.Log, up: u.Upward}
 }
 
 // dataFrom is what the parent may ask in a session; nil where the site serves no streams.
@@ -82,9 +83,11 @@ func (r *reach) connect(d dataDial, failed func(error)) {
 		if err != nil {
 			r.log.Info("the data connection that the parent asked for could not be opened", "err", err)
 			failed(err)
+			r.up.failed(err)
 			return
 		}
 		r.log.Debug("data connection open", "transport", conn.Transport())
+		r.up.stands(conn, d.number)
 		err = data.Serve(ctx, conn, r.cfg)
 		r.log.Debug("data connection ended", "err", err)
 	})

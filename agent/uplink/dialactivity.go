@@ -18,11 +18,11 @@ const (
 // dialActivity records that a parent answers a dial. The zero value has heard nothing.
 type dialActivity struct{ last atomic.Int64 } // Unix nanoseconds
 
-func (e *dialActivity) record() { e.last.Store(time.Now().UnixNano()) }
+func (a *dialActivity) record() { a.last.Store(time.Now().UnixNano()) }
 
 // hold returns how much longer what was due at a time has to wait, 0 for not at all.
-func (e *dialActivity) hold(now, due time.Time) time.Duration {
-	last := e.last.Load()
+func (a *dialActivity) hold(now, due time.Time) time.Duration {
+	last := a.last.Load()
 	if last == 0 {
 		return 0
 	}

@@ -71,7 +71,8 @@ func (u *uplink) setClockCondition() {
 		reason, way = "Behind", "behind"
 	}
 	text := fmt.Sprintf(
-		"this machine's clock is %s %s the center's, seen since %s; the center's time counts for certificates. Set the clock: timedatectl set-ntp true",
+		"this machine's clock is %s %s the center's, seen since %s; the center's time counts for "+
+			"certificates. Set the clock: timedatectl set-ntp true",
 		offset.Abs().Round(time.Second),
 		way,
 		u.told.since.UTC().Format(time.RFC3339),

@@ -71,19 +71,14 @@ func (u *uplink) redeem(ctx context.Context) error {
 	for i, p := range u.parents {
 		share, done := context.WithTimeout(ctx, joinLimit/time.Duration(len(u.parents)-i))
 		credentials, err := enroll.Join(share, enroll.JoinConfig{
-			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock, Dial: u.Proxy.DialContext, Log: u.Log,
+			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock,
+			Dial: u.Proxy.DialContext, Log: u.Log,
 		})
 		done()
 		if err == nil {
-			u.Log.Info(
-				"joined",
-				"parent",
-				p.url,
-				"name",
-				credentials.Name(),
-				"certificateUntil",
-				credentials.NotAfter(),
-			)
+			u.Log.Info("joined",
+				"parent", p.url, "name", credentials.Name(),
+				"certificateUntil", credentials.NotAfter())
 			u.useCredentials(credentials)
 			return nil
 		}

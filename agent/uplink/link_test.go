@@ -272,7 +272,8 @@ func TestAnotherCenterAtTheFirstAddress(t *testing.T) {
 }
 
 func TestParseParents(t *testing.T) {
-	for _, wrong := range [][]string{nil, {""}, {"center:7443"}, {"http://center:7443"}, {"https://"}, {"https://u:p@center"}, {"https://center/x"}} {
+	for _, wrong := range [][]string{nil, {""}, {"center:7443"}, {"http://center:7443"}, {"https://"},
+		{"https://u:p@center"}, {"https://center/x"}} {
 		if p, err := parseParents(wrong); err == nil {
 			t.Errorf("%q is %v", wrong, p)
 		}

@@ -6,7 +6,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// Times of listening for a pulse.
+// Times of watching for life.
 const (
 	lookEvery     = 250 * time.Millisecond
 	shortPatience = 1500 * time.Millisecond
@@ -60,7 +60,7 @@ func (p *liveness) check(now time.Time, s tunnel.Stats, quic, used bool) (silent
 	return silent, ask
 }
 
-// checkBeforeWelcome is look for a session that the parent has not let in yet. A parent that lets
+// checkBeforeWelcome is check for a session that the parent has not let in yet. A parent that lets
 // thousands in takes its time. So over QUIC only repeated packets count, which asks nothing of that
 // parent. TCP does not tell what is acknowledged; an unanswered question has twice the time.
 //
@@ -81,7 +81,8 @@ func (p *liveness) checkBeforeWelcome(now time.Time, s tunnel.Stats, quic bool, 
 // count records what was sent and heard since the last look, and returns how long an answer may
 // take.
 func (p *liveness) count(now time.Time, s tunnel.Stats) (patience time.Duration) {
-	if late := now.Sub(p.looked) - lookEvery; late > lookEvery { // this machine was busy, or asleep: what came may not have been read yet
+	// This machine was busy, or asleep. What came may not have been read yet.
+	if late := now.Sub(p.looked) - lookEvery; late > lookEvery {
 		p.heard, p.probed, p.asked = p.heard.Add(late), p.probed.Add(late), p.asked.Add(late)
 	}
 	p.looked = now
@@ -90,7 +91,8 @@ func (p *liveness) count(now time.Time, s tunnel.Stats) (patience time.Duration)
 	case s.ReceivedBytes != p.last.ReceivedBytes:
 		p.gap, p.heard, p.sounds = now.Sub(p.heard), now, 0
 	case s.SentBytes != p.last.SentBytes:
-		if p.sounds == 1 && now.Sub(p.asked) > patience { // it needed no answer: what is lost is sent again sooner
+		// What was sent before needed no answer. If it were lost, it would have been sent again sooner.
+		if p.sounds == 1 && now.Sub(p.asked) > patience {
 			p.sounds = 0
 		}
 		if p.sounds++; p.sounds == 1 {

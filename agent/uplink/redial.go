@@ -115,7 +115,7 @@ func (u *uplink) try(patience time.Duration, order order, answers *dialActivity)
 	}
 }
 
-// dial insists on a connection to the parent, of which something was last heard at heard.
+// dial makes a connection to the parent by redial. heard is when the parent was last heard.
 func (u *uplink) dial(patience time.Duration, heard time.Time, order order) dialFunc {
 	answers := new(dialActivity) // of the first try alone
 	first, fresh := u.try(patience, order, answers), u.try(shortHandshake, order, new(dialActivity))

@@ -118,7 +118,8 @@ func portOf(text string) uint16 {
 // local reports whether an error arose on this machine before anything was sent: no route, no
 // address, a local firewall.
 func local(err error) bool {
-	for _, e := range []syscall.Errno{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN, syscall.EPERM, syscall.EACCES,
+	for _, e := range []syscall.Errno{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN,
+		syscall.EHOSTDOWN, syscall.EPERM, syscall.EACCES,
 		syscall.EADDRNOTAVAIL, syscall.EINVAL} {
 		if errors.Is(err, e) {
 			return true

@@ -40,16 +40,14 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	hello.Instance = u.instance
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow, OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
+		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow,
+		OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)
 			u.setClockCondition()
 			if w.RenewOnly {
-				u.Log.Info(
-					"the certificate has expired; the parent lets this site renew it",
-					"until",
-					u.credentials.NotAfter(),
-				)
+				u.Log.Info("the certificate has expired; the parent lets this site renew it",
+					"until", u.credentials.NotAfter())
 				return
 			}
 			u.setCertificateCondition(nil)
@@ -57,19 +55,15 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 				u.Welcomed(w)
 			}
 			u.secret.set(w.Wake)
-			u.Log.Info(
-				"session with the parent",
-				"parent",
-				way.Parent,
-				"address",
-				way.Address,
-				"transport",
-				conn.Transport(),
-				"center",
-				w.CenterVersion,
-			)
+			u.Upward.begun(s)
+			u.Log.Info("session with the parent",
+				"parent", way.Parent, "address", way.Address, "transport", conn.Transport(),
+				"center", w.CenterVersion)
 			close(s.welcomed)
 		},
+	}
+	if u.reach != nil {
+		cfg.Wanted = u.Upward.wants()
 	}
 	if old != nil {
 		cfg.TakeOver = func() {
@@ -79,6 +73,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	}
 	go func() {
 		defer close(s.done)
+		defer u.Upward.over(s)
 		defer cancel()
 		s.err = tunnel.ServeChild(ctx, conn, cfg)
 	}()

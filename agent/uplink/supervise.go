@@ -65,8 +65,8 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 	defer look.Stop()
 	late := time.NewTimer(2 * welcomeTime)
 	defer late.Stop()
-	pulse, better := u.listen(s), u.whenBetter(s)
-	defer func() { u.patience = pulse.patience }()
+	alive, better := u.listen(s), u.whenBetter(s)
+	defer func() { u.patience = alive.patience }()
 	var other *second
 	var results <-chan dialled
 	finish := func() { other, results = nil, nil }
@@ -81,8 +81,8 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 		other = u.second(ctx, why, dial)
 		results = other.result
 	}
-	// needed tells that nobody dials yet who helps where the session may be dead: over QUIC alone
-	// nobody may get through.
+	// needed reports whether a dial is to begin because the session may be dead. One that tries QUIC
+	// alone does not count, because QUIC may not get through.
 	needed := func() bool { return other == nil || other.why == becauseBetter }
 	for {
 		select {
@@ -93,7 +93,7 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 				drop()
 				return nil, err
 			}
-			if r := <-results; r.err == nil { // it is on its way already
+			if r := <-results; r.err == nil { // the second dial replaces the session
 				return u.start(ctx, r.conn, r.way, nil), nil
 			}
 			return nil, err
@@ -102,16 +102,16 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 				u.forsake(s)
 			}
 		case <-look.C:
-			silent := pulse.silent()
+			silent := alive.silent()
 			switch {
 			case silent && needed():
 				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
-				begin(becauseSilent, u.dial(longHandshake, pulse.heard, s.firstOnItsWay))
-			case !silent && other != nil && other.why == becauseSilent && pulse.stalled():
+				begin(becauseSilent, u.dial(longHandshake, alive.heard, s.firstOnItsWay))
+			case !silent && other != nil && other.why == becauseSilent && alive.stalled():
 				other.why = becauseStalled
 			case !silent && other != nil && other.why == becauseSilent:
 				drop()
-				pulse.wrong()
+				alive.wrong()
 			}
 		case <-u.woken:
 			if needed() {
@@ -126,16 +126,18 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 		case r := <-results:
 			why := other.why
 			finish()
-			if why == becauseSilent && r.err == nil && !pulse.silent() && !pulse.stalled() {
-				r.conn.Close(nil) // it was heard again meanwhile
-				pulse.wrong()
+			if why == becauseSilent && r.err == nil && !alive.silent() && !alive.stalled() {
+				r.conn.Close(nil) // the parent was heard again over the session
+				alive.wrong()
 				continue
 			}
 			if r.err != nil {
 				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
 				continue
 			}
-			if !s.letIn() { // nothing of it is worth keeping, and the parent is not to take its hello for a newer one
+			// A session that was not let in ends first. Else the parent may take its hello for the
+			// newer one.
+			if !s.letIn() {
 				u.forsake(s)
 				return u.start(ctx, r.conn, r.way, nil), nil
 			}
@@ -174,13 +176,13 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 	defer look.Stop()
 	patience := time.NewTimer(welcomeTime)
 	defer patience.Stop()
-	pulse, waits := u.listen(next), true
+	alive, waits := u.listen(next), true
 	for waits {
 		select {
 		case <-next.welcomed: // it ends the old one now
 			return next
 		case <-look.C:
-			waits = !pulse.silent()
+			waits = !alive.silent()
 		case <-next.done:
 			waits = false
 		case <-patience.C:

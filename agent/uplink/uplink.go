@@ -62,6 +62,8 @@ type Config struct {
 	// Streams serves the streams that the parent opens into this site, over a data connection that
 	// is there only while the parent needs it. Nil refuses that connection.
 	Streams tunnel.StreamHandler
+	// Upward opens streams to the parent; it may be nil.
+	Upward *Upward
 	// Data counts data connections; it may be nil.
 	Data *data.Metrics
 	// Meter counts what crosses; it may be nil.
@@ -203,12 +205,7 @@ func (u *uplink) reason(ctx context.Context, err error) error {
 // explain logs why there is no session, each reason now and then.
 func (u *uplink) explain(err error) {
 	if text, ok := u.explained.allow(err, time.Now()); ok {
-		u.Log.Warn(
-			"no session with the parent, still trying; the site goes on as it is",
-			"parent",
-			u.Parents,
-			"err",
-			text,
-		)
+		u.Log.Warn("no session with the parent, still trying; the site goes on as it is",
+			"parent", u.Parents, "err", text)
 	}
 }

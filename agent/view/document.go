@@ -42,13 +42,22 @@ func document(ctx context.Context, c *target.Client, r *exchange.Request) (*http
 		return nil, unreachable(err)
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	_, limited := r.Limit()
 	if resp.StatusCode != http.StatusOK || media != "text/plain" {
-		return inJSON(resp, here{})
+		if resp, err = inJSON(resp, here{}); err != nil || !limited {
+			return resp, err
+		}
+		accept = resp.Header.Get("Content-Type")
+	} else {
+		accept = plain // the list of schemas is JSON, and Kubernetes calls it plain text
 	}
-	// The list of schemas is JSON, and Kubernetes calls it plain text.
 	defer resp.Body.Close()
-	text, err := whole(resp.Body, maxAnswer)
+	most := mostOf(r)
+	text, err := whole(resp.Body, most)
 	if err != nil {
+		if limited {
+			return nil, errTooLarge(most)
+		}
 		return nil, err
 	}
 	if !json.Valid(text) {
@@ -59,5 +68,5 @@ func document(ctx context.Context, c *target.Client, r *exchange.Request) (*http
 			strings.Join(path, "/"),
 		)
 	}
-	return answer(plain, text), nil
+	return answer(accept, text), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 
 	"skerry.dev/skerry/agent/target"
@@ -27,6 +28,8 @@ type listed struct {
 // listMeta has no resourceVersion when a joined list is encoded: one of several lists says nothing.
 type listMeta struct {
 	Continue string `json:"continue,omitempty"`
+	// Remaining are the objects that the list lacks, where that is known.
+	Remaining int64 `json:"remainingItemCount,omitempty"`
 }
 
 // joined lists what is in all namespaces of a space: one list per namespace, for no request to the
@@ -41,10 +44,14 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 	}
 	var all listed
 	left, kind, asked := int64(maxAnswer), plain, 0
+	var hidden []string
 	for _, name := range among(s.Records.Namespaces(a.Space), a.Request) {
-		at, err := s.own(ctx, a.client, a.Space, name)
+		at, err := s.own(ctx, a, name)
 		var f *exchange.Fault
-		if errors.As(err, &f) && f.Code < 500 {
+		if errors.As(err, &f) && f.Code == http.StatusForbidden {
+			hidden = append(hidden, f.Message)
+		}
+		if f != nil && f.Code < 500 {
 			continue // it is not the space's, or not any more
 		} else if err != nil {
 			return nil, err
@@ -71,11 +78,16 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 			a.Space,
 		)
 	}
-	text, err := json.Marshal(&all)
-	if err != nil {
-		return nil, unreachable(err)
+	limit, limited := a.Limit()
+	if !limited {
+		limit = math.MaxInt64
 	}
-	return answer(kind, text), nil
+	all.Metadata = listMeta{}
+	resp, err := all.answer(kind, limit, a)
+	if err == nil {
+		exchange.SetWarnings(resp.Header, append(exchange.Warnings(resp.Header), hidden...))
+	}
+	return resp, err
 }
 
 // read reads a page of what is in one namespace, or that one Namespace itself as a list.
@@ -87,7 +99,8 @@ func (a *asked) read(
 	into *listed,
 ) (kind string, err error) {
 	q := a.query(at)
-	for _, name := range []string{"resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "allowWatchBookmarks"} {
+	for _, name := range []string{"resourceVersion", "resourceVersionMatch", "sendInitialEvents",
+		"timeoutSeconds", "allowWatchBookmarks"} {
 		q.Del(name) // versions of one list say nothing of another
 	}
 	if q.Get("includeObject") == "None" {
@@ -132,12 +145,17 @@ func (a *asked) read(
 		return "", err
 	}
 	*left -= int64(len(text))
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
+	if err := decode(text, into); err != nil {
 		return "", unreachable(err)
 	}
 	return resp.Header.Get("Content-Type"), nil
+}
+
+// decode decodes JSON and leaves numbers as they are written.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
 }
 
 // add appends what one namespace has, with the space's names.

@@ -60,8 +60,11 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if resp, err = inJSON(resp, at); err != nil || at.mapping == "" {
-		return resp, err
+	if resp, err = inJSON(resp, at); err != nil {
+		return nil, err
+	}
+	if at.mapping == "" {
+		return a.bounded(resp)
 	}
 	if a.Watches() {
 		resp.Body, resp.ContentLength = &translated{
@@ -70,7 +73,7 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 			a:      a,
 			at:     at,
 		}, -1
-		return resp, nil
+		return a.bounded(resp)
 	}
 	defer resp.Body.Close()
 	text, err := whole(resp.Body, maxAnswer)
@@ -80,7 +83,7 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 	if text, err = a.here(at, text); err != nil {
 		return nil, err
 	}
-	return answer(resp.Header.Get("Content-Type"), text), nil
+	return a.bounded(answer(resp.Header.Get("Content-Type"), text))
 }
 
 // inJSON returns an answer with nothing but JSON. One that is no success becomes an error: what the
@@ -154,9 +157,7 @@ func answer(kind string, text []byte) *http.Response {
 // here puts the space's names into an object, a list, or a table.
 func (a *asked) here(at here, text []byte) ([]byte, error) {
 	var o map[string]any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // numbers stay as they are written
-	if err := d.Decode(&o); err != nil {
+	if err := decode(text, &o); err != nil {
 		return nil, unreachable(err)
 	}
 	a.rename(at, o, !a.Query.Has(exchange.OptionName))

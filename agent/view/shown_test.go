@@ -1,18 +1,15 @@
 package view
 
 import (
-	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
-	"skerry.dev/skerry/tunnel/pipe"
 )
 
 // TestShown: what is in the space's own namespaces, under the space's names of them.
@@ -23,18 +20,25 @@ func TestShown(t *testing.T) {
 			asked   string // the last request, with web and db under their names there
 			body    []string
 		}{
-			"list": {pods("shop", "db", "labelSelector", "a=b", "limit", "5", "fieldSelector", "metadata.namespace=db,spec.nodeName=n"),
-				"/api/v1/namespaces/<db>/pods?fieldSelector=metadata.namespace%3D<db>%2Cspec.nodeName%3Dn&labelSelector=a%3Db&limit=5",
+			"list": {pods("shop", "db", "labelSelector", "a=b", "limit", "5", "fieldSelector",
+				"metadata.namespace=db,spec.nodeName=n"),
+				"/api/v1/namespaces/<db>/pods?fieldSelector=metadata.namespace%3D<db>%2Cspec.nodeName%3Dn" +
+					"&labelSelector=a%3Db&limit=5",
 				[]string{`"namespace":"db"`, `"resourceVersion":"7"`, "12345678901234567"}},
-			"get":   {pods("shop", "web", "name", "one"), "/api/v1/namespaces/<web>/pods/one", []string{`"namespace":"web"`, `"name":"one"`}},
-			"watch": {pods("shop", "web", "watch", "1"), "/api/v1/namespaces/<web>/pods?watch=true", []string{`"ADDED"`, `"namespace":"web"`}},
+			"get": {pods("shop", "web", "name", "one"), "/api/v1/namespaces/<web>/pods/one",
+				[]string{`"namespace":"web"`, `"name":"one"`}},
+			"watch": {pods("shop", "web", "watch", "1"), "/api/v1/namespaces/<web>/pods?watch=true",
+				[]string{`"ADDED"`, `"namespace":"web"`}},
 			"group": {view("shop", "web", "group", "apps", "version", "v1", "resource", "deployments", "name", "x"),
 				"/apis/apps/v1/namespaces/<web>/deployments/x", []string{`"name":"x"`}},
-			"all": {pods("shop", "", "limit", "1", "resourceVersion", "0"), "/api/v1/namespaces/<web>/pods?continue=next&limit=500",
-				[]string{`"kind":"PodList"`, `"namespace":"web"`, `"namespace":"db"`, `"name":"one"`, `"name":"two"`, "12345678901234567"}},
-			"all of some": {pods("shop", "", "among", "db", "among", "team"), "/api/v1/namespaces/<db>/pods?limit=500", []string{`"namespace":"db"`}},
-			"groups":      {view("shop", "", "document", "apis", "form", "aggregated"), "/apis", []string{"APIGroupDiscoveryList"}},
-			"schemas":     {view("shop", "", "document", "openapi/v3"), "/openapi/v3", []string{`{"paths":{}}`}},
+			"all": {pods("shop", "", "limit", "1", "resourceVersion", "0"),
+				"/api/v1/namespaces/<web>/pods?continue=next&limit=500",
+				[]string{`"kind":"PodList"`, `"namespace":"web"`, `"namespace":"db"`, `"name":"one"`,
+					`"name":"two"`, "12345678901234567"}},
+			"all of some": {pods("shop", "", "among", "db", "among", "team"),
+				"/api/v1/namespaces/<db>/pods?limit=500", []string{`"namespace":"db"`}},
+			"groups":  {view("shop", "", "document", "apis", "form", "aggregated"), "/apis", []string{"APIGroupDiscoveryList"}},
+			"schemas": {view("shop", "", "document", "openapi/v3"), "/openapi/v3", []string{`{"paths":{}}`}},
 			"schema": {view("shop", "", "document", "openapi/v3", "group", "apps", "version", "v1"),
 				"/openapi/v3/apis/apps/v1", nil},
 		} {
@@ -82,34 +86,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// children are the targets of a relay, of which each answers as site does.
-type children struct {
-	site *Site
-	path []string
-	got  *exchange.Request
-}
-
-func (c *children) OpenStream(ctx context.Context, name string) (tunnel.Stream, error) {
-	c.path = append(c.path, name)
-	down, up := pipe.New(pipe.Options{})
-	context.AfterFunc(ctx, func() { up.Close(nil) })
-	stream, err := up.OpenStream(ctx)
-	go func() {
-		if s, err := down.AcceptStream(context.WithoutCancel(ctx)); err == nil {
-			_ = exchange.Serve(
-				ctx,
-				s,
-				func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
-					c.got = r
-					return c.site.Answer(ctx, r)
-				},
-			)
-			down.Close(nil)
-		}
-	}()
-	return stream, err
-}
-
 // TestRelay: a relay goes by the path, and asks for no namespace that it did not get from its parent.
 func TestRelay(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -118,16 +94,17 @@ func TestRelay(t *testing.T) {
 		code    int
 		among   []string
 	}{
-		"a namespace":             {pods("shop", "web"), []string{"oslo"}, 200, nil},
-		"all namespaces":          {pods("shop", ""), []string{"oslo"}, 200, []string{"web"}},
-		"all, and some":           {pods("shop", "", "among", "web", "among", "db"), []string{"oslo"}, 200, []string{"web"}},
-		"all, and no own":         {pods("shop", "", "among", "db"), []string{"oslo"}, 404, nil},
-		"the relay's own":         {pods("shop", "db"), []string{"oslo"}, 404, nil},
-		"the relay's own by name": {view("shop", "", "version", "v1", "resource", "namespaces", "name", "db"), []string{"oslo"}, 404, nil},
-		"another space's":         {pods("nobody", "web"), []string{"oslo"}, 404, nil},
-		"a document":              {view("shop", "", "document", "apis"), []string{"oslo"}, 200, nil},
-		"the relay itself":        {pods("shop", "web"), nil, 404, nil},
-		"below a cluster":         {pods("shop", "web"), []string{"oslo", "edge"}, 404, nil},
+		"a namespace":     {pods("shop", "web"), []string{"oslo"}, 200, nil},
+		"all namespaces":  {pods("shop", ""), []string{"oslo"}, 200, []string{"web"}},
+		"all, and some":   {pods("shop", "", "among", "web", "among", "db"), []string{"oslo"}, 200, []string{"web"}},
+		"all, and no own": {pods("shop", "", "among", "db"), []string{"oslo"}, 404, nil},
+		"the relay's own": {pods("shop", "db"), []string{"oslo"}, 404, nil},
+		"the relay's own by name": {view("shop", "", "version", "v1", "resource", "namespaces", "name",
+			"db"), []string{"oslo"}, 404, nil},
+		"another space's":  {pods("nobody", "web"), []string{"oslo"}, 404, nil},
+		"a document":       {view("shop", "", "document", "apis"), []string{"oslo"}, 200, nil},
+		"the relay itself": {pods("shop", "web"), nil, 404, nil},
+		"below a cluster":  {pods("shop", "web"), []string{"oslo", "edge"}, 404, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := newCluster(t, "")
@@ -136,18 +113,20 @@ func TestRelay(t *testing.T) {
 				own.records,
 				func(k store.Key, _ inventory.Record) bool { return k.Name != "web" },
 			)
-			below := &children{site: at.site(t)}
+			below := &targettest.Children{Answer: at.site(t).Answer}
 			c.request.Path = c.path
-			code, body := ask(t, &Relay{Records: own, Children: below}, c.request)
+			relay := &Relay{Client: at.site(t).Client, Records: own, Pods: at, Children: below}
+			code, body := ask(t, relay, c.request)
 			if code != c.code {
 				t.Fatalf("%d: %s", code, body)
 			}
-			if code != 200 && len(c.path) < 2 && len(below.path) > 0 {
-				t.Errorf("%v is asked", below.path)
+			opened := below.Opened()
+			if code != 200 && len(c.path) < 2 && len(opened) > 0 {
+				t.Errorf("%v is asked", opened)
 			}
 			if code == 200 &&
-				(!slices.Equal(below.path, c.path[:1]) || !slices.Equal(below.got.Query["among"], c.among)) {
-				t.Errorf("%v is asked for %v", below.path, below.got.Query)
+				(!slices.Equal(opened, c.path[:1]) || !slices.Equal(below.Last().Query["among"], c.among)) {
+				t.Errorf("%v is asked for %v", opened, below.Last().Query)
 			}
 		})
 	}

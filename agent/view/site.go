@@ -12,6 +12,7 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/usage"
 )
 
 // Records says which namespaces a space has at the site. agent/inventory's Inventory is one.
@@ -27,6 +28,14 @@ type Site struct {
 	// what is shown.
 	Client  func(space string) (*target.Client, error)
 	Records Records
+	Pods    Pods
+}
+
+// Pods knows the Pods of the target. agent/observe's Observer is one.
+type Pods interface {
+	// Placed reports whether the target has the Pod k with this UID, which belongs to an object
+	// that was placed there from the space of k.
+	Placed(k store.Key, uid string) bool
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
@@ -35,6 +44,8 @@ var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
 type here struct {
 	name, there string
 	mapping     target.Mapping
+	// existed says that it was there before the space took it.
+	existed bool
 }
 
 // asked is a request that passed the rules about kinds.
@@ -86,8 +97,10 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	}
 	name := q.Get(exchange.OptionName)
 	switch {
+	case usage.Asks(r):
+		return s.usage(ctx, a)
 	case a.ofNamespaces() && name != "":
-		at, err := s.own(ctx, c, r.Space, name)
+		at, err := s.own(ctx, a, name)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +108,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case r.Namespace == "":
 		return s.joined(ctx, a)
 	}
-	at, err := s.own(ctx, c, r.Space, r.Namespace)
+	at, err := s.own(ctx, a, r.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +140,8 @@ func (a *asked) refused() error {
 		return fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"the view of a site has what is in the space's namespaces there; %s %s is in none: name its namespace (-n), if it has one",
+			"the view of a site has what is in the space's namespaces there; %s %s is in none: "+
+				"name its namespace (-n), if it has one",
 			a.resource.Plural,
 			a.Query.Get(exchange.OptionName),
 		)
@@ -141,23 +155,39 @@ func (a *asked) refused() error {
 	return nil
 }
 
-// own returns a namespace that was made at the site for the space, by the agent's record and by the
+// own returns a namespace that was made at the site for the space. One that was there before is
+// refused: it may hold what is the site's.
+func (s *Site) own(ctx context.Context, a *asked, name string) (here, error) {
+	at, err := s.namespace(ctx, a, name)
+	if err == nil && at.existed {
+		return here{}, fault(
+			http.StatusForbidden,
+			"Forbidden",
+			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself",
+			name,
+			a.Space,
+		)
+	}
+	return at, err
+}
+
+// namespace returns a namespace that the space has at the site, by the agent's record and by the
 // marks of the live one. Of all others the answer tells nothing.
-func (s *Site) own(ctx context.Context, c *target.Client, space, name string) (here, error) {
+func (s *Site) namespace(ctx context.Context, a *asked, name string) (here, error) {
 	missing := fault(
 		http.StatusNotFound,
 		"NotFound",
 		"the site has no namespace %s of space %s",
 		name,
-		space,
+		a.Space,
 	)
-	record, known := s.Records.Get(inventory.NamespaceKey(space, name))
+	record, known := s.Records.Get(inventory.NamespaceKey(a.Space, name))
 	if !known || record.UID == "" {
 		return here{}, missing
 	}
 	at := here{name: name, mapping: target.Mapping(record.Prefix)}
 	at.there = at.mapping.There(name)
-	live, err := c.Get(context.WithoutCancel(ctx), namespaces, "", at.there, false)
+	live, err := a.client.Get(context.WithoutCancel(ctx), namespaces, "", at.there, false)
 	switch {
 	case apierrors.IsNotFound(err):
 		return here{}, missing
@@ -165,18 +195,10 @@ func (s *Site) own(ctx context.Context, c *target.Client, space, name string) (h
 		return here{}, unreachable(err)
 	case live.Metadata.Name != at.there,
 		live.Metadata.UID != record.UID,
-		live.OriginSpace() != space,
-		live.Metadata.Annotations[target.AnnotationSpaceUID] == "":
+		!live.IsOf(a.Space, a.SpaceUID):
 		return here{}, missing
-	case live.Metadata.Annotations[target.AnnotationExisted] != "":
-		return here{}, fault(
-			http.StatusForbidden,
-			"Forbidden",
-			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself",
-			name,
-			space,
-		)
 	}
+	at.existed = live.Metadata.Annotations[target.AnnotationExisted] != ""
 	return at, nil
 }
 

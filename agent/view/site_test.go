@@ -1,11 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -26,9 +26,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // cluster is a workload cluster in which spaces shop and team have namespaces. It notes what it is
 // asked for beside Namespaces by their name.
 type cluster struct {
-	url     string
+	api     *targettest.Server
 	records map[store.Key]inventory.Record
 	prefix  string // of the names of shop's namespaces
+	used    bool   // it has metrics of Pods one and strange in each namespace
+	foreign string // the namespace of these metrics, where it is another
 
 	mu    sync.Mutex
 	asked []string
@@ -46,22 +48,25 @@ func (c *cluster) Namespaces(space string) (out []string) {
 	return out
 }
 
-// live are the Namespaces of the cluster: UID, space, and whether each was there before.
-var live = map[string][3]string{
-	"web":  {"u-web", "shop", ""},
-	"db":   {"u-db", "shop", ""},
-	"lent": {"u-lent", "shop", "true"},
-	"anew": {
-		"u-anew-2",
-		"shop",
-		"",
-	},
-	"passed":      {"u-passed", "team", ""},
-	"team":        {"u-team", "team", ""},
-	"kube-system": {"u-kube", "", ""},
-	"default":     {"u-default", "", ""},
-	"bare":        {"u-bare", "", ""},
-	"half":        {"u-half", "shop", ""}, // of no space with a UID
+// live are the Namespaces of the cluster, beside its own.
+var live = map[string]struct {
+	uid, space string
+	existed    bool // it was there before the space took it
+	half       bool // it names its space without the space's UID
+}{
+	"web":    {uid: "u-web", space: "shop"},
+	"db":     {uid: "u-db", space: "shop"},
+	"lent":   {uid: "u-lent", space: "shop", existed: true},
+	"anew":   {uid: "u-anew-2", space: "shop"},
+	"passed": {uid: "u-passed", space: "team"},
+	"team":   {uid: "u-team", space: "team"},
+	"bare":   {uid: "u-bare"},
+	"half":   {uid: "u-half", space: "shop", half: true},
+}
+
+// Placed implements Pods: Pods one and two of shop are placed, in whatever namespace.
+func (*cluster) Placed(k store.Key, uid string) bool {
+	return k.Space == "shop" && uid == "u-"+k.Name && (k.Name == "one" || k.Name == "two")
 }
 
 func newCluster(t *testing.T, prefix string) *cluster {
@@ -75,55 +80,50 @@ func newCluster(t *testing.T, prefix string) *cluster {
 	record("shop", "coming", "") // not made yet
 	record("shop", "gone", "u-gone")
 	record("team", "team", "u-team")
-	s := httptest.NewServer(http.HandlerFunc(c.serve))
-	t.Cleanup(s.Close)
-	c.url = s.URL
+	c.api = targettest.New(t)
+	for name, is := range live {
+		marks := map[string]any{}
+		if is.space != "" {
+			marks[target.AnnotationOrigin] = is.space + "/p"
+			marks[target.AnnotationSpaceUID] = "s-" + is.space
+		}
+		if is.half {
+			delete(marks, target.AnnotationSpaceUID)
+		}
+		if is.existed {
+			marks[target.AnnotationExisted] = "true"
+		}
+		c.api.Put("v1", "Namespace", "", prefix+name,
+			map[string]any{"metadata": map[string]any{"uid": is.uid, "annotations": marks}})
+	}
+	c.api.Handle(c.answer)
 	return c
 }
 
-func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
+// answer answers all but requests for one Namespace, in ways that a real API server seldom has.
+func (c *cluster) answer(w http.ResponseWriter, r *http.Request) bool {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if len(parts) == 4 && parts[2] == "namespaces" && r.Method == http.MethodGet {
+		return false
+	}
 	w.Header().Set("Content-Type", "application/json")
 	say := func(v any) { _ = json.NewEncoder(w).Encode(v) }
-	if len(parts) == 4 && parts[2] == "namespaces" && r.Method == http.MethodGet {
-		is, ok := live[strings.TrimPrefix(parts[3], c.prefix)]
-		if !ok {
-			w.WriteHeader(404)
-			say(
-				map[string]any{
-					"kind":    "Status",
-					"code":    404,
-					"reason":  "NotFound",
-					"details": map[string]any{"name": parts[3]},
-				},
-			)
-			return
-		}
-		notes := map[string]any{}
-		if is[1] != "" {
-			notes = map[string]any{
-				target.AnnotationOrigin:   is[1] + "/p",
-				target.AnnotationSpaceUID: "s-" + is[1],
-			}
-		}
-		if is[0] == "u-half" {
-			delete(notes, target.AnnotationSpaceUID)
-		}
-		if is[2] != "" {
-			notes[target.AnnotationExisted] = is[2]
-		}
-		say(
-			map[string]any{
-				"kind":     "Namespace",
-				"metadata": map[string]any{"name": parts[3], "uid": is[0], "annotations": notes},
-			},
-		)
-		return
-	}
 	c.mu.Lock()
 	c.asked = append(c.asked, r.Method+" "+r.URL.RequestURI())
 	c.mu.Unlock()
 	switch last := parts[len(parts)-1]; {
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used && last == "pods":
+		say(map[string]any{"kind": "PodMetricsList", "items": used(cmp.Or(c.foreign, parts[4]), "one", "strange")})
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/") && c.used:
+		say(used(cmp.Or(c.foreign, parts[4]), last)[0])
+	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/"):
+		w.WriteHeader(404)
+		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)
+	case last == "pods" && parts[3] == c.prefix+"lent":
+		say(map[string]any{"kind": "PodList", "items": []any{
+			map[string]any{"metadata": map[string]any{"name": "one", "namespace": parts[3], "uid": "u-one"}},
+			map[string]any{"metadata": map[string]any{"name": "strange", "namespace": parts[3], "uid": "u-strange"}},
+		}})
 	case last == "widgets" || last == "nodes": // not in namespaces
 		w.WriteHeader(404)
 		io.WriteString(
@@ -167,6 +167,7 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		say(object(last, parts[3]))
 	}
+	return true
 }
 
 func object(name, namespace string) map[string]any {
@@ -181,14 +182,15 @@ func object(name, namespace string) map[string]any {
 }
 
 func (c *cluster) site(t *testing.T) *Site {
-	clients := target.NewClients(target.Cluster(&rest.Config{Host: c.url}))
+	clients := target.NewClients(target.Cluster(c.api.Config()))
 	t.Cleanup(clients.CloseIdle)
-	return &Site{Client: clients.For, Records: c}
+	return &Site{Client: clients.For, Records: c, Pods: c}
 }
 
 func view(space, namespace string, options ...string) *exchange.Request {
 	r := &exchange.Request{
 		Space:     space,
+		SpaceUID:  "s-" + space,
 		Namespace: namespace,
 		Verb:      exchange.View,
 		Query:     url.Values{},

@@ -18,8 +18,9 @@ var layers = map[string][]string{
 }
 
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions
-// without I/O) and its queues, and the two that the agent's halves stand on: the client of the
-// target, and the record of what was applied there. Leaves import only leaves.
+// without I/O) and its queues, and those that the agent's halves stand on: the client of the
+// target, the record of what was applied there, the site's policy, and a target for tests. Leaves
+// import only leaves.
 var leaves = []string{
 	"server/api/v1alpha1",
 	"server/fields",
@@ -29,8 +30,10 @@ var leaves = []string{
 	"server/spaceapi",
 	"server/spaceapi/spaceapitest",
 	"agent/target",
+	"agent/targettest",
 	"agent/inventory",
 	"agent/policy",
+	"agent/targettest",
 }
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not
@@ -55,6 +58,7 @@ var concerns = []concern{
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
 	{"discovery", []string{"request", "response"}},
+	{"backends", []string{"request", "storage", "webhook"}},
 	{"policy", []string{"outbound", "request", "webhook"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
 	{
@@ -74,9 +78,11 @@ var concerns = []concern{
 		},
 	},
 	{"wellknown", []string{"metadata", "request"}},
+	{"offers", []string{"metadata", "request", "wellknown"}},
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
 	{"view", []string{"audit", "request", "response"}},
+	{"top", []string{"audit", "request", "response"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
 }
 

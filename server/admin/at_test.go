@@ -25,7 +25,19 @@ func TestAt(t *testing.T) {
 			t.Errorf("%q: %s, %s", at, u, name)
 		}
 	}
-	for _, at := range []string{"/", "eu/", "/eu", "eu//paris", "..", "eu/../x", "EU", "eu?x", "eu%2fparis", "eu/api", "a b"} {
+	for _, at := range []string{
+		"/",
+		"eu/",
+		"/eu",
+		"eu//paris",
+		"..",
+		"eu/../x",
+		"EU",
+		"eu?x",
+		"eu%2fparis",
+		"eu/api",
+		"a b",
+	} {
 		if checkAt(at) == nil {
 			t.Errorf("%q passes", at)
 		}

@@ -29,7 +29,6 @@ var leftOut = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:                 true,
 	{Group: "multicluster.x-k8s.io", Resource: "placementdecisions"}:   true,
 	{Group: v1alpha1.GroupVersion.Group, Resource: "combinedstatuses"}: true,
-	{Group: "discovery.k8s.io", Resource: "endpointslices"}:            true,
 }
 
 // stages are what has to be there before other kinds; what is not named comes between the first and
@@ -141,7 +140,7 @@ func strip(gr schema.GroupResource, o *unstructured.Unstructured) {
 		customize.Unallocate(o.Object) // another center's targets choose anew
 	}
 	notes := o.GetAnnotations()
-	for _, name := range v1alpha1.CenterMarks() {
+	for _, name := range v1alpha1.CenterAnnotations() {
 		delete(notes, name)
 	}
 	o.SetAnnotations(notes)

@@ -117,7 +117,11 @@ func (u *users) bind(ctx context.Context, b binding) (err error) {
 			options,
 		)
 	} else {
-		_, err = u.api.RbacV1().RoleBindings(b.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.role, Subjects: b.subjects}, options)
+		_, err = u.api.RbacV1().RoleBindings(b.Namespace).Create(
+			ctx,
+			&rbacv1.RoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.role, Subjects: b.subjects},
+			options,
+		)
 	}
 	return err
 }

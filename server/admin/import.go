@@ -100,7 +100,9 @@ type importPlan struct {
 }
 
 func planImport(file string) (p importPlan, err error) {
-	p.kinds, p.owners, p.defined = map[schema.GroupVersionResource]int{}, map[types.UID]bool{}, map[schema.GroupResource]bool{}
+	p.kinds = map[schema.GroupVersionResource]int{}
+	p.owners = map[types.UID]bool{}
+	p.defined = map[schema.GroupResource]bool{}
 	p.header, err = readExport(file, func(_ int, e exportedObject) error {
 		o := &unstructured.Unstructured{Object: e.Object}
 		gvr := resourceOf(e)
@@ -138,7 +140,7 @@ func (c *center) mayImport(ctx context.Context, name string, h exportHeader) (be
 	return true, nil
 }
 
-// beginImport creates the Space, marked as one that is being imported.
+// beginImport creates the Space, with the annotation of a Space that is being imported.
 func (c *center) beginImport(ctx context.Context, o ImportOptions, h exportHeader) error {
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": h.Spec}}
 	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Space"))
@@ -152,7 +154,7 @@ func (c *center) beginImport(ctx context.Context, o ImportOptions, h exportHeade
 	return err
 }
 
-// noteImport sets the mark of an import, or takes it off.
+// noteImport sets the annotation of an import; a nil id removes it.
 func (c *center) noteImport(ctx context.Context, name string, id any) error {
 	patch, err := json.Marshal(
 		map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationImport: id}}},

@@ -26,7 +26,15 @@ func (i *importer) hasStatus(gvr schema.GroupVersionResource) bool {
 // prepare makes a new object of one that was.
 func (i *importer) prepare(gvr schema.GroupVersionResource, o *unstructured.Unstructured) error {
 	id := identity(o)
-	for _, field := range []string{"uid", "creationTimestamp", "generation", "managedFields", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, field := range []string{
+		"uid",
+		"creationTimestamp",
+		"generation",
+		"managedFields",
+		"resourceVersion",
+		"deletionTimestamp",
+		"deletionGracePeriodSeconds",
+	} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(o.Object, "status")
@@ -64,7 +72,12 @@ func forgetJobSelector(o *unstructured.Unstructured) {
 		return
 	}
 	unstructured.RemoveNestedField(o.Object, "spec", "selector")
-	for _, name := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"} {
+	for _, name := range []string{
+		"controller-uid",
+		"job-name",
+		"batch.kubernetes.io/controller-uid",
+		"batch.kubernetes.io/job-name",
+	} {
 		unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "labels", name)
 	}
 }

@@ -108,7 +108,10 @@ func TestLinkColumns(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if got := linkColumns(map[string]any{"status": map[string]any{"bytesToday": today}}, now.Add(time.Minute)); got != "\tlan\t0 B\t0 B\t0 B" {
+	if got := linkColumns(
+		map[string]any{"status": map[string]any{"bytesToday": today}},
+		now.Add(time.Minute),
+	); got != "\tlan\t0 B\t0 B\t0 B" {
 		t.Errorf("yesterday's bytes are today's: %q", got)
 	}
 }

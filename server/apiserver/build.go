@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	"k8s.io/kubernetes/pkg/apis/node"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/kubernetes/pkg/capabilities"
@@ -31,19 +34,23 @@ import (
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
+	"skerry.dev/skerry/server/apiserver/backends"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
+	"skerry.dev/skerry/server/apiserver/wellknown"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -57,6 +64,7 @@ type parts struct {
 	eventTTL  time.Duration
 	quotas    *quota.Plugin
 	sites     pods.Sites
+	backends  *backends.Finder
 }
 
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens
@@ -75,10 +83,11 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey)
+	tokens, err := authn.NewTokens(s.config.ExternalURL, s.config.ServiceAccountKey, s.config.targetUID)
 	if err != nil {
 		return err
 	}
+	s.tokens = tokens
 	charged, err := quota.NewPlugin()
 	if err != nil {
 		return err
@@ -96,10 +105,14 @@ func (s *Server) build() error {
 		ranges:    &quota.LimitRanges{},
 		security:  security,
 		quotas:    charged,
+		backends:  &backends.Finder{Unreachable: s.config.Unreachable},
 		sites:     s.config.Sites,
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
+	s.offers = offers.NewTable()
+	s.webhooks = s.newWebhooks(p.backends)
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
+	s.tokens = tokens
 	s.usage, s.borrows = quota.NewUsage(), borrow.NewTable()
 	g, factory, err := s.genericConfig(p)
 	if err != nil {
@@ -109,7 +122,7 @@ func (s *Server) build() error {
 		Base:     g,
 		Storages: s.storages,
 		Loopback: s.Loopback,
-		Outbound: s.config.Outbound,
+		Webhooks: s.webhooks,
 		Idle:     s.config.CustomIdle,
 		Log:      s.config.Log,
 	}
@@ -218,7 +231,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// The marks come after what users' rules have changed, which may not touch them.
-	annotations := &admission.Annotations{Place: s.config.Place, PassesOn: s.config.Sites != nil}
+	annotations := &admission.Annotations{Place: s.config.Place, PodAPI: s.config.PodAPI, PassesOn: s.config.Sites != nil}
 	g.AdmissionControl = genericadmission.NewChainHandler(
 		p.lifecycle,
 		p.defaults,
@@ -241,6 +254,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 // install adds the API groups, and hands their storages to those parts that read through them.
 func (s *Server) install(g *genericapiserver.Config, factory serverstorage.StorageFactory, p parts) error {
 	var groups []*genericapiserver.APIGroupInfo
+	var pods top.Pods
 	for _, provider := range providers(g, factory, p, s.storages) {
 		info, err := provider.NewRESTStorage(g.MergedResourceConfig, s.storages)
 		if err != nil {
@@ -254,8 +268,12 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.tokens.Use(v1)
 			p.lifecycle.Namespaces = v1["namespaces"].(rest.Getter)
 			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
-			p.security.Pods = v1["pods"].(rest.Lister)
+			pods = v1["pods"].(top.Pods)
+			p.security.Pods = pods
 			p.quotas.Use(v1)
+			v1["nodes"] = offers.NewNodes(s.offers)
+			p.backends.Services = v1["services"].(rest.Getter)
+			p.backends.Pods = v1["pods"].(rest.Lister)
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}
@@ -263,10 +281,19 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			continue
 		case scheduling.GroupName:
 			p.defaults.Priorities = v1["priorityclasses"].(rest.Lister)
+			s.showOffered(v1, "PriorityClass", scheduling.Resource("priorityclasses"))
 		case storageapi.GroupName:
 			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
+			s.showOffered(v1, "StorageClass", storageapi.Resource("storageclasses"))
+		case networking.GroupName:
+			s.showOffered(v1, "IngressClass", networking.Resource("ingressclasses"))
+		case node.GroupName:
+			s.showOffered(v1, "RuntimeClass", node.Resource("runtimeclasses"))
 		}
 		groups = append(groups, &info)
+	}
+	if p.sites != nil {
+		groups = append(groups, top.Group(pods, p.sites))
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install groups: %w", err)
@@ -290,6 +317,12 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		checks = append(checks, healthz.NamedCheck(name, func(*http.Request) error { return check() }))
 	}
 	return s.generic.AddReadyzChecks(checks...)
+}
+
+// showOffered has a storage of classes show what targets offer, beside what a space stores. What was
+// handed to admission and quotas before sees what is stored.
+func (s *Server) showOffered(m map[string]rest.Storage, kind string, r schema.GroupResource) {
+	m[r.Resource] = offers.NewClasses(s.offers, kind, r, m[r.Resource].(wellknown.Stored))
 }
 
 // hostPort returns the host and port of a URL, with the port of https where none is given.

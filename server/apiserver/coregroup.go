@@ -73,13 +73,14 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	return nil
 }
 
-// addEndpoints serves what users write for Services without a selector; it goes where the Service
-// goes. Of the others a cluster makes its own, which do not show here.
+// addEndpoints serves what users write for Services without a selector, and what the center makes of
+// the EndpointSlices that targets report of the others.
 func addEndpoints(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	endpoints, err := endpointsstore.NewREST(og)
 	if err != nil {
 		return err
 	}
+	kinds.MirrorEndpoints(endpoints)
 	m["endpoints"] = endpoints
 	return nil
 }

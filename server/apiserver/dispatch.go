@@ -6,15 +6,18 @@ import (
 	"net/http"
 	"strings"
 
+	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	auditlog "skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
 	"skerry.dev/skerry/store"
 )
@@ -38,6 +41,9 @@ type dispatch struct {
 
 func (d *dispatch) wrap(native http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if site := request.Site(r.Context()); site != "" {
+			audit.AddAuditAnnotation(r.Context(), auditlog.Path, site)
+		}
 		if view.Takes(r.URL.Path) {
 			d.view.ServeHTTP(w, r)
 			return
@@ -45,6 +51,10 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		path := strings.TrimSuffix(r.URL.Path, "/")
 		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
 			response.Write(w, errOnSite(subresource))
+			return
+		}
+		if d.reaches && top.IsOfNodes(path) {
+			response.Write(w, top.NoNodes())
 			return
 		}
 		d.makeDefaults(r)

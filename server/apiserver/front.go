@@ -59,6 +59,24 @@ func (f *front) outer() http.Handler {
 	})
 }
 
+// site serves the requests of a space's pods that came through the gateway of a site. The path is
+// one within the space's API: it cannot name another space.
+func (f *front) site(space, site string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case space == request.RootSpace, space == request.AllSpaces, site == "":
+			response.Write(w, response.NotFound())
+		case !f.spaces.Loaded():
+			w.Header().Set("Retry-After", "1")
+			response.Write(w, errNotLoaded())
+		case !f.spaces.Has(space):
+			response.Write(w, response.NotFound())
+		default:
+			f.serve(w, r.WithContext(request.WithSite(r.Context(), site)), space, r.URL.Path)
+		}
+	})
+}
+
 // inner serves the loopback. It trusts the name of the space.
 func (f *front) inner() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,10 +13,14 @@ import (
 	authorizationrest "k8s.io/kubernetes/pkg/registry/authorization/rest"
 	autoscalingrest "k8s.io/kubernetes/pkg/registry/autoscaling/rest"
 	batchrest "k8s.io/kubernetes/pkg/registry/batch/rest"
+	certificatesrest "k8s.io/kubernetes/pkg/registry/certificates/rest"
 	coordinationrest "k8s.io/kubernetes/pkg/registry/coordination/rest"
 	corerest "k8s.io/kubernetes/pkg/registry/core/rest"
+	discoveryrest "k8s.io/kubernetes/pkg/registry/discovery/rest"
 	eventsrest "k8s.io/kubernetes/pkg/registry/events/rest"
+	flowcontrolrest "k8s.io/kubernetes/pkg/registry/flowcontrol/rest"
 	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
+	noderest "k8s.io/kubernetes/pkg/registry/node/rest"
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
@@ -42,23 +46,26 @@ var (
 		{Group: "authentication.k8s.io", Version: "v1"},
 		{Group: "authorization.k8s.io", Version: "v1"},
 		{Group: "coordination.k8s.io", Version: "v1"},
+		{Group: "discovery.k8s.io", Version: "v1"},
 		{Group: "events.k8s.io", Version: "v1"},
 		{Group: "networking.k8s.io", Version: "v1"},
+		{Group: "node.k8s.io", Version: "v1"},
 		{Group: "policy", Version: "v1"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1"},
 		{Group: "scheduling.k8s.io", Version: "v1"},
 		{Group: "storage.k8s.io", Version: "v1"},
 		{Group: "apiextensions.k8s.io", Version: "v1"},
 		{Group: "admissionregistration.k8s.io", Version: "v1"},
+		{Group: "apiregistration.k8s.io", Version: "v1"},
+		{Group: "certificates.k8s.io", Version: "v1"},
+		{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"},
 	}
 	unserved = []schema.GroupVersionResource{
 		{Group: "networking.k8s.io", Version: "v1", Resource: "ipaddresses"},
 		{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
-		{Group: "storage.k8s.io", Version: "v1", Resource: "csidrivers"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csistoragecapacities"},
-		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattributesclasses"},
 	}
 )
 
@@ -98,13 +105,18 @@ func providers(
 		},
 		authorizationrest.RESTStorageProvider{Authorizer: authz, RuleResolver: c.RuleResolver},
 		coordinationrest.RESTStorageProvider{},
+		kinds.Mirroring{Group: discoveryrest.StorageProvider{}},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
 		networkingrest.RESTStorageProvider{},
+		noderest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
 		schedulingrest.RESTStorageProvider{},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},
+		apiServiceGroup{},
+		certificatesrest.RESTStorageProvider{Authorizer: authz},
+		flowcontrolrest.RESTStorageProvider{},
 		crd.Group{Storages: st},
 	}
 }

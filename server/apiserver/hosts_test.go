@@ -54,8 +54,12 @@ func TestHosts(t *testing.T) {
 	if space := (hosts{}).space("shop."); space != "" {
 		t.Errorf("without a domain %q", space)
 	}
-	for _, tc := range [][4]string{{"https://c:7443", "d.org", "shop", "https://shop.d.org:7443"}, {"https://c", "d.org", "shop", "https://shop.d.org"},
-		{"https://c:7443", "", "shop", ""}, {"https://c:7443", "d.org", "root", ""}} {
+	for _, tc := range [][4]string{
+		{"https://c:7443", "d.org", "shop", "https://shop.d.org:7443"},
+		{"https://c", "d.org", "shop", "https://shop.d.org"},
+		{"https://c:7443", "", "shop", ""},
+		{"https://c:7443", "d.org", "root", ""},
+	} {
 		if got := HostURL(tc[0], tc[1], tc[2]); got != tc[3] {
 			t.Errorf("%v: %s", tc, got)
 		}

@@ -27,7 +27,7 @@ import (
 // writes is not asked about.
 func (s *Server) newRules(l *admission.Lifecycle, authz authorizer.Authorizer) *policy.Plugin {
 	return policy.New(policy.Config{
-		Authorizer: authz, Loopback: s.Loopback, Outbound: s.config.Outbound,
+		Authorizer: authz, Loopback: s.Loopback, Outbound: s.config.Outbound, Webhooks: s.webhooks,
 		Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 			obj, err := storage.GetCached(ctx, l.Namespaces, "", name)
 			if err != nil {

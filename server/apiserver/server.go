@@ -14,15 +14,18 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/backlog"
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/policy"
@@ -30,6 +33,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/share"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/apiserver/webhook"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 )
@@ -62,6 +67,8 @@ type Config struct {
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
+	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
+	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
 	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil
 	// makes none.
@@ -72,8 +79,15 @@ type Config struct {
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time
+	// Target returns the UID of a target of the center, "" where there is none; nil knows of none.
+	Target func(name string) string
 	// Sites reaches Pods where they run; nil reaches none, and what would is not served.
 	Sites pods.Sites
+	// RTT returns the round trip to a target; it is false where the target is not connected here. Of
+	// several sites that serve a webhook the nearest is called. Nil knows of none.
+	RTT func(target string) (time.Duration, bool)
+	// WebhookMetrics counts calls of webhooks by Service; nil counts nothing.
+	WebhookMetrics *webhook.Metrics
 	// Seats is how many requests from outside are answered side by side, watches left out; 0 means
 	// 200.
 	Seats int
@@ -104,12 +118,15 @@ type Server struct {
 	loopback *loopback
 	front    *front
 	crds     *crd.Servers
+	tokens   *authn.Tokens
 	sums     *controllers.AggregatedRoles
 	checks   *controllers.TypeChecks
 	ttl      *controllers.JobTTL
 	rules    *policy.Plugin
+	webhooks *webhook.Callers
 	counts   *quota.Counter
 	usage    *quota.Usage
+	offers   *offers.Table
 	backlog  *backlog.Ledger
 	borrows  *borrow.Table
 	check    borrow.Check
@@ -141,10 +158,10 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Counters are those parts of the server that count what spaces hold: they have to be given the
-// writes of all spaces.
+// Counters are those parts of the server that count what spaces hold, or show what targets offer:
+// they have to be given the writes of all spaces.
 func (s *Server) Counters() []storage.ChangeHandler {
-	return []storage.ChangeHandler{s.usage, s.counts}
+	return []storage.ChangeHandler{s.usage, s.counts, s.offers}
 }
 
 // Watches returns how many watches clients have open in all spaces, and how many the server has
@@ -155,6 +172,12 @@ func (s *Server) Watches() (open int, ended map[backlog.Reason]uint64) {
 
 // Ready is closed when the loopback works and the kinds of skerry.dev are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// SecretToken returns a token of a ServiceAccount of a space that ends with the account and with a
+// Secret of the same namespace. Both are given by name and UID.
+func (s *Server) SecretToken(ctx context.Context, space string, account, secret metav1.ObjectMeta) (string, error) {
+	return s.tokens.SecretToken(request.WithSpace(ctx, space), account, secret)
+}
 
 // Loopback returns a client configuration for one space, or for all spaces when space is "*": in
 // memory, as the center itself. Objects of all spaces carry their storage key, which begins with
@@ -183,6 +206,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.loopback.transport.CloseIdleConnections()
 		inner.Close()
 		innerDone.Wait()
+		s.webhooks.Close()
 		s.generic.Destroy()
 	}()
 	return s.serve(ctx)

@@ -107,7 +107,9 @@ func newTargetStatus(all *storage.Storages) (s *targetStatus, destroy func(), er
 // takes reports whether a request is one that is answered here.
 func (*targetStatus) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	return ok && r.Method == http.MethodPut && request.FromCenter(r.Context()) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
+	return ok && r.Method == http.MethodPut && request.FromCenter(
+		r.Context(),
+	) && request.Space(r.Context()) == request.RootSpace && r.URL.RawQuery == "" && info.Subresource == "status" &&
 		info.Resource == targetsResource.Resource &&
 		info.APIGroup == targetsResource.Group &&
 		info.APIVersion == targetsResource.Version

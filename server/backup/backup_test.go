@@ -208,7 +208,10 @@ func TestHostileArchives(t *testing.T) {
 		"other data":         {archive(t, manifest, [2]string{"state.db", "abc 18"}), ErrNotABackup},
 		"no data":            {archive(t, manifest), ErrNotABackup},
 		"twice":              {archive(t, manifest, state, state), ErrNotABackup},
-		"newer":              {archive(t, [2]string{manifestFile, `{"format":2,"version":"v9"}`}, [2]string{"what", "ever"}), ErrNewer},
+		"newer": {
+			archive(t, [2]string{manifestFile, `{"format":2,"version":"v9"}`}, [2]string{"what", "ever"}),
+			ErrNewer,
+		},
 	} {
 		dir, file := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "f")
 		write(t, file, c.data)
@@ -237,7 +240,10 @@ func TestHostileArchives(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, buf.Bytes())
-	if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: filepath.Join(t.TempDir(), "d"), Database: plain}); !errors.Is(
+	if _, err := Restore(
+		t.Context(),
+		RestoreOptions{File: file, Dir: filepath.Join(t.TempDir(), "d"), Database: plain},
+	); !errors.Is(
 		err,
 		ErrNotABackup,
 	) {
@@ -283,7 +289,14 @@ func TestUsualToolsReadIt(t *testing.T) {
 			t.Skip("not here: ", tool)
 		}
 	}
-	if out, err := exec.Command("sh", "-c", `zstd -dc "$1" | tar -x -C "$2" && cd "$2" && sha256sum --strict -c SHA256SUMS`, "sh", file, dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(
+		"sh",
+		"-c",
+		`zstd -dc "$1" | tar -x -C "$2" && cd "$2" && sha256sum --strict -c SHA256SUMS`,
+		"sh",
+		file,
+		dir,
+	).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -31,7 +31,10 @@ func TestKeysOfValues(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "new")
 	for _, key := range []string{"", "wrong"} {
-		if _, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: key}, Database: keyed}); !errors.Is(
+		if _, err := Restore(
+			t.Context(),
+			RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: key}, Database: keyed},
+		); !errors.Is(
 			err,
 			ErrNoKey,
 		) {
@@ -41,11 +44,17 @@ func TestKeysOfValues(t *testing.T) {
 			t.Errorf("a restore that failed left %v, %v", left, err)
 		}
 	}
-	if m, err := Restore(t.Context(), RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: "right"}, Database: keyed}); err != nil ||
+	if m, err := Restore(
+		t.Context(),
+		RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: "right"}, Database: keyed},
+	); err != nil ||
 		m.HasKeys {
 		t.Errorf("with the key: %+v, %v", m, err)
 	}
-	if m, err := Take(t.Context(), TakeOptions{Dir: with, File: filepath.Join(t.TempDir(), "c.skerry"), Version: "v1", Database: keyed}); err != nil ||
+	if m, err := Take(
+		t.Context(),
+		TakeOptions{Dir: with, File: filepath.Join(t.TempDir(), "c.skerry"), Version: "v1", Database: keyed},
+	); err != nil ||
 		!m.HasKeys {
 		t.Errorf("with the key in it: %+v, %v", m, err)
 	}

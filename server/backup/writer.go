@@ -53,7 +53,9 @@ func (w *writer) file(ctx context.Context, name, path string) error {
 }
 
 func (w *writer) add(name string, size int64, content io.Reader) error {
-	if err := w.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX}); err != nil {
+	if err := w.tar.WriteHeader(
+		&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX},
+	); err != nil {
 		return err
 	}
 	sum := sha256.New()

@@ -27,6 +27,9 @@ type Origin struct {
 	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the
 	// object has from a parent.
 	Sync string
+	// PodAPI is which API the pods of a workload use, as far as the center decides that: SpaceAPI
+	// gives them that of their space, NoAPI none, everything else leaves their template as it is.
+	PodAPI placement.PodAPI
 }
 
 // Render returns the bytes of an object for its targets. The object is not changed.
@@ -50,6 +53,7 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	if clean, ok := cleaners[group+"/"+kind]; ok {
 		clean(out)
 	}
+	givePods(out, group+"/"+kind, o.PodAPI)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -57,6 +61,21 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 		return nil, fmt.Errorf("render %s: %w", kind, err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// givePods gives the pods of a workload what they use of an API.
+func givePods(o map[string]any, name string, api placement.PodAPI) {
+	switch api {
+	case placement.SpaceAPI:
+		if account := giveAPI(podSpecOf(o, name)); account != "" {
+			fields.Map(o, "metadata", "annotations")[store.PodAPI] = account
+		}
+	case placement.NoAPI:
+		if spec := podSpecOf(o, name); spec != nil {
+			spec["automountServiceAccountToken"] = false
+		}
+	case placement.NoWish, placement.TargetAPI:
+	}
 }
 
 // runs is a key of the kinds that run to their end, as placement knows them.
@@ -96,6 +115,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationRefused)
 	delete(annotations, v1alpha1.AnnotationUnreachable)
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {
+		delete(annotations, store.PodAPI)
+	}
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID
 	delete(annotations, v1alpha1.AnnotationSpaceUID)

@@ -51,6 +51,7 @@ type work struct {
 	namedBy   []*object // the workloads that need this object
 	replicas  int64
 	templates bool // a StatefulSet with claims of its own
+	account   placement.PodAccount
 }
 
 func (o *object) key() store.Key {
@@ -90,7 +91,9 @@ type namespace struct {
 	objects map[objectID]*object
 	here    map[*set]int // objects per set of targets
 	state   conditions
-	kept    *set // targets where something of it stays that is no longer placed there
+	podAPI  placement.PodAPI     // what the Namespace says
+	kept    *set                 // targets where something of it stays that is no longer placed there
+	rights  map[*object]struct{} // its Roles and bindings; nil while it has none
 }
 
 // space is one logical cluster.
@@ -108,6 +111,7 @@ type space struct {
 	lentTo     map[*space]struct{} // the spaces that borrow of this one
 	here       map[*set]int
 	kept       *set // as of a namespace
+	rights     rights
 }
 
 // rulebook is a Placement with its record.
@@ -124,11 +128,15 @@ type rulebook struct {
 	epoch      uint32
 }
 
-// mark is what a Placement writes on the objects that it decides about. Nil is that of what no
-// Placement decides about.
+// mark is what the center writes on an object beside where it is from: by the Placement that
+// decides about it, and for its pods. Nil is that of what no Placement decides about, whose pods
+// get nothing.
 type mark struct {
 	placement, sync string
 	policy          v1alpha1.SyncPolicy
+	// api is which API the pods of a workload use; variants are the same mark with another answer.
+	api      placement.PodAPI
+	variants map[placement.PodAPI]*mark
 }
 
 // target is one SyncTarget with its feed.
@@ -137,6 +145,7 @@ type target struct {
 	uid   string
 	feed  *store.Feed
 	epoch uint32
+	opened
 	// emptied: the SyncTarget is being deleted, and nothing of what is placed there may stay.
 	emptied bool
 }

@@ -3,6 +3,7 @@ package delivery
 import (
 	"slices"
 
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -22,9 +23,9 @@ func (s *step) connect(o *object, r reading) []*object {
 			d.forget(dep)
 		}
 	}
-	if r.replicas != 0 || r.templates || o.work != nil {
+	if r.replicas != 0 || r.templates || r.account.Name != "" || o.work != nil {
 		w := o.needWork()
-		w.replicas, w.templates = r.replicas, r.templates
+		w.replicas, w.templates, w.account = r.replicas, r.templates, r.account
 	}
 	return touched
 }
@@ -48,7 +49,7 @@ func (s *step) disconnect(o *object) []*object {
 	}
 	o.work.names = nil
 	if !o.present {
-		o.work.replicas, o.work.templates = 0, false
+		o.work.replicas, o.work.templates, o.work.account = 0, false, placement.PodAccount{}
 	}
 	o.dropWork()
 	return names
@@ -63,7 +64,8 @@ func (o *object) needWork() *work {
 
 // dropWork saves the memory of what says nothing.
 func (o *object) dropWork() {
-	if w := o.work; w != nil && len(w.names) == 0 && len(w.namedBy) == 0 && w.replicas == 0 && !w.templates {
+	if w := o.work; w != nil && len(w.names) == 0 && len(w.namedBy) == 0 && w.replicas == 0 && !w.templates &&
+		w.account.Name == "" {
 		o.work = nil
 	}
 }

@@ -124,6 +124,7 @@ func (s *step) syncTarget(w store.Write) {
 	before := t.Target
 	t.epoch = d.epoch
 	t.Target = readTarget(w.Object)
+	s.open(t, readOpened(w.Object))
 	if fresh && !s.bulk {
 		s.fill(name)
 	}

@@ -12,6 +12,7 @@ func (s *step) gone(k store.Key) {
 	source := o.source
 	d.bodies.drop(k, o.hash) // one that was made anew may be there under the key already
 	o.present, o.hash = false, store.Hash{}
+	indexRights(o)
 	touched := s.disconnect(o)
 	delete(d.holds, o)
 	delete(d.finished, o)

@@ -75,7 +75,20 @@ func (h *history) write() {
 	record := pick("record", "", "a", "b", "a,b", "b,a")
 	var k store.Key
 	var o map[string]any
-	switch pick("kind", "target", "namespace", "configmap", "secret", "deployment", "account", "pinned", "class", "crd", "placement", "many") {
+	switch pick(
+		"kind",
+		"target",
+		"namespace",
+		"configmap",
+		"secret",
+		"deployment",
+		"account",
+		"pinned",
+		"class",
+		"crd",
+		"placement",
+		"many",
+	) {
 	case "target":
 		k = rootKey("synctargets", pick("target", "a", "b"))
 		o = obj("skerry.dev/v1alpha1", "SyncTarget", map[string]any{"name": k.Name, "uid": fmt.Sprint(h.revision)})
@@ -175,7 +188,11 @@ func workloadOf(m map[string]any, names string) map[string]any {
 func still() *Delivery {
 	return New(
 		Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-			Condition: func(store.Key, placement.Condition) {}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
+			Condition: func(
+				store.Key,
+				placement.Condition,
+			) {
+			}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
 	)
 }

@@ -32,7 +32,9 @@ func (d *Delivery) Targets(space string, k store.Key, obj metav1.Object) (string
 		return "", false // every space has it, most never use it: it is decided when something is in it
 	case isNamespace, wish != "" && (o == nil || !derives(o)):
 		return d.ownTargets(sp, o, annotation, wish)
-	case o != nil && derives(o): // with a wish of its own, too, it begins where it is: its annotation may still name what it has left
+	case o != nil && derives(
+		o,
+	): // with a wish of its own, too, it begins where it is: its annotation may still name what it has left
 		if text := d.wantedNote(o); text != "" || wish == "" {
 			return text, text != ""
 		}

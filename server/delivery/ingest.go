@@ -23,6 +23,10 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 	s.bulk, s.first = true, first
 	clear(d.asked.uids)
 	clear(d.asked.keys)
+	d.forgetRights()
+	for w := range all.Objects(decidesRights) {
+		s.rights(w) // before the workloads, which would be rendered twice
+	}
 	isNamespace := func(k store.Key) bool { return k.Class() == store.ClassNamespace }
 	for _, part := range []func(store.Key) bool{isControl, isNamespace, func(k store.Key) bool {
 		return !isControl(k) && !isNamespace(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
@@ -57,6 +61,7 @@ func (d *Delivery) Apply(w store.Write) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.begin(w.Revision)
+	s.rights(w)
 	if rendered.body == nil {
 		s.take(w)
 	} else {
@@ -144,6 +149,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
 	o.undecided, o.ownMarks = r.undecided, r.move != "" || r.undecided
 	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
+	indexRights(o)
 	touched := s.connect(o, r)
 	ended := d.finish(o, r.finished, s.first)
 	recorded, left := s.recorded(o, w, labelled), o.source
@@ -156,7 +162,9 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	if now := o.markNow(); as.body == nil || now != as.mark {
 		as = d.renderFor(w, now)
 	}
+	rendered := o.mark
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	s.tellPodAPI(o, rendered)
 	d.sized(o, len(as.body))
 	if h := d.holds[o]; h != nil && h.failed != "" && o.content != content {
 		s.retryHolds(func(other *hold) bool { return other.key == h.key })

@@ -15,7 +15,7 @@ import (
 func (m *mark) origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
-		o.Placement, o.Sync = m.placement, m.sync
+		o.Placement, o.Sync, o.PodAPI = m.placement, m.sync, m.api
 	}
 	return o
 }
@@ -34,16 +34,38 @@ func (d *Delivery) origin(k store.Key, m *mark, uid string) customize.Origin {
 func (b *rulebook) remark(p v1alpha1.SyncPolicy) {
 	sync := placement.SyncMark(p)
 	if b.mark == nil || b.mark.sync != sync {
-		b.mark = &mark{placement: b.name, sync: sync, policy: p}
+		b.mark = newMark(mark{placement: b.name, sync: sync, policy: p})
 	}
 }
 
-// markNow is the mark of who decides about the object now.
-func (o *object) markNow() *mark {
-	if o.source == nil || o.source.kind != ofPlacement {
-		return nil
+// newMark returns a mark with its variants.
+func newMark(m mark) *mark {
+	out := &m
+	out.variants = map[placement.PodAPI]*mark{}
+	for _, api := range []placement.PodAPI{placement.SpaceAPI, placement.NoAPI} {
+		v := m
+		v.api = api
+		out.variants[api] = &v
 	}
-	return o.source.book.mark
+	return out
+}
+
+// unplaced has the variants of what no Placement decides about.
+var unplaced = newMark(mark{})
+
+// markNow is the mark of who decides about the object now, in the variant for its pods.
+func (o *object) markNow() *mark {
+	var m *mark
+	variants := unplaced.variants
+	if o.source != nil && o.source.kind == ofPlacement {
+		if m = o.source.book.mark; m != nil {
+			variants = m.variants
+		}
+	}
+	if api := o.podAPI(); variants[api] != nil {
+		return variants[api]
+	}
+	return m
 }
 
 // remark has an object rendered again when another mark belongs on it. The lock must be held.
@@ -88,9 +110,11 @@ func (d *Delivery) rerender(ctx context.Context, k store.Key) error {
 		return fmt.Errorf("render %s: %w", k, errBehind)
 	}
 	changed := as.hash != o.hash
+	rendered := o.mark
 	o.hash, o.content, o.mark = as.hash, as.content, as.mark
 	d.sized(o, len(as.body))
 	s := d.begin(0)
+	s.tellPodAPI(o, rendered)
 	s.settle(o, changed)
 	s.finish()
 	return nil

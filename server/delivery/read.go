@@ -29,6 +29,7 @@ type reading struct {
 	names      []store.Key
 	replicas   int64
 	templates  bool
+	account    placement.PodAccount
 }
 
 func readObject(k store.Key, obj map[string]any) reading {
@@ -46,7 +47,9 @@ func readObject(k store.Key, obj map[string]any) reading {
 		excluded:   placement.Excluded(k, obj),
 		names:      placement.References(k, obj),
 		replicas:   wantedReplicas(k, obj),
+		account:    placement.PodAccountOf(k, obj),
 	}
+	r.account.Name = strings.Clone(r.account.Name)
 	finalizers := fields.List(meta, "finalizers")
 	r.dependents = r.leaving && slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents))
 	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)

@@ -38,3 +38,6 @@ func (s *spaceMarks) get(name string) spaceMark {
 	defer s.mu.RUnlock()
 	return s.all[name]
 }
+
+// SpaceUID returns the UID of a space, empty when it is not known.
+func (d *Delivery) SpaceUID(space string) string { return d.spaceMarks.get(space).uid }

@@ -172,7 +172,11 @@ func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
 // A write can come before a center knows where the object is that it is about, or at a replica that
 // never does: the old annotation comes with it, or none.
 func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing.T) {
-	for _, annotations := range []map[string]any{{v1alpha1.AnnotationTargets: "a"}, {v1alpha1.AnnotationTargets: nil}, {v1alpha1.AnnotationUndecided: "true"}} {
+	for _, annotations := range []map[string]any{
+		{v1alpha1.AnnotationTargets: "a"},
+		{v1alpha1.AnnotationTargets: nil},
+		{v1alpha1.AnnotationUndecided: "true"},
+	} {
 		c, cm := left(t)
 		c.target("c", nil)
 		c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": annotations})

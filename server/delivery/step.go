@@ -29,6 +29,7 @@ func (s *step) finish() {
 	for len(s.spaced) > 0 || len(s.spaces) > 0 {
 		for n := range s.spaced {
 			delete(s.spaced, n)
+			s.settleRights(n)
 			if n.self != nil {
 				s.settle(n.self, false)
 			}
@@ -36,6 +37,7 @@ func (s *step) finish() {
 		for sp := range s.spaces {
 			delete(s.spaces, sp)
 			s.settleDefinitions(sp)
+			s.settleRights(sp.cluster)
 		}
 	}
 	if s.d.cfg.Spread != nil && !s.bulk && len(s.changes) > 0 {
@@ -88,7 +90,7 @@ func (s *step) settle(o *object, changed bool) {
 
 // footprint counts objects per namespace and per space, by where they are.
 func (s *step) footprint(o *object, next *set) {
-	if o.kind.order == store.ClassCRD {
+	if o.kind.order == store.ClassCRD || o.rights() {
 		return
 	}
 	if o.ns.name != "" {
@@ -137,6 +139,9 @@ func (d *Delivery) effective(o *object) *set {
 			return d.everywhere(nil, n.here)
 		}
 		return d.everywhere(n.group.record, n.here)
+	}
+	if o.rights() {
+		return d.atSites(o)
 	}
 	if o.leaving {
 		return nil

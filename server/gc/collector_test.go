@@ -105,10 +105,18 @@ func TestCollect(t *testing.T) {
 		}, func(c *cluster) { c.remove("a", "app", "Foreground") }, "set<app"},
 		"a mirror is not its business": {func(c *cluster) { family(c); c.mark("a", "pod") },
 			func(c *cluster) { c.remove("a", "app", "Foreground") }, "alone pod<set"},
-		"an owner of an unknown kind": {func(c *cluster) { c.hidden["Thing"] = true; c.put("a", "set", "app") }, nil, "set<app"},
+		"an owner of an unknown kind": {
+			func(c *cluster) { c.hidden["Thing"] = true; c.put("a", "set", "app") },
+			nil,
+			"set<app",
+		},
 		"a circle": {func(c *cluster) { c.put("a", "one", "two!"); c.put("a", "two", "one!") },
 			func(c *cluster) { c.remove("a", "one", "Foreground") }, ""},
-		"orphaned before the start":   {func(c *cluster) { family(c); c.remove("a", "app", "Orphan") }, nil, "alone pod<set set"},
+		"orphaned before the start": {
+			func(c *cluster) { family(c); c.remove("a", "app", "Orphan") },
+			nil,
+			"alone pod<set set",
+		},
 		"foreground before the start": {func(c *cluster) { family(c); c.remove("a", "app", "Foreground") }, nil, "alone"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -149,7 +149,10 @@ func (c *cluster) names(space string) map[string][]string {
 
 func (c *cluster) all() iter.Seq[store.Write] {
 	return func(yield func(store.Write) bool) {
-		for _, k := range slices.SortedFunc(maps.Keys(c.objects), func(a, b store.Key) int { return len(a.Name) - len(b.Name) }) {
+		for _, k := range slices.SortedFunc(
+			maps.Keys(c.objects),
+			func(a, b store.Key) int { return len(a.Name) - len(b.Name) },
+		) {
 			if !yield(
 				store.Write{
 					Key:        k,

@@ -80,7 +80,8 @@ func (g *graph) putLocked(w store.Write, m meta) {
 		n = g.nodeLocked(i)
 	}
 	before := n.owners
-	n.key, n.apiVersion, n.seen, n.gone, n.deleting, n.finalizers, n.owners = w.Key, w.APIVersion, true, false, m.deleting, m.finalizers, m.owners
+	n.key, n.apiVersion, n.seen, n.gone = w.Key, w.APIVersion, true, false
+	n.deleting, n.finalizers, n.owners = m.deleting, m.finalizers, m.owners
 	g.keys[w.Key] = n
 	unsure := false
 	for _, o := range n.owners {

@@ -39,13 +39,15 @@ func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
 
 // worth is the highest level that a library's record deserves. Debug: a client has gone away while
 // it was answered, the process stops, or a controller has lost a race for an object and tries again.
-// Warn: a request was given up by its client or took too long, of which a library cannot tell which.
+// Warn: a client has shown wrong credentials; a request was given up by its client or took too long,
+// of which a library cannot tell which.
 func (h atLeast) worth(r slog.Record) slog.Level {
 	level := slog.LevelError
 	switch {
 	case h.run.Err() != nil:
 		return slog.LevelDebug
-	case slices.Contains([]string{"Timeout or abort while handling", "Post-timeout activity"}, r.Message):
+	case slices.Contains([]string{"Timeout or abort while handling", "Post-timeout activity",
+		"Unable to authenticate the request"}, r.Message):
 		level = slog.LevelWarn
 	}
 	r.Attrs(func(a slog.Attr) bool {

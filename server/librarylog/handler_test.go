@@ -23,6 +23,7 @@ func TestLibrariesSay(t *testing.T) {
 		"a client that left":   {t.Context(), "cannot write", "client disconnected", ""},
 		"a race":               {t.Context(), "Couldn't update status condition for namespace", conflict, ""},
 		"a request given up":   {t.Context(), "Timeout or abort while handling", "", "level=WARN"},
+		"a wrong token":        {t.Context(), "Unable to authenticate the request", "expired", "level=WARN"},
 		"a process that stops": {stopped, "cannot list", "connection refused", ""},
 	} {
 		var out bytes.Buffer

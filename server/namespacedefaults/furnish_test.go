@@ -194,7 +194,11 @@ func TestResetKnowsWhatIsInUse(t *testing.T) {
 		for _, x := range []struct {
 			space, ns string
 			want      [2]string
-		}{{"used", "default", [2]string{"yes", "one"}}, {"used", "web", [2]string{"yes", "one"}}, {"unused", "web", [2]string{}}} {
+		}{
+			{"used", "default", [2]string{"yes", "one"}},
+			{"used", "web", [2]string{"yes", "one"}},
+			{"unused", "web", [2]string{}},
+		} {
 			if got := c.has(x.space, x.ns); got != x.want {
 				t.Errorf("%s/%s has %v, want %v", x.space, x.ns, got, x.want)
 			}

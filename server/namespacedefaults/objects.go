@@ -28,6 +28,10 @@ func (f *Controller) current(obj map[string]any) bool {
 	return data[caKey] == string(f.cfg.Bundle())
 }
 
+// description is what a cluster says of kube-root-ca.crt.
+const description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as " +
+	"the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+
 // reconcile makes what a namespace lacks. A namespace that is gone, or going, lacks nothing.
 func (f *Controller) reconcile(ctx context.Context, n namespace) error {
 	if !f.cfg.Has(n.space) {
@@ -44,13 +48,11 @@ func (f *Controller) reconcile(ctx context.Context, n namespace) error {
 // ensure makes an object, or gives it its data again. It does not look first: a cache may still
 // show what has just been deleted, and a patch that changes nothing writes nothing.
 func (f *Controller) ensure(ctx context.Context, k store.Key, kind string, data map[string]any) error {
-	obj := map[string]any{
-		"apiVersion": "v1",
-		"kind":       kind,
-		"metadata":   map[string]any{"name": k.Name, "namespace": k.Namespace},
-	}
+	meta := map[string]any{"name": k.Name, "namespace": k.Namespace}
+	obj := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta}
 	if data != nil {
 		obj["data"] = data
+		meta["annotations"] = map[string]any{"kubernetes.io/description": description}
 	}
 	_, err := f.cfg.API.Create(ctx, k, "v1", obj)
 	if apierrors.IsAlreadyExists(err) && data != nil {

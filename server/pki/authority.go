@@ -82,7 +82,9 @@ func makeAuthority(path, name string) (*authority, error) {
 	}
 	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: number, Subject: pkix.Name{CommonName: name}, SubjectKeyId: id, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
+		SerialNumber: number, Subject: pkix.Name{
+			CommonName: name,
+		}, SubjectKeyId: id, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

@@ -83,8 +83,11 @@ func info(t testing.TB, key crypto.Signer, tbs []byte) []byte {
 		TBS       asn1.RawValue
 		Algorithm pkix.AlgorithmIdentifier
 		Signature asn1.BitString
-	}{asn1.RawValue{FullBytes: tbs}, pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}}, // ecdsa-with-SHA256
-		asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)}})
+	}{
+		asn1.RawValue{FullBytes: tbs},
+		pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}}, // ecdsa-with-SHA256
+		asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +156,12 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 				Subject    [][]attribute `asn1:"sequence"`
 				Key        asn1.RawValue
 				Attributes []asn1.RawValue `asn1:"tag:0"`
-			}{0, [][]attribute{{{asn1.ObjectIdentifier{2, 5, 4, 10}, organization}}, {{asn1.ObjectIdentifier{2, 5, 4, 3}, cn}}}, asn1.RawValue{FullBytes: spki}, nil})
+			}{
+				0,
+				[][]attribute{{{asn1.ObjectIdentifier{2, 5, 4, 10}, organization}}, {{asn1.ObjectIdentifier{2, 5, 4, 3}, cn}}},
+				asn1.RawValue{FullBytes: spki},
+				nil,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +208,13 @@ func forgeries(t testing.TB, center store.Incarnation) map[string]func() []byte 
 		),
 		"an unknown extension": extension(asn1.ObjectIdentifier{1, 2, 3, 4}, "x"),
 		"an RSA key":           func() []byte { return request(t, weak, x509.CertificateRequest{Subject: subject("paris")}) },
-		"an Ed25519 key":       func() []byte { return request(t, edwards, x509.CertificateRequest{Subject: subject("paris")}) },
+		"an Ed25519 key": func() []byte {
+			return request(
+				t,
+				edwards,
+				x509.CertificateRequest{Subject: subject("paris")},
+			)
+		},
 		"a P-224 key": func() []byte {
 			return request(t, newKey(t, elliptic.P224()), x509.CertificateRequest{Subject: subject("paris")})
 		},

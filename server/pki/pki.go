@@ -101,7 +101,11 @@ func (p *PKI) read() (err error) {
 	if p.state, err = readState(p.dir); err != nil {
 		return err
 	}
-	for number, into := range map[int64]**generation{p.state.Current: &p.trusted.current, p.state.Next: &p.trusted.next, p.state.Old: &p.trusted.old} {
+	for number, into := range map[int64]**generation{
+		p.state.Current: &p.trusted.current,
+		p.state.Next:    &p.trusted.next,
+		p.state.Old:     &p.trusted.old,
+	} {
 		if number == 0 {
 			continue
 		}

@@ -72,7 +72,9 @@ func (p *PKI) Authorities() v1alpha1.AuthoritiesStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return v1alpha1.AuthoritiesStatus{
-		Phase: p.state.phase(), Generation: p.state.Current, Since: metav1.NewTime(p.state.Since), Until: metav1.NewTime(p.trusted.current.server.cert.NotAfter),
+		Phase: p.state.phase(), Generation: p.state.Current, Since: metav1.NewTime(
+			p.state.Since,
+		), Until: metav1.NewTime(p.trusted.current.server.cert.NotAfter),
 		Bundle: p.told.name, Authority: p.told.authority,
 	}
 }

@@ -137,7 +137,18 @@ func pinned(t *testing.T, s *Serving, pin string) bool {
 
 func TestStepsComeInOrder(t *testing.T) {
 	p, _ := load(t)
-	for _, step := range []func() error{p.Switch, p.Retire, p.Announce, p.Announce, p.Retire, p.Switch, p.Announce, p.Switch, p.Retire, p.Retire} {
+	for _, step := range []func() error{
+		p.Switch,
+		p.Retire,
+		p.Announce,
+		p.Announce,
+		p.Retire,
+		p.Switch,
+		p.Announce,
+		p.Switch,
+		p.Retire,
+		p.Retire,
+	} {
 		err := step()
 		if err != nil && !errors.Is(err, ErrPhase) {
 			t.Fatal(err)

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -13,7 +15,8 @@ type Class uint8
 
 // The classes.
 const (
-	// Placed kinds are stored in the space and act on the targets: the default.
+	// Placed kinds are stored in the space and act on the targets: the default. A LimitRange acts in
+	// the space, too: each place completes the Pods that are made there.
 	Placed Class = iota
 	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions
 	// follow what needs them.
@@ -29,10 +32,10 @@ const (
 var (
 	inertGroups = map[string]bool{
 		"rbac.authorization.k8s.io": true, "admissionregistration.k8s.io": true, "apiregistration.k8s.io": true,
-		"flowcontrol.apiserver.k8s.io": true,
+		"flowcontrol.apiserver.k8s.io": true, "certificates.k8s.io": true,
 	}
 	neverGroups = map[string]bool{
-		"events.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "certificates.k8s.io": true,
+		"events.k8s.io": true, "coordination.k8s.io": true,
 		"authentication.k8s.io": true, "authorization.k8s.io": true, "internal.apiserver.k8s.io": true,
 		"storagemigration.k8s.io": true, v1alpha1.GroupVersion.Group: true,
 		"multicluster.x-k8s.io": true, "about.k8s.io": true, "metrics.k8s.io": true,
@@ -42,7 +45,6 @@ var (
 		{"apiextensions.k8s.io", "customresourcedefinitions"}: Both,
 		{"", "serviceaccounts"}:                               Inert,
 		{"", "resourcequotas"}:                                Inert,
-		{"", "limitranges"}:                                   Inert,
 		{"", "events"}:                                        Never,
 		{"", "nodes"}:                                         Never,
 		{"", "bindings"}:                                      Never,
@@ -96,6 +98,8 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return t == "kubernetes.io/service-account-token" || t == helmRelease ||
 			strings.HasPrefix(t, "bootstrap.kubernetes.io/") ||
 			strings.HasPrefix(t, "skerry.dev/")
+	case "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/clusterrolebindings":
+		return bindsPeople(obj)
 	case "scheduling.k8s.io/priorityclasses":
 		return strings.HasPrefix(k.Name, "system-")
 	case "apiextensions.k8s.io/customresourcedefinitions":
@@ -107,6 +111,33 @@ func Excluded(k store.Key, obj map[string]any) bool {
 // helmRelease is the type of the Secrets in which helm remembers what it has installed, in the
 // space that it was pointed at.
 const helmRelease = "helm.sh/release.v1"
+
+// IsRights reports whether the objects of a group give rights: they act in their space, and travel
+// to sites that have opened that.
+func IsRights(group string) bool { return group == "rbac.authorization.k8s.io" }
+
+// Opens reports whether a site has opened the controllers of a space: in namespaces, and in the whole
+// cluster where namespace is empty. The lists are the patterns of the site's policy.
+func Opens(controllers, clusterControllers []string, space, namespace string) bool {
+	patterns := controllers
+	if namespace == "" {
+		patterns = clusterControllers
+	}
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, space)
+		return ok && err == nil
+	})
+}
+
+// bindsPeople reports whether a binding names no ServiceAccount: it is about people of the space.
+func bindsPeople(obj map[string]any) bool {
+	for s := range fields.Maps(obj, "subjects") {
+		if s["kind"] == "ServiceAccount" {
+			return false
+		}
+	}
+	return true
+}
 
 // BuiltIn reports whether a group is one of Kubernetes itself, so that its kinds' statuses are
 // known.

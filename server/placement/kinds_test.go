@@ -13,9 +13,11 @@ func TestClassOf(t *testing.T) {
 		{"example.com", "widgets", Placed},
 		{"", "namespaces", Both},
 		{"", "serviceaccounts", Inert},
+		{"", "resourcequotas", Inert},
+		{"", "limitranges", Placed},
 		{"rbac.authorization.k8s.io", "clusterroles", Inert},
 		{"", "events", Never},
-		{"discovery.k8s.io", "endpointslices", Never},
+		{"discovery.k8s.io", "endpointslices", Placed}, // mirrors of a target's stay out one by one
 	} {
 		if got := ClassOf(x.group, x.resource); got != x.want {
 			t.Errorf("%s.%s: class %d, want %d", x.resource, x.group, got, x.want)

@@ -77,7 +77,9 @@ func TestAMoveArrivesAndStaysThere(t *testing.T) {
 		if !Same(current, wanted) {
 			t.Fatalf("ended on %v instead of %v", current, wanted)
 		}
-		if step := Next(State{Current: current, Wanted: wanted, NotReady: map[string]string{wanted[0]: "x"}}); step.Phase != Settled ||
+		if step := Next(
+			State{Current: current, Wanted: wanted, NotReady: map[string]string{wanted[0]: "x"}},
+		); step.Phase != Settled ||
 			!slices.Equal(step.Decision, current) {
 			t.Fatalf("a settled group moved: %+v", step)
 		}

@@ -17,14 +17,30 @@ const (
 	OnlyInSpace = "OnlyInSpace"
 )
 
+// APIServiceUnserved says why an APIService of a space serves nothing.
+const APIServiceUnserved = "a space serves no APIs of Services: this is stored, its group is not in the space's " +
+	"discovery, and nothing calls its Service; define the kinds by CustomResourceDefinitions, " +
+	"or apply this at the site with the rights of its admin"
+
+// stored says, by kind, what is stored in a space and acts nowhere, and what does instead.
+var stored = map[string]string{
+	"apiregistration.k8s.io/apiservices": APIServiceUnserved,
+	"flowcontrol.apiserver.k8s.io/flowschemas": "a space shares out no requests by this: it is stored; " +
+		"the center's admin limits a space by spec.quota of its Space",
+	"flowcontrol.apiserver.k8s.io/prioritylevelconfigurations": "a space shares out no requests by this: it is stored; " +
+		"the center's admin limits a space by spec.quota of its Space",
+	"certificates.k8s.io/certificatesigningrequests": "nothing in a space signs certificates unless a controller of yours does: " +
+		"this is stored; for access to the space use ServiceAccounts or skerry space kubeconfig",
+}
+
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
 // and what to do instead. Both texts are empty for all other objects.
 func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if _, mirrored := fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
 		return "", ""
 	}
-	if k.Group == "rbac.authorization.k8s.io" {
-		return noRights(k, obj)
+	if message := stored[k.Group+"/"+k.Resource]; message != "" {
+		return NeverPlaced, message
 	}
 	namespace := k.Namespace
 	if k.Class() == store.ClassNamespace {
@@ -65,27 +81,4 @@ func systemNamespace(name string) bool {
 func runsPods(k store.Key) bool {
 	_, runs := podPaths[k.Group+"/"+k.Resource]
 	return runs
-}
-
-// noRights is NoEffect of RBAC: bindings of ServiceAccounts, whose pods talk to the API of their
-// site.
-func noRights(k store.Key, obj map[string]any) (reason, message string) {
-	if k.Space == v1alpha1.RootSpace || k.Resource != "rolebindings" && k.Resource != "clusterrolebindings" {
-		return "", ""
-	}
-	account := ""
-	for s := range fields.Maps(obj, "subjects") {
-		if fields.String(s, "kind") == "ServiceAccount" && account == "" &&
-			!strings.HasPrefix(fields.String(s, "namespace"), "kube-") {
-			account = fields.String(s, "namespace") + "/" + fields.String(s, "name")
-		}
-	}
-	if account == "" {
-		return "", ""
-	}
-	return OnlyInSpace, fmt.Sprintf(
-		"ServiceAccount %s has these rights in this space only: its pods talk to the API of the "+
-			"site that they run on, where the site's admin must grant them",
-		account,
-	)
 }

@@ -8,9 +8,6 @@ import (
 )
 
 func TestNoEffect(t *testing.T) {
-	binding := func(kind, namespace string) map[string]any {
-		return map[string]any{"subjects": []any{map[string]any{"kind": kind, "namespace": namespace, "name": "op"}}}
-	}
 	const rbac = "rbac.authorization.k8s.io"
 	for _, c := range []struct {
 		key    store.Key
@@ -27,11 +24,6 @@ func TestNoEffect(t *testing.T) {
 		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, "", ""},
 		{store.Key{Space: "root", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, NeverPlaced, "skerry space create"},
 		{store.Key{Space: "root", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
-		{store.Key{Space: "shop", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "app/op"},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "app"), OnlyInSpace, "site's admin"},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("User", ""), "", ""},
-		{store.Key{Space: "shop", Group: rbac, Resource: "clusterrolebindings", Name: "x"}, binding("ServiceAccount", "kube-system"), "", ""},
-		{store.Key{Space: "root", Group: rbac, Resource: "rolebindings", Namespace: "app", Name: "x"}, binding("ServiceAccount", "app"), "", ""},
 		{store.Key{Space: "shop", Group: rbac, Resource: "roles", Namespace: "app", Name: "x"}, nil, "", ""},
 		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "kubernetes.io/service-account-token"}, OnlyInSpace, "token"},
 		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "Opaque"}, "", ""},
@@ -41,6 +33,27 @@ func TestNoEffect(t *testing.T) {
 		reason, message := NoEffect(c.key, c.object)
 		if reason != c.reason || !strings.Contains(message, c.says) || (message == "") != (c.reason == "") {
 			t.Errorf("%s: %q %q", c.key, reason, message)
+		}
+	}
+}
+
+func TestOpens(t *testing.T) {
+	for _, c := range []struct {
+		controllers, cluster []string
+		space, namespace     string
+		want                 bool
+	}{
+		{[]string{"shop"}, nil, "shop", "app", true},
+		{[]string{"shop"}, nil, "shop", "", false},
+		{nil, []string{"shop"}, "shop", "", true},
+		{nil, []string{"shop"}, "shop", "app", false},
+		{[]string{"shop"}, nil, "shop-b", "app", false},
+		{[]string{"shop-*"}, nil, "shop-b", "app", true},
+		{[]string{"*"}, nil, "bank", "app", true},
+		{[]string{"["}, nil, "[", "app", false},
+	} {
+		if got := Opens(c.controllers, c.cluster, c.space, c.namespace); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -82,7 +82,11 @@ func TestExcluded(t *testing.T) {
 			map[string]any{"type": "kubernetes.io/service-account-token"}, true},
 		"a record of helm's": {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "sh.helm.release.v1.web.v1"},
 			map[string]any{"type": "helm.sh/release.v1"}, true},
-		"a secret":         {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"}, map[string]any{"type": "Opaque"}, false},
+		"a secret": {
+			store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"},
+			map[string]any{"type": "Opaque"},
+			false,
+		},
 		"a mirrored pod":   {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, mirrored, true},
 		"a pod":            {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, nil, false},
 		"a kube namespace": {store.Key{Space: "s", Resource: "namespaces", Name: "kube-public"}, nil, true},

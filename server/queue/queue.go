@@ -42,7 +42,13 @@ func Drain[T comparable](ctx context.Context, q Queue[T], do func(context.Contex
 
 // Serve has workers Drain the queue side by side until ctx ends, and shuts the queue down then. It
 // returns when all of them have.
-func Serve[T comparable](ctx context.Context, q Queue[T], workers int, do func(context.Context, T) error, failed func(T, error)) {
+func Serve[T comparable](
+	ctx context.Context,
+	q Queue[T],
+	workers int,
+	do func(context.Context, T) error,
+	failed func(T, error),
+) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer q.ShutDown()

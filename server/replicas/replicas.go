@@ -13,7 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/mux"
 )
 
 const (
@@ -45,11 +47,12 @@ type Config struct {
 // concurrently.
 type Replicas struct {
 	cfg           Config
+	budget        *mux.Budget
 	passed, taken atomic.Int64
 }
 
 // New returns Replicas. Run takes what others pass on.
-func New(c Config) *Replicas { return &Replicas{cfg: c} }
+func New(c Config) *Replicas { return &Replicas{cfg: c, budget: mux.NewBudget(memory)} }
 
 // Do has the leader carry out a request. Its errors are faults of the exchange, or about the
 // request.
@@ -64,14 +67,12 @@ func (r *Replicas) Do(
 			"no replica of this center is known to lead now; nothing was done, try again",
 		)
 	}
-	end := sync.OnceFunc(func() { r.passed.Add(-1) })
 	if r.passed.Add(1) > maxStreams {
-		end()
+		r.passed.Add(-1)
 		return nil, tooMany()
 	}
-	conn, err := r.dial(ctx, leader)
+	stream, err := r.open(ctx, leader)
 	if err != nil {
-		end()
 		return nil, away(
 			"this replica of the center stands by, and the leader, %s, cannot be reached "+
 				"from it: %v; nothing was done, try again, or ask the leader itself",
@@ -81,7 +82,7 @@ func (r *Replicas) Do(
 	}
 	sent := *q
 	sent.Path = append([]string{target}, q.Path...)
-	resp, err := exchange.RoundTrip(ctx, newStream(conn, end), &sent)
+	resp, err := exchange.RoundTrip(ctx, stream, &sent)
 	switch {
 	case err == nil:
 	case errors.Is(err, exchange.ErrRequest), ctx.Err() != nil:
@@ -101,18 +102,30 @@ func (r *Replicas) Do(
 	return resp, nil
 }
 
+// open opens the stream of a connection to a replica. The request is counted until that has ended.
+func (r *Replicas) open(ctx context.Context, address string) (tunnel.Stream, error) {
+	conn, err := r.dial(ctx, address)
+	if err != nil {
+		r.passed.Add(-1)
+		return nil, err
+	}
+	m := r.conn(conn, true)
+	go func() {
+		<-m.Received()
+		r.passed.Add(-1)
+	}()
+	stream, err := m.OpenStream(ctx)
+	if err != nil {
+		_ = m.Close(nil)
+	}
+	return stream, err
+}
+
 // dial connects to a replica.
 func (r *Replicas) dial(ctx context.Context, address string) (*tls.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	dialer := tls.Dialer{Config: r.cfg.TLS(), NetDialer: &net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{
-			Enable:   true,
-			Idle:     5 * time.Second,
-			Interval: 3 * time.Second,
-			Count:    3,
-		},
-	}}
+	dialer := tls.Dialer{Config: r.cfg.TLS()}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -152,11 +165,18 @@ func (r *Replicas) Run(ctx context.Context) error {
 	}
 }
 
-// take has the request of a connection carried out.
+// take has the request of a connection carried out, and returns when the connection has ended.
 func (r *Replicas) take(ctx context.Context, conn *tls.Conn, room bool) {
-	s := newStream(conn, func() {})
-	defer s.Cancel()
-	err := exchange.Serve(
+	m := r.conn(conn, false)
+	defer func() {
+		_ = m.Close(nil)
+		<-m.Received()
+	}()
+	s, err := m.AcceptStream(ctx)
+	if err != nil {
+		return
+	}
+	err = exchange.Serve(
 		ctx,
 		s,
 		func(ctx context.Context, q *exchange.Request) (*http.Response, error) {

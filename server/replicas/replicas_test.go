@@ -70,8 +70,22 @@ func start(t *testing.T, leader string, here Do) *replica {
 		if n := r.taken.Load(); n != 0 {
 			t.Errorf("%d requests are still counted", n)
 		}
+		if n := r.budget.Used(); n != 0 {
+			t.Errorf("%d bytes of windows are still taken", n)
+		}
 	})
 	return r
+}
+
+// idle waits until nothing that was passed on is counted any more.
+func (r *replica) idle(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); r.passed.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%d passed requests are still counted", r.passed.Load())
+			return
+		}
+	}
 }
 
 // follower returns one that stands by, beside a leader.
@@ -79,11 +93,7 @@ func follower(t *testing.T, leader *replica) *replica {
 	t.Helper()
 	f := start(t, leader.address, nobody(t))
 	f.client = leader.client
-	t.Cleanup(func() {
-		if n := f.passed.Load(); n != 0 {
-			t.Errorf("%d passed requests are still counted", n)
-		}
-	})
+	t.Cleanup(func() { f.idle(t) })
 	return f
 }
 
@@ -160,7 +170,17 @@ func TestLog(t *testing.T) {
 }
 
 // TestExec: an upgraded connection carries both directions; each side's end is the other one's.
-func TestExec(t *testing.T) {
+func TestExec(t *testing.T) { upgrades(t, execOf()) }
+
+// TestConnect: a webhook is called through a replica that stands by.
+func TestConnect(t *testing.T) {
+	r := execOf()
+	r.Verb, r.Upgrade = exchange.Connect, exchange.Bytes()
+	r.Query = map[string][]string{exchange.OptionPort: {"8443"}}
+	upgrades(t, r)
+}
+
+func upgrades(t *testing.T, r *exchange.Request) {
 	for name, end := range map[string]func(client io.Closer, site net.Conn){
 		"the client ends": func(c io.Closer, _ net.Conn) { c.Close() },
 		"the site ends":   func(_ io.Closer, s net.Conn) { s.Close() },
@@ -173,11 +193,11 @@ func TestExec(t *testing.T) {
 				func(context.Context, string, *exchange.Request) (*http.Response, error) {
 					resp := answer(101, near)
 					resp.Header.Set("Connection", "Upgrade")
-					resp.Header.Set("Upgrade", "SPDY/3.1")
+					resp.Header.Set("Upgrade", r.Upgrade.Get("Upgrade"))
 					return resp, nil
 				},
 			)
-			resp, err := follower(t, leader).Do(t.Context(), "oslo", execOf())
+			resp, err := follower(t, leader).Do(t.Context(), "oslo", r)
 			if err != nil || resp.StatusCode != 101 {
 				t.Fatal(resp, err)
 			}

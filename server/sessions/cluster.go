@@ -87,10 +87,7 @@ func (d *Server) loops(name string, hello tunnel.Hello) error {
 
 // above are the centers above this one.
 func (d *Server) above() []store.Incarnation {
-	if d.cfg.Above == nil {
-		return nil
-	}
-	return d.cfg.Above()
+	return d.cfg.Center.Above()
 }
 
 // unwelcome notes why a target was refused for good: its status says so.

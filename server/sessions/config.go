@@ -24,37 +24,47 @@ type Config struct {
 	Version     string
 	// Packet is the UDP socket for QUIC. Stream hands in TCP connections whose handshake is done
 	// with what TLSConfig says; see tcp.Listen.
-	Packet net.PacketConn
-	Stream net.Listener
-	// Certificate proves the center.
-	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Packet      net.PacketConn
+	Stream      net.Listener
+	Credentials Credentials
 	Authorities Authorities
-	// Rotated is called when other authorities sign or are trusted. It may be nil.
-	Rotated func()
 	// ResetKey outlives a restart, so that agents notice one at once.
 	ResetKey [32]byte
 	// ConnectedFile is the file that says who was connected before a crash.
 	ConnectedFile string
-	// Sign issues a certificate for a request and a name.
-	Sign func(csr []byte, name string) (chainPEM []byte, err error)
 	// Delivery, Inboxes and Summary are what the center does with what is to be sent, and with what
 	// is reported.
 	Delivery Delivery
 	Inboxes  Inboxes
 	Summary  Summary
-	// Held is called when a target says that it holds deletions of a namespace, and when it is
-	// another number. It must not wait, and may be nil.
-	Held func(target string, in tunnel.WithheldIn)
-	// Above tells the centers above this one, its parent first. It may be nil.
-	Above func() []store.Incarnation
-	// OnConnection is called for each connection that a session is to begin on. It may be nil.
-	OnConnection func()
-	// Streams returns who serves the streams that a target opens over its data connection. A nil
-	// Streams, and a nil handler, cancel them.
-	Streams func(who tunnel.Identity) tunnel.StreamHandler
+	Center   Center
 	// Metrics is where what is counted is registered; nil counts for nobody.
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
+}
+
+// Center is the process that the sessions are part of. Its methods must not wait.
+type Center interface {
+	// Above returns the centers above this one, its parent first; none where it is no relay.
+	Above() []store.Incarnation
+	// Connected is called for each connection that a session is to begin on.
+	Connected()
+	// Withheld is called when a target says that it holds deletions of a namespace, and when their
+	// number changes.
+	Withheld(target string, in tunnel.WithheldIn)
+	// Rotated is called when other authorities sign or are trusted.
+	Rotated()
+	// Streams returns who serves the streams that a target opens over its data connection; a nil
+	// handler cancels them.
+	Streams(who tunnel.Identity) tunnel.StreamHandler
+}
+
+// Credentials prove the center to agents, and agents to the center.
+type Credentials interface {
+	// Certificate returns the certificate of the center; it is a tls.Config's GetCertificate.
+	Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Sign issues the certificate of an agent for a request and a name. The chain is PEM.
+	Sign(csr []byte, name string) (chainPEM []byte, err error)
 }
 
 // Authorities are the center's certificate authorities, which a rotation replaces step by step.

@@ -23,8 +23,9 @@ const dataBudget = 256 << 20
 // newLinks returns the parent's data connections.
 func (d *Server) newLinks(metrics *data.Metrics) *data.Links {
 	return data.NewLinks(data.LinksConfig{
-		Config: data.Config{Budget: d.budget, Meter: d.meter, Metrics: metrics}, Serve: d.cfg.Streams,
-		OnEnd: func(l *data.Link) { d.accountData(l, time.Now()) },
+		Config: data.Config{Budget: d.budget, Meter: d.meter, Metrics: metrics},
+		Serve:  d.cfg.Center.Streams,
+		OnEnd:  func(l *data.Link) { d.accountData(l, time.Now()) },
 	})
 }
 

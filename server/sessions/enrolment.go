@@ -21,6 +21,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // attempts bounds how often a join is tried again because somebody else wrote the token or the
@@ -51,8 +52,13 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 	if err != nil {
 		return nil, err
 	}
-	if r.Name == v1alpha1.RootSpace { // the API refuses it, too, but only after the token is used up
+	// The API refuses these names, too, but only after the token is used up.
+	switch {
+	case r.Name == v1alpha1.RootSpace:
 		return nil, fmt.Errorf("%w: %s is the space of the center's admin", enroll.ErrName, r.Name)
+	case exchange.IsAPIRoot(r.Name):
+		return nil, fmt.Errorf("%w: /%s begins a path of Kubernetes' API, which follows the names of sites in a URL",
+			enroll.ErrName, r.Name)
 	}
 	key, err := keyOf(r.CSR)
 	if err != nil {
@@ -82,7 +88,7 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 		target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
 		return nil, enroll.ErrNameInUse
 	}
-	chain, err := d.cfg.Sign(r.CSR, r.Name)
+	chain, err := d.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}

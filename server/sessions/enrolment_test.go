@@ -251,22 +251,28 @@ func TestNameIsTakenOverOnlyIfLetGo(t *testing.T) {
 	}
 }
 
-// No site may be named as the admin's space is. Who tries is told why, and the token is still good
-// for another name.
-func TestNoSiteIsNamedRoot(t *testing.T) {
-	c := newCenter(t)
-	token, s := c.token(nil, time.Hour), newSite(t, v1alpha1.RootSpace)
-	out := c.join(s, token)
-	if out.status != http.StatusUnprocessableEntity || out.Code != "name" ||
-		!strings.Contains(out.Message, "space of the center's admin") {
-		t.Errorf("a site named root: HTTP %d, %q: %s", out.status, out.Code, out.Message)
-	}
-	if c.signed.Load() != 0 || c.api.get(targetsPath+"/"+v1alpha1.RootSpace) != nil {
-		t.Error("a certificate was signed for it, or a SyncTarget made")
-	}
-	s.name = "paris"
-	if out := c.join(s, token); out.status != http.StatusOK {
-		t.Errorf("with another name and the same token: HTTP %d: %s", out.status, out.Message)
+// No site may be named as the admin's space is, or as the API that follows it in the URL of a view.
+// Who tries is told why, and the token is still good for another name.
+func TestNamesThatNoSiteHas(t *testing.T) {
+	for name, why := range map[string]string{
+		v1alpha1.RootSpace: "space of the center's admin",
+		"api":              "Kubernetes' API", "apis": "/apis", "openapi": "/openapi", "version": "/version",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCenter(t)
+			token, s := c.token(nil, time.Hour), newSite(t, name)
+			out := c.join(s, token)
+			if out.status != http.StatusUnprocessableEntity || out.Code != "name" || !strings.Contains(out.Message, why) {
+				t.Errorf("HTTP %d, %q: %s", out.status, out.Code, out.Message)
+			}
+			if c.signed.Load() != 0 || c.api.get(targetsPath+"/"+name) != nil {
+				t.Error("a certificate was signed for it, or a SyncTarget made")
+			}
+			s.name = "paris"
+			if out := c.join(s, token); out.status != http.StatusOK {
+				t.Errorf("with another name and the same token: HTTP %d: %s", out.status, out.Message)
+			}
+		})
 	}
 }
 

@@ -261,7 +261,11 @@ func answer(w http.ResponseWriter, code int, obj map[string]any) {
 }
 
 func fail(w http.ResponseWriter, code int, reason ...string) {
-	why := map[int]string{http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict", http.StatusInternalServerError: "InternalError"}[code]
+	why := map[int]string{
+		http.StatusNotFound:            "NotFound",
+		http.StatusConflict:            "Conflict",
+		http.StatusInternalServerError: "InternalError",
+	}[code]
 	if len(reason) > 0 {
 		why = reason[0]
 	}

@@ -21,12 +21,12 @@ func (s *session) lose(h delta.Held) {
 
 // reportWithheld tells the spaces how many of their deletions the agent holds, when that is news.
 func (s *session) reportWithheld(before *tunnel.ChildStatus, now *tunnel.Withheld) {
-	if s.onHeld == nil || now == nil {
+	if now == nil {
 		return
 	}
 	for _, in := range now.In {
 		if before == nil || before.Withheld == nil || !slices.Contains(before.Withheld.In, in) {
-			s.onHeld(s.target, in)
+			s.center.Withheld(s.target, in)
 		}
 	}
 }

@@ -98,7 +98,13 @@ func TestUsageSurvivesARestart(t *testing.T) {
 		ByPurpose: &v1alpha1.BytesByPurpose{Status: 3, Transport: 9}}
 	more := crossing{down: 1, by: v1alpha1.BytesByPurpose{Desired: 1}}
 	for at, want := range map[string]v1alpha1.BytesToday{
-		"2026-11-21 23:59": {Date: "2026-11-21", Down: 8, Up: 5, Budgeted: 12, ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1, Status: 3, Transport: 9}},
+		"2026-11-21 23:59": {
+			Date:      "2026-11-21",
+			Down:      8,
+			Up:        5,
+			Budgeted:  12,
+			ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1, Status: 3, Transport: 9},
+		},
 		"2026-11-22 00:00": {Date: "2026-11-22", Down: 1, Budgeted: 1, ByPurpose: &v1alpha1.BytesByPurpose{Desired: 1}},
 	} {
 		if got := newUsage().add("paris", known, clock(at), more, false); !reflect.DeepEqual(got, want) {

@@ -91,7 +91,15 @@ func TestRevokedKeyIsNeverLetIn(t *testing.T) {
 
 // A key that was not revoked is not mistaken for one that was.
 func TestRevokedKeysAreComparedWhole(t *testing.T) {
-	for list, want := range map[string]bool{"": false, "ab": true, "abc": false, "a": false, "abc,ab": true, "xab,abx": false, ",": false} {
+	for list, want := range map[string]bool{
+		"":        false,
+		"ab":      true,
+		"abc":     false,
+		"a":       false,
+		"abc,ab":  true,
+		"xab,abx": false,
+		",":       false,
+	} {
 		target := &metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRevoked: list}}
 		if isRevoked(target, "ab") != want || isRevoked(target, "") || isRevoked(&metav1.ObjectMeta{}, "ab") {
 			t.Errorf("list %q", list)

@@ -64,7 +64,16 @@ var (
 
 // Describe implements prometheus.Collector.
 func (h healthMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descTargets, descCondition, descRefusedAll, descLackingAll, descUnreachable, descRefused, descLacking, descHeld} {
+	for _, d := range []*prometheus.Desc{
+		descTargets,
+		descCondition,
+		descRefusedAll,
+		descLackingAll,
+		descUnreachable,
+		descRefused,
+		descLacking,
+		descHeld,
+	} {
 		out <- d
 	}
 }
@@ -83,7 +92,12 @@ func (h healthMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(descRefusedAll, sum(is.refused))
 	gauge(descLackingAll, sum(is.lacking))
-	for d, of := range map[*prometheus.Desc]map[string]float64{descUnreachable: is.away, descRefused: is.refused, descLacking: is.lacking, descHeld: is.held} {
+	for d, of := range map[*prometheus.Desc]map[string]float64{
+		descUnreachable: is.away,
+		descRefused:     is.refused,
+		descLacking:     is.lacking,
+		descHeld:        is.held,
+	} {
 		for _, name := range worst(of) {
 			gauge(d, of[name], name)
 		}

@@ -117,8 +117,12 @@ func TestOutagesThatAreTold(t *testing.T) {
 		"cluster":         {reachable(tunnel.False), placement.OutageCluster, time.Time{}},
 		"cluster answers": {reachable(tunnel.True), "", time.Time{}},
 		"wiped relay":     {below(0, 0), placement.OutageNoSites, time.Time{}},
-		"relay cut off":   {below(2, 0, tunnel.SiteAway{Path: "a", Since: at.Unix() - 9}, tunnel.SiteAway{Path: "b", Since: at.Unix()}), placement.OutageBelow, at},
-		"relay half cut":  {below(2, 1, tunnel.SiteAway{Path: "a", Since: at.Unix()}), "", time.Time{}},
+		"relay cut off": {
+			below(2, 0, tunnel.SiteAway{Path: "a", Since: at.Unix() - 9}, tunnel.SiteAway{Path: "b", Since: at.Unix()}),
+			placement.OutageBelow,
+			at,
+		},
+		"relay half cut": {below(2, 1, tunnel.SiteAway{Path: "a", Since: at.Unix()}), "", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI()

@@ -7,11 +7,8 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -23,8 +20,6 @@ const rotationPause = 5 * time.Second
 
 // maxWaitingFor is how many names of targets a status holds.
 const maxWaitingFor = 20
-
-var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 func isRequest(k store.Key) bool {
 	return k.Space == v1alpha1.RootSpace && k.Group == "" && k.Resource == "configmaps" &&
@@ -111,9 +106,7 @@ func (d *Server) step() error {
 			"waited for",
 			waiting,
 		)
-		if d.cfg.Rotated != nil {
-			d.cfg.Rotated()
-		}
+		d.cfg.Center.Rotated()
 		d.offerAll()
 	}
 }
@@ -203,33 +196,7 @@ func (d *Server) writeRotationStatus(ctx context.Context, problem error) error {
 	if err != nil || string(text) == d.told {
 		return err
 	}
-	client, err := d.client()
-	if err != nil {
-		return err
-	}
-	api := client.Resource(configMaps).Namespace(v1alpha1.AuthoritiesNamespace)
-	data := map[string]any{v1alpha1.AuthoritiesStatusKey: string(text)}
-	patch, err := json.Marshal(map[string]any{"data": data})
-	if err != nil {
-		return err
-	}
-	_, err = api.Patch(
-		ctx,
-		v1alpha1.AuthoritiesName,
-		types.MergePatchType,
-		patch,
-		metav1.PatchOptions{FieldManager: "skerry"},
-	)
-	if apierrors.IsNotFound(err) {
-		_, err = api.Create(
-			ctx,
-			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-				"metadata": map[string]any{
-					"name": v1alpha1.AuthoritiesName,
-				}, "data": data}},
-			metav1.CreateOptions{FieldManager: "skerry"},
-		)
-	}
+	err = d.writeConfigMap(ctx, v1alpha1.AuthoritiesName, v1alpha1.AuthoritiesStatusKey, string(text))
 	if err == nil {
 		d.told = string(text)
 	}

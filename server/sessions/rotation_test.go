@@ -46,7 +46,13 @@ func TestNextPhase(t *testing.T) {
 		{"all renewed, the time has come", switched, &request{Generation: 3, RetireAfter: after(time.Hour)}, 0, stable},
 		{"some have not renewed", switched, &request{Generation: 3, RetireAfter: after(0)}, 1, ""},
 		{"some have not renewed, it is forced", switched, &request{Generation: 3, Force: switched}, 1, stable},
-		{"the times of another generation do not count", switched, &request{Generation: 4, RetireAfter: after(0), Force: switched}, 0, ""},
+		{
+			"the times of another generation do not count",
+			switched,
+			&request{Generation: 4, RetireAfter: after(0), Force: switched},
+			0,
+			"",
+		},
 	} {
 		is := v1alpha1.AuthoritiesStatus{Phase: c.phase, Generation: 3, Since: *at(-time.Hour)}
 		if due, _ := nextPhase(is, c.request, c.waiting, now); due != c.due {

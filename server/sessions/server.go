@@ -156,9 +156,7 @@ func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.
 		case err != nil:
 			return fmt.Errorf("accept an agent: %w", err)
 		}
-		if d.cfg.OnConnection != nil {
-			d.cfg.OnConnection()
-		}
+		d.cfg.Center.Connected()
 		running.Add(1)
 		d.serve(ctx, conn, running.Done)
 	}
@@ -170,7 +168,10 @@ func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.
 // that was cut off for long comes back by itself.
 func (d *Server) TLSConfig() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN, tunnel.DataALPN}, GetCertificate: d.cfg.Certificate, ClientAuth: tls.RequireAnyClientCert,
+		MinVersion:             tls.VersionTLS13,
+		NextProtos:             []string{tunnel.ALPN, tunnel.DataALPN},
+		GetCertificate:         d.cfg.Credentials.Certificate,
+		ClientAuth:             tls.RequireAnyClientCert,
 		SessionTicketsDisabled: true, // agents resume no session
 		VerifyConnection:       d.verify,
 	}

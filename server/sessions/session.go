@@ -33,7 +33,7 @@ type session struct {
 	commands        *tunnel.Commands
 	again           *delta.Recheck // of its reports
 	meter           *traffic.Meter
-	onHeld          func(target string, in tunnel.WithheldIn)
+	center          Center
 	duplicateAgents // set before anybody else sees the session
 
 	mu       sync.Mutex
@@ -176,61 +176,16 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		commands: tunnel.NewCommands(maxOrders), use: tunnel.NewLinkUse(d.link(conn.Peer().Target, time.Now()))}
-	s.onHeld = d.cfg.Held
+	s.center = d.cfg.Center
 	if known, ok := d.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
 	}
 	s.again = &delta.Recheck{Done: func() { d.barrierReached(s) }}
 	log := d.cfg.Log.With("target", s.target)
+	end := parentEnd{d, s, log}
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
-		Admit: func(ctx context.Context, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
-			return d.admit(ctx, s, id, hello)
-		},
-		OnAck: func(p store.Position) {
-			if s.acknowledged(p) {
-				d.targets.touch(s.target)
-			}
-			d.requestBarrier(s)
-		},
-		OnStatus: func(said tunnel.ChildStatus, dropped int) {
-			s.updateConditions(said, dropped, log)
-			d.accepted(s)
-			d.targets.touch(s.target)
-		},
-		OnHeld: func(h delta.Held) {
-			s.lose(h)
-			d.accepted(s)
-			d.targets.touch(s.target)
-		},
-		OnCredentials: func(h tunnel.CredentialStatus) {
-			s.hold(h)
-			d.offer(s)
-			d.targets.touch(s.target)
-		},
-		OnNotConnected: func(n tunnel.NotConnected) { d.links.NotConnected(conn.Peer(), n) },
-		Recheck:        s.again,
-		Commands:       s.commands,
-		Sign: func(_ context.Context, id tunnel.Identity, csr []byte) (chainPEM, bundlePEM []byte, err error) {
-			if err := d.member(id); err != nil {
-				return nil, nil, err
-			}
-			if key, err := keyOf(csr); err != nil || key != id.Key {
-				return nil, nil, errOtherKey
-			}
-			if chainPEM, err = d.cfg.Sign(csr, id.Target); err != nil {
-				return nil, nil, err
-			}
-			log.Info("the target renewed its certificate")
-			return chainPEM, d.cfg.Authorities.Bundle(), nil
-		},
-		Member: func(id tunnel.Identity) error {
-			err := d.member(id)
-			var why *tunnel.Refused
-			if errors.As(err, &why) && why.Reason == targetUnknown {
-				d.unknownAgent(id.Target, conn.RemoteAddr().String(), why.Reason)
-			}
-			return err
-		}, Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
+		Admitter: end, Listener: end, Recheck: s.again, Commands: s.commands,
+		Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
 	}, func(err error) {
 		if s.unwatch != nil {
 			s.unwatch()

@@ -44,7 +44,12 @@ func TestStrangersGetNoSession(t *testing.T) {
 	elsewhere, own := newAuthority(t), s.chain
 	for name, chain := range map[string][]byte{
 		"another authority": elsewhere.sign(t, agentTemplate("paris", c.incarnation), s.key.Public(), time.Hour),
-		"not an agent's":    c.agents.sign(t, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, s.key.Public(), time.Hour),
+		"not an agent's": c.agents.sign(
+			t,
+			&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}},
+			s.key.Public(),
+			time.Hour,
+		),
 		"for servers": c.agents.sign(t, func() *x509.Certificate {
 			x := agentTemplate("paris", c.incarnation)
 			x.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -98,7 +103,10 @@ func TestSessionEndsWithItsTarget(t *testing.T) {
 			c.sessions.Reset(9, storetest.Listing(func(func(store.Write) bool) {}))
 		},
 		"key taken": func(c *center) {
-			c.api.change(targetsPath+"/paris", map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}})
+			c.api.change(
+				targetsPath+"/paris",
+				map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKey: nil}}},
+			)
 		},
 	} {
 		c := newCenter(t)
@@ -149,7 +157,11 @@ func TestExpiredMayOnlyRenew(t *testing.T) {
 		return err
 	}
 	signed := c.signed.Load()
-	for name, csr := range map[string][]byte{"another key": request(t, newKey(t), "paris"), "another name": request(t, s.key, "rome"), "nonsense": []byte("x")} {
+	for name, csr := range map[string][]byte{
+		"another key":  request(t, newKey(t), "paris"),
+		"another name": request(t, s.key, "rome"),
+		"nonsense":     []byte("x"),
+	} {
 		if err := renew(s, csr); err == nil || errors.Is(err, tunnel.ErrRenewed) {
 			t.Errorf("%s: ended with %v", name, err)
 		}

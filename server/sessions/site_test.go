@@ -92,6 +92,7 @@ func (c *center) restart() *Server {
 		inbox:  func() store.Sink { return c.inbox },
 		count:  func() int { return int(c.objects.Load()) },
 		unkept: func() int { return int(c.unkept.Load()) },
+		above:  func() []store.Incarnation { return c.above },
 		confirmed: func(target string, revision int64) {
 			if c.confirmed != nil {
 				c.confirmed <- confirmation{target, revision}
@@ -100,10 +101,8 @@ func (c *center) restart() *Server {
 	}
 	c.sessions = New(parts.in(Config{
 		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
-		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &own, nil }, Authorities: c.authorities,
-		ResetKey: [32]byte{1}, ConnectedFile: c.roll, Sign: c.sign,
-		Above: func() []store.Incarnation { return c.above },
-		Log:   slog.New(slog.DiscardHandler),
+		Credentials: credentials{c, &own}, Authorities: c.authorities, ResetKey: [32]byte{1}, ConnectedFile: c.roll,
+		Log: slog.New(slog.DiscardHandler),
 	}))
 	c.api.follow(c.sessions)
 	return c.sessions
@@ -117,8 +116,17 @@ func (c *center) streams() net.Listener {
 	return c.stream
 }
 
-// sign is strict like the center's own authority.
-func (c *center) sign(csr []byte, name string) ([]byte, error) {
+// credentials are those of a center.
+type credentials struct {
+	*center
+	own *tls.Certificate
+}
+
+// Certificate implements Credentials.
+func (c credentials) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.own, nil }
+
+// Sign implements Credentials. It is strict like the center's own authority.
+func (c credentials) Sign(csr []byte, name string) ([]byte, error) {
 	block, _ := pem.Decode(csr)
 	req, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {

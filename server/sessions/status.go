@@ -310,6 +310,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	subtreeTrouble(st, is.said, is.objects)
 	if is.said != nil {
 		permits(st, is.said.Policy)
+		describe(st, is.said.Cluster)
 	}
 	unkept(st, is.unkept)
 	advance(status, is.progress)

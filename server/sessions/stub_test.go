@@ -3,9 +3,11 @@ package sessions
 import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 )
 
-// stub is the delivery, the inboxes and the summary of a center, the same for all targets. What a
+// stub is the delivery, the inboxes, the summary and the process of a center, the same for all
+// targets. What a
 // test does not set is empty, or not told.
 type stub struct {
 	feed      func() *store.Feed
@@ -17,11 +19,12 @@ type stub struct {
 	moves     func() []placement.Moving
 	outage    func(target string)
 	forgotten func(target string)
+	above     func() []store.Incarnation
 }
 
 // in returns a configuration of which the stub is a part.
 func (s *stub) in(cfg Config) Config {
-	cfg.Delivery, cfg.Inboxes, cfg.Summary = s, s, s
+	cfg.Delivery, cfg.Inboxes, cfg.Summary, cfg.Center = s, s, s, s
 	return cfg
 }
 
@@ -32,6 +35,13 @@ func (s *stub) Open(string) (store.Sink, error)   { return or(s.inbox), nil }
 func (s *stub) Len(string) int                    { return 0 }
 func (s *stub) Unkept(string) int                 { return or(s.unkept) }
 func (s *stub) Tally(string, int) placement.Tally { return or(s.tally) }
+func (s *stub) Above() []store.Incarnation        { return or(s.above) }
+func (*stub) Connected()                          {}
+func (*stub) Withheld(string, tunnel.WithheldIn)  {}
+func (*stub) Rotated()                            {}
+
+// Streams implements Center: no target opens streams here.
+func (*stub) Streams(tunnel.Identity) tunnel.StreamHandler { return nil }
 
 func (s *stub) Confirmed(target string, revision int64) {
 	if s.confirmed != nil {

@@ -31,7 +31,9 @@ func TestTokens(t *testing.T) {
 	c.api.change(secretsPath+"/x", map[string]any{"metadata": map[string]any{"name": "x"}, "type": string(tokenType)})
 	list, err := ListTokens(t.Context(), c.root())
 	must(t, err)
-	if len(list) != 2 || list[0].ID != early.ID || list[1].ID != late.ID || list[0].UsedBy != "paris" || list[1].UsedBy != "" ||
+	if len(
+		list,
+	) != 2 || list[0].ID != early.ID || list[1].ID != late.ID || list[0].UsedBy != "paris" || list[1].UsedBy != "" ||
 		!maps.Equal(list[0].Labels, map[string]string{"site": "a", "skerry.dev/zone": "x"}) ||
 		time.Until(list[0].Expires).Round(time.Minute) != time.Hour {
 		t.Errorf("tokens: %+v", list)
@@ -56,7 +58,10 @@ func TestTokens(t *testing.T) {
 func TestTokensThatAreNotMade(t *testing.T) {
 	c := newCenter(t)
 	for name, o := range map[string]TokenOptions{
-		"no time": {}, "bad label key": {TTL: time.Hour, Labels: map[string]string{"a b": ""}}, "bad label": {TTL: time.Hour, Labels: map[string]string{"a": "b c"}},
+		"no time": {}, "bad label key": {TTL: time.Hour, Labels: map[string]string{"a b": ""}}, "bad label": {
+			TTL:    time.Hour,
+			Labels: map[string]string{"a": "b c"},
+		},
 	} {
 		if text, err := CreateToken(t.Context(), c.root(), o); err == nil {
 			t.Errorf("%s: made %s", name, text)

@@ -3,17 +3,13 @@ package sessions
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel/ondemand"
@@ -85,8 +81,11 @@ func (d *Server) unknownAgent(name, from, why string) {
 
 // count is the gauge of unknown agents.
 func (u *unknownAgents) count() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "skerry_unknown_agents",
-		Help: "Agents that knocked in the last two hours and are not known here: the center's data was lost, or they were removed."}, func() float64 {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "skerry_unknown_agents",
+		Help: "Agents that knocked in the last two hours and are not known here: " +
+			"the center's data was lost, or they were removed.",
+	}, func() float64 {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		return float64(len(u.names))
@@ -102,7 +101,7 @@ func (d *Server) publishUnknownAgents(ctx context.Context) {
 			continue
 		}
 		if err == nil {
-			err = d.writeUnknownAgents(ctx, string(text))
+			err = d.writeConfigMap(ctx, v1alpha1.UnknownAgentsName, v1alpha1.UnknownAgentsKey, string(text))
 		}
 		if err != nil {
 			d.cfg.Log.Debug("the list of unknown agents could not be written", "err", err)
@@ -121,38 +120,4 @@ func sameNames(told string, list []v1alpha1.UnknownAgent) bool {
 			list,
 			func(a, b v1alpha1.UnknownAgent) bool { return a.Name == b.Name && a.Why == b.Why },
 		)
-}
-
-func (d *Server) writeUnknownAgents(ctx context.Context, text string) error {
-	client, err := d.client()
-	if err != nil {
-		return err
-	}
-	api := client.Resource(configMaps).Namespace(v1alpha1.AuthoritiesNamespace)
-	data := map[string]any{v1alpha1.UnknownAgentsKey: text}
-	patch, err := json.Marshal(map[string]any{"data": data})
-	if err != nil {
-		return err
-	}
-	_, err = api.Patch(
-		ctx,
-		v1alpha1.UnknownAgentsName,
-		types.MergePatchType,
-		patch,
-		metav1.PatchOptions{FieldManager: "skerry"},
-	)
-	if apierrors.IsNotFound(err) {
-		_, err = api.Create(
-			ctx,
-			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-				"metadata": map[string]any{
-					"name": v1alpha1.UnknownAgentsName,
-				}, "data": data}},
-			metav1.CreateOptions{FieldManager: "skerry"},
-		)
-	}
-	if err != nil {
-		return fmt.Errorf("write configmap %s: %w", v1alpha1.UnknownAgentsName, err)
-	}
-	return nil
 }

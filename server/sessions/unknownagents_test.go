@@ -37,7 +37,10 @@ func TestUnknownAgentsAreTold(t *testing.T) {
 		return fmt.Sprint(m["data"].(map[string]any)[v1alpha1.UnknownAgentsKey])
 	}
 	within(t, "both are told", func() bool {
-		return strings.Contains(told(), `"name":"oslo"`) && strings.Contains(told(), `"why":"WrongAuthority"`) && strings.Contains(told(), `"name":"rome"`) &&
+		return strings.Contains(told(), `"name":"oslo"`) && strings.Contains(
+			told(),
+			`"why":"WrongAuthority"`,
+		) && strings.Contains(told(), `"name":"rome"`) &&
 			strings.Contains(told(), `"why":"TargetUnknown"`) &&
 			!strings.Contains(told(), "NOT")
 	})

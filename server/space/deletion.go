@@ -26,7 +26,12 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 	if by, err := c.config.Content.Borrowers(ctx, s.Name); err != nil {
 		return 0, err
 	} else if len(by) > 0 {
-		return retainRecheck, c.refuse(ctx, s, "Lends", fmt.Sprintf("its definitions serve space %s; remove them from spec.apis there", strings.Join(by, ", ")))
+		return retainRecheck, c.refuse(
+			ctx,
+			s,
+			"Lends",
+			fmt.Sprintf("its definitions serve space %s; remove them from spec.apis there", strings.Join(by, ", ")),
+		)
 	}
 	if s.Spec.DeletionPolicy != v1alpha1.DeletionDelete {
 		keys, err := c.config.Content.Keys(ctx, s.Name)

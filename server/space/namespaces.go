@@ -49,7 +49,12 @@ func emptyNamespaces(ctx context.Context, loopback func(string) *rest.Config, lo
 	defer e.queue.ShutDown()
 	api := client.Namespaces()
 	lw := plainList{&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
+		ListWithContextFunc: func(
+			ctx context.Context,
+			o metav1.ListOptions,
+		) (runtime.Object, error) {
+			return api.List(ctx, o)
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return api.Watch(ctx, o)
 		},

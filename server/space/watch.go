@@ -46,7 +46,12 @@ func (plainList) IsWatchListSemanticsUnSupported() bool { return true }
 func (c *Controller) watch(ctx context.Context) {
 	api := c.client.Resource(spaces)
 	lw := plainList{&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
+		ListWithContextFunc: func(
+			ctx context.Context,
+			o metav1.ListOptions,
+		) (runtime.Object, error) {
+			return api.List(ctx, o)
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return api.Watch(ctx, o)
 		},

@@ -12,27 +12,26 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// meteredLog is how much of a log crosses a metered link when nobody says how much he wants.
-const meteredLog = 1 << 20
+// meteredAnswer is how much of a log or of a view crosses a metered link when nobody says how much
+// he wants.
+const meteredAnswer = 1 << 20
 
-// briefly asks for a log over a metered link: for its first MiB, unless the client has said how
-// much it wants, and with a last line that says so when it was cut.
-func (s *Streams) briefly(
-	ctx context.Context,
-	target string,
-	r *exchange.Request,
-) (*http.Response, error) {
-	if r.Query.Has("limitBytes") {
+// briefly sends a request over a metered link. Of a log or a view it asks for the first MiB, unless
+// the client has said how much it wants. A log that was cut gets a last line that says so; a view
+// says it by a warning (exchange.OptionLimit).
+func (s *Streams) briefly(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	const limit = exchange.OptionLimit
+	if r.Verb != exchange.Log && r.Verb != exchange.View || r.Query.Has(limit) {
 		return exchange.Via(ctx, s.Targets, target, r)
 	}
 	cut := *r
 	if cut.Query = maps.Clone(r.Query); cut.Query == nil {
 		cut.Query = url.Values{}
 	}
-	cut.Query.Set("limitBytes", strconv.Itoa(meteredLog))
+	cut.Query.Set(limit, strconv.Itoa(meteredAnswer))
 	resp, err := exchange.Via(ctx, s.Targets, target, &cut)
-	if err == nil && resp.StatusCode == http.StatusOK {
-		resp.Body = &cutLog{ReadCloser: resp.Body, target: target, left: meteredLog}
+	if err == nil && resp.StatusCode == http.StatusOK && r.Verb == exchange.Log {
+		resp.Body = &cutLog{ReadCloser: resp.Body, target: target, left: meteredAnswer}
 	}
 	return resp, err
 }
@@ -58,7 +57,7 @@ func (c *cutLog) Read(p []byte) (int, error) {
 		c.last = fmt.Appendf(
 			nil,
 			"\n[cut after %d KiB: the link of %s is metered; ask for more with --limit-bytes, or for less with --tail or --since]\n",
-			meteredLog>>10,
+			meteredAnswer>>10,
 			c.target,
 		)
 		if n > 0 {

@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// Config is what Streams work with. Targets is required.
+// Config is what Streams work with. Targets and SpaceUID are required.
 type Config struct {
 	// Targets opens streams to the targets of this center.
 	Targets tunnel.StreamOpener
@@ -19,15 +19,20 @@ type Config struct {
 	// Pass has the leader carry out a request, as Do does, while Leads returns an error; nil
 	// returns that error.
 	Pass func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
+	// SpaceUID returns the UID of a space, empty where there is none of that name.
+	SpaceUID func(space string) string
 	// Metered reports whether the bytes of a target's link are paid for; nil is none.
 	Metered func(target string) bool
 }
 
 // Streams reaches into Pods. Its methods may be called concurrently.
-type Streams struct{ Config }
+type Streams struct {
+	Config
+	shares exchange.Shares
+}
 
 // New returns Streams.
-func New(c Config) *Streams { return &Streams{c} }
+func New(c Config) *Streams { return &Streams{Config: c} }
 
 // Do sends a request to a target and returns the answer, whose body must be closed. A replica that
 // stands by passes it to the leader.
@@ -54,10 +59,29 @@ func (s *Streams) Here(
 			return nil, err
 		}
 	}
-	if r.Verb == exchange.Log && s.Metered != nil && s.Metered(target) {
-		return s.briefly(ctx, target, r)
+	sent := *r
+	if sent.SpaceUID = s.SpaceUID(r.Space); sent.SpaceUID == "" {
+		return nil, &exchange.Fault{
+			Code:    http.StatusNotFound,
+			Reason:  "NotFound",
+			Message: "there is no space " + r.Space + " any more",
+		}
 	}
-	return exchange.Via(ctx, s.Targets, target, r)
+	done, err := s.shares.Take(target, &sent)
+	if err != nil {
+		return nil, err
+	}
+	ask := func(ctx context.Context) (*http.Response, error) { return exchange.Via(ctx, s.Targets, target, &sent) }
+	if s.Metered != nil && s.Metered(target) {
+		ask = func(ctx context.Context) (*http.Response, error) { return s.briefly(ctx, target, &sent) }
+	}
+	resp, err := ask(ctx)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	resp.Body = counted(resp.Body, done)
+	return resp, nil
 }
 
 // Serve has a target answer a client's request to upgrade its connection, and passes bytes until

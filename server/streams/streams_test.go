@@ -73,7 +73,7 @@ func center(
 			r = config(r)
 		}
 		New(
-			Config{Targets: s},
+			Config{SpaceUID: uidOf, Targets: s},
 		).Serve(w, r, "oslo", execOf(), func(_ string, code int) { codes <- code })
 		done <- struct{}{}
 	}))
@@ -205,7 +205,7 @@ func TestHTTP2(t *testing.T) {
 	target, _ := net.Pipe()
 	w := httptest.NewRecorder()
 	New(
-		Config{Targets: sites{upgraded(target)}},
+		Config{SpaceUID: uidOf, Targets: sites{upgraded(target)}},
 	).Serve(w, httptest.NewRequest("POST", "/", nil), "oslo", execOf(), func(string, int) {})
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "HTTP/1.1") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -216,7 +216,7 @@ func TestHTTP2(t *testing.T) {
 func TestStandBy(t *testing.T) {
 	why := &exchange.Fault{Code: 503, Message: "ask the leader"}
 	s := New(
-		Config{Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
+		Config{SpaceUID: uidOf, Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) {
 			t.Error("a site was asked")
 			return ok(""), nil
 		}}, Leads: func() error { return why }},
@@ -242,8 +242,9 @@ func TestStandBy(t *testing.T) {
 // TestLeader: what leads passes nothing on.
 func TestLeader(t *testing.T) {
 	s := New(Config{
-		Targets: sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("here"), nil }},
-		Leads:   func() error { return nil },
+		SpaceUID: uidOf,
+		Targets:  sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("here"), nil }},
+		Leads:    func() error { return nil },
 		Pass: func(context.Context, string, *exchange.Request) (*http.Response, error) {
 			t.Error("passed on")
 			return ok(""), nil
@@ -259,6 +260,14 @@ func TestLeader(t *testing.T) {
 	resp.Body.Close()
 }
 
+// uidOf is the UID of every space but gone.
+func uidOf(space string) string {
+	if space == "gone" {
+		return ""
+	}
+	return "uid-" + space
+}
+
 func logOf() *exchange.Request {
 	return &exchange.Request{
 		Space:     "shop",
@@ -269,44 +278,29 @@ func logOf() *exchange.Request {
 	}
 }
 
-// TestMeteredLog: a log over a link that is paid for is cut, and says so; one that is short, or
-// whose reader says how much it wants, is as it is.
-func TestMeteredLog(t *testing.T) {
-	for name, c := range map[string]struct {
-		length int
-		limit  string
-		asked  string
-		cut    bool
-	}{
-		"long":     {meteredLog, "", "1048576", true},
-		"short":    {1000, "", "1048576", false},
-		"as asked": {5000, "5000", "5000", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			asked := ""
-			s := New(Config{Metered: func(target string) bool { return target == "oslo" },
-				Targets: sites{
-					func(_ context.Context, r *exchange.Request) (*http.Response, error) {
-						asked = r.Query.Get("limitBytes")
-						return ok(strings.Repeat("x", c.length)), nil
-					},
-				}})
-			r := logOf()
-			if c.limit != "" {
-				r.Query = map[string][]string{"limitBytes": {c.limit}}
-			}
-			resp, err := s.Do(t.Context(), "oslo", r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			if err != nil || asked != c.asked ||
-				strings.Contains(string(text), "metered") != c.cut ||
-				strings.Count(string(text), "x") != c.length {
-				t.Errorf("%d bytes, asked for %s: %v", len(text), asked, err)
-			}
-		})
+// TestSpaceUID: what leaves says which space it is of, whatever came in, and nothing leaves for a
+// space that is not there.
+func TestSpaceUID(t *testing.T) {
+	asked := ""
+	s := New(Config{SpaceUID: uidOf, Targets: sites{
+		func(_ context.Context, r *exchange.Request) (*http.Response, error) {
+			asked = r.SpaceUID
+			return ok("here"), nil
+		},
+	}})
+	r := logOf()
+	r.SpaceUID = "of-the-parent"
+	resp, err := s.Do(t.Context(), "oslo", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || asked != "uid-shop" {
+		t.Errorf("asked for %q: %v", asked, err)
+	}
+	resp.Body.Close()
+	asked, r.Space = "", "gone"
+	if _, err := s.Do(t.Context(), "oslo", r); exchange.FaultOf(err).Code != 404 || asked != "" {
+		t.Errorf("a space that is not there asks for %q: %v", asked, err)
 	}
 }
 

@@ -101,8 +101,22 @@ func rank(t string, c map[string]any) int {
 
 // badWhenTrue tells the polarity of a condition's type by the names that are in use.
 func badWhenTrue(t string) bool {
-	for _, word := range []string{"Fail", "Error", "Stalled", "Degraded", "Pressure", "Disruption", "Conflict", "Unavailable", "Suspended",
-		"Terminating", "Deleting", "Reconciling", "Moving", "Limited"} {
+	for _, word := range []string{
+		"Fail",
+		"Error",
+		"Stalled",
+		"Degraded",
+		"Pressure",
+		"Disruption",
+		"Conflict",
+		"Unavailable",
+		"Suspended",
+		"Terminating",
+		"Deleting",
+		"Reconciling",
+		"Moving",
+		"Limited",
+	} {
 		if strings.Contains(t, word) {
 			return true
 		}

@@ -2,7 +2,7 @@
 //
 // Its nouns: a *report* is the last that a target said of one key. What an object *shows* is the
 // status that is stored in the space. A *mirror* is an object of the space that shows one of a
-// target: a Pod, ReplicaSet, Job or ControllerRevision.
+// target: a Pod, ReplicaSet, Job, ControllerRevision or EndpointSlice.
 //
 // Life of a report:
 //
@@ -22,6 +22,9 @@
 // was decided for first keeps the name, and the other Pod is called <name>.<target>. What a report
 // leaves out because the Deployment has it is filled in from the desired body. A report against
 // another version waits: the site sends it again when it has the present one.
+//
+// EndpointSlices name Pods as the space does. Endpoints are mirrors that join what all targets report
+// of a Service; they are made here, of its slices.
 //
 // Warnings of a target are Events of the space, at the Pod and at the placed object, with the
 // target as source.host. They go with their report, or by the time to live of Events.

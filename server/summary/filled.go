@@ -28,7 +28,9 @@ func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	switch {
 	case isDeployment(k) && f.Revision > 0:
 		return &store.Filled{Revision: f.Revision}
-	case isService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(f.IPFamilies) > 0 || f.IPFamilyPolicy != ""):
+	case isService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(
+		f.IPFamilies,
+	) > 0 || f.IPFamilyPolicy != ""):
 		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort,
 			IPFamilies: f.IPFamilies, IPFamilyPolicy: f.IPFamilyPolicy}
 	case isClaim(k): // on the next target it has no volume until it gets another one

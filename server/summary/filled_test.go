@@ -192,14 +192,51 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		node       int64
 		mark       any
 	}{
-		{"all is wished", nil, map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.9", 30080, nil},
-		{"nothing is", nil, map[string]any{"ports": []any{port(0)}}, "10.0.0.1", 30500, `{"clusterIP":"10.0.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`},
+		{
+			"all is wished",
+			nil,
+			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}},
+			"10.0.0.9",
+			30080,
+			nil,
+		},
+		{
+			"nothing is",
+			nil,
+			map[string]any{"ports": []any{port(0)}},
+			"10.0.0.1",
+			30500,
+			`{"clusterIP":"10.0.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`,
+		},
 		{"no address is", nil, map[string]any{"clusterIP": "None", "healthCheckNodePort": 30999}, "None", 0, nil},
-		{"node ports of an older center", map[string]any{"annotations": map[string]any{v1alpha1.AnnotationNodePorts: "30080"}},
-			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.1", 30500, `{"clusterIP":"10.0.0.1","nodePorts":[30500]}`},
-		{"the address of an older center", map[string]any{"managedFields": byCenter}, map[string]any{"clusterIP": "10.0.0.1", "healthCheckNodePort": 30999, "ports": []any{port(30080)}}, "10.0.0.1", 30080,
-			`{"clusterIP":"10.0.0.1"}`},
-		{"what a parent wishes", map[string]any{"managedFields": forParent}, map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999}, "10.0.0.9", 0, nil},
+		{
+			"node ports of an older center",
+			map[string]any{"annotations": map[string]any{v1alpha1.AnnotationNodePorts: "30080"}},
+			map[string]any{
+				"clusterIP":           "10.0.0.9",
+				"healthCheckNodePort": 30999,
+				"ports":               []any{port(30080)},
+			},
+			"10.0.0.1",
+			30500,
+			`{"clusterIP":"10.0.0.1","nodePorts":[30500]}`,
+		},
+		{
+			"the address of an older center",
+			map[string]any{"managedFields": byCenter},
+			map[string]any{"clusterIP": "10.0.0.1", "healthCheckNodePort": 30999, "ports": []any{port(30080)}},
+			"10.0.0.1",
+			30080,
+			`{"clusterIP":"10.0.0.1"}`,
+		},
+		{
+			"what a parent wishes",
+			map[string]any{"managedFields": forParent},
+			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999},
+			"10.0.0.9",
+			0,
+			nil,
+		},
 	} {
 		meta := map[string]any{"uid": "u", "resourceVersion": "7"}
 		maps.Copy(meta, x.meta)

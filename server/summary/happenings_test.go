@@ -17,7 +17,17 @@ func (c *center) happenings() map[string]bool {
 		if k.Resource == "events" {
 			about, _ := o["involvedObject"].(map[string]any)
 			source, _ := o["source"].(map[string]any)
-			out[fmt.Sprintf("%v/%v %v x%v %v %v@%v: %v", about["kind"], about["name"], about["uid"], o["count"], o["reason"], source["component"], source["host"], o["message"])] = true
+			out[fmt.Sprintf(
+				"%v/%v %v x%v %v %v@%v: %v",
+				about["kind"],
+				about["name"],
+				about["uid"],
+				o["count"],
+				o["reason"],
+				source["component"],
+				source["host"],
+				o["message"],
+			)] = true
 		}
 	}
 	return out

@@ -54,6 +54,7 @@ func (s *Summary) mirrorOfLocked(k store.Key) *mirrored {
 	if m == nil {
 		m = &mirrored{targets: map[string]int{}, objects: map[string]mirror{}}
 		s.mirrors[k] = m
+		s.slices.add(k)
 	}
 	return m
 }
@@ -72,7 +73,12 @@ func (s *Summary) observeMirrorLocked(w store.Write) bool {
 	uid := fields.String(meta, "uid")
 	m.objects[w.Key.Name] = mirror{target: target, uid: uid, hash: hash}
 	s.names[w.Key] = k
-	m.targets[target]++
+	if !joined(k) {
+		m.targets[target]++
+	}
+	if owner, ok := serviceOf(k, w.Object); ok {
+		s.addOwnerLocked(k, m, owner)
+	}
 	n := s.shown[w.Key]
 	if w.Revision >= n.revision {
 		if now := statusOf(w.Object); now != n.now {
@@ -159,14 +165,24 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		s.mu.Unlock()
 		return nil
 	}
-	counts, have, taken := maps.Clone(m.targets), maps.Clone(m.objects), m.taken
+	counts, have, taken, of := maps.Clone(m.targets), maps.Clone(m.objects), m.taken, m.owner
+	primed := s.primed
 	s.mu.Unlock()
-	want, gone, err := s.wantedMirrors(k, slices.Sorted(maps.Keys(counts)), taken)
+	if joined(k) && !primed {
+		return nil // the slices may not all be known; the end of Reset comes back to this
+	}
+	reporting := slices.Sorted(maps.Keys(counts))
+	read := func() (map[string]wanted, []string, error) { return s.wantedMirrors(k, reporting, taken) }
+	if joined(k) {
+		read = func() (map[string]wanted, []string, error) { return s.wantedEndpoints(k, of, reporting, taken) }
+	}
+	want, gone, err := read()
 	if err != nil {
 		return err
 	}
+	before := maps.Clone(have)
 	for name, o := range have {
-		if w, ok := want[name]; !ok || w.target != o.target || !sameMirror(w.hash, o.hash) {
+		if w, ok := want[name]; !ok || w.target != o.target && !joined(k) || !sameMirror(w.hash, o.hash) {
 			if err := s.removeMirror(ctx, k, name, o); err != nil {
 				return err
 			}
@@ -182,6 +198,8 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	if s.mirrors[k] != m {
 		return failed
 	}
+	s.wakeSlicesLocked(k, before, m.objects)
+	s.wakeEndpointsLocked(k, m, want)
 	for _, t := range gone {
 		if m.targets[t] == counts[t] {
 			delete(m.targets, t)
@@ -193,6 +211,7 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	if len(m.targets) == 0 && len(m.objects) == 0 {
 		s.removeOwnerLocked(k, m)
 		delete(s.mirrors, k)
+		s.slices.remove(k)
 	}
 	return failed
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -86,7 +87,9 @@ func (s *Summary) adopt(ctx context.Context, k, pk store.Key) error {
 }
 
 // mirroredFields are what a mirror shows beside its metadata and its status.
-func mirroredFields() []string { return []string{"spec", "data", "revision"} }
+func mirroredFields() []string {
+	return []string{"spec", "data", "revision", "addressType", "endpoints", "ports", "subsets"}
+}
 
 // writeMirrorStatus writes the status of a mirror. Of Pods it is a subresource; of others it is
 // written with the whole, by the rules for mirrors.
@@ -173,13 +176,9 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 func mirrorHash(of string, object map[string]any) string {
 	meta := fields.Map(object, "metadata")
 	born := hashOf([]any{meta["creationTimestamp"], meta["uid"]})
-	all := []any{
-		meta["labels"],
-		meta["annotations"],
-		meta["ownerReferences"],
-		object["spec"],
-		object["data"],
-		object["revision"],
+	all := []any{meta["labels"], meta["annotations"], meta["ownerReferences"]}
+	for _, field := range mirroredFields() {
+		all = append(all, object[field])
 	}
 	if of != "" {
 		all = append(all, of)
@@ -216,7 +215,7 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 		notes[annotationReportedUID] = uid
 	}
 	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
-	for _, field := range []string{"labels", "ownerReferences"} {
+	for _, field := range []string{"generateName", "labels", "ownerReferences"} {
 		if v, ok := meta[field]; ok {
 			out[field] = v
 		}
@@ -228,6 +227,7 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 			mirror[field] = v
 		}
 	}
+	customize.TakeAPI(mirror, apiVersion, kind)
 	if len(w.status) > 0 {
 		var status map[string]any
 		if json.Unmarshal(w.status, &status) == nil {

@@ -34,6 +34,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	for k := range s.shown {
 		s.queue.Add(k)
 	}
+	s.primed = true
 	for k := range s.mirrors {
 		s.queue.Add(k)
 	}

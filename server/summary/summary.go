@@ -28,6 +28,8 @@ type Summary struct {
 	mirrors map[store.Key]*mirrored            // by the key that is reported
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
+	slices  sliceIndex                         // reported EndpointSlices
+	primed  bool                               // the first Reset is complete
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
 	marked  map[store.Key]marked               // objects that say something in an annotation
@@ -53,6 +55,7 @@ func New(cfg Config) *Summary {
 		mirrors: map[store.Key]*mirrored{},
 		names:   map[store.Key]store.Key{},
 		owners:  map[store.Key]*owner{},
+		slices:  sliceIndex{},
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
 		marked:  map[store.Key]marked{},
@@ -91,7 +94,8 @@ func (s *Summary) Run(ctx context.Context) error {
 }
 
 // mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what
-// owns them, and the history of workloads. It is empty for other kinds.
+// owns them, the history of workloads, and the addresses behind Services. It is empty for other
+// kinds.
 func mirroredType(k store.Key) (apiVersion, kind string) {
 	switch k.Group + "/" + k.Resource {
 	case "/pods":
@@ -102,6 +106,10 @@ func mirroredType(k store.Key) (apiVersion, kind string) {
 		return "apps/v1", "ControllerRevision"
 	case "batch/jobs":
 		return "batch/v1", "Job"
+	case "discovery.k8s.io/endpointslices":
+		return "discovery.k8s.io/v1", "EndpointSlice"
+	case "/endpoints":
+		return "v1", "Endpoints"
 	}
 	return "", ""
 }

@@ -17,7 +17,11 @@ func TestTally(t *testing.T) {
 		{OriginUID: "uid-m0", Applied: hex.EncodeToString(hash[:])},
 		{OriginUID: "uid-m1", Applied: "00"},
 		{OriginUID: "uid-m2", Error: &store.ReportError{Reason: "Forbidden", Message: "the site does not allow it"}},
-		{OriginUID: "uid-m3", Error: &store.ReportError{Reason: "Invalid", Message: "no"}, Applied: hex.EncodeToString(hash[:])},
+		{
+			OriginUID: "uid-m3",
+			Error:     &store.ReportError{Reason: "Invalid", Message: "no"},
+			Applied:   hex.EncodeToString(hash[:]),
+		},
 		nil,
 	} {
 		k := key("", "configmaps", fmt.Sprintf("m%d", i))

@@ -69,6 +69,7 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 	if json.Unmarshal(r.Object, &object) != nil {
 		return wanted{}, false
 	}
+	s.nameEndpoints(k, target, object)
 	for _, ref := range ownersOf(k, r, object) {
 		owner, ok := s.cfg.Delivery.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
 		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {

@@ -18,5 +18,6 @@
 // Key.
 //
 // Lock order: File.rotating, Sink.commit, File.swap, bbolt's own, Sink.mu. The locks of group,
-// health and Keys are taken last, and no other inside them.
+// health and Keys are taken last, and no other inside them. OnHealth is called without the locks of
+// the File; a Commit that calls it has Sink.commit.
 package bolt

@@ -33,7 +33,8 @@ type Options struct {
 	// Keys encrypt the bodies of Secrets. Nil stores them compressed only.
 	Keys *Keys
 	// OnHealth is called when the disk stops to take writes, with the reason, and with nil when it
-	// takes them again. Nil is nobody.
+	// takes them again. Calls do not overlap, and hold no lock of the File. A Commit may wait for
+	// one. Nil is nobody.
 	OnHealth func(error)
 	// Inspect opens an existing file for reading only and changes nothing in it: for Check. A file
 	// that another process has open is ErrLocked.

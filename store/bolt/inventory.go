@@ -40,6 +40,9 @@ type Record struct {
 	// Prefix is what the space's namespaces have before their names on the target, as it was when
 	// the object was made there.
 	Prefix string `json:"prefix,omitempty"`
+	// Account is the ServiceAccount as which its pods use the API of their space; empty where they
+	// do not.
+	Account string `json:"account,omitempty"`
 }
 
 // Inventory is the list of what was applied to the target.

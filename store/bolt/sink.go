@@ -49,7 +49,7 @@ type Sink struct {
 	commit sync.Mutex // held for a whole Commit, Forget or Accept
 	mu     sync.Mutex // guards what follows; taken inside commit
 	state  state
-	// of a Commit that is being made durable: the keys that OnStart was told
+	// starting has the entries that OnStart was told of, while their Commit becomes durable.
 	starting map[store.Key]store.Entry
 }
 

@@ -24,6 +24,15 @@ func (f *File) view(do func(*bbolt.Tx) error) error {
 // update runs do in a transaction that is durable when it returns, and counts what that cost. An
 // error of the disk is a *diskError.
 func (f *File) update(do func(*bbolt.Tx) error) error {
+	err := f.transact(do)
+	if !errors.Is(err, ErrReadOnly) { // the owner was told so when the file was opened
+		f.health.tell(err)
+	}
+	return f.recordDamage(err)
+}
+
+// transact is update that tells nobody how it ended.
+func (f *File) transact(do func(*bbolt.Tx) error) error {
 	f.swap.RLock()
 	defer f.swap.RUnlock()
 	if f.readOnly {
@@ -52,8 +61,7 @@ func (f *File) update(do func(*bbolt.Tx) error) error {
 	case done && !errors.Is(err, ErrCorrupt) || errors.Is(err, syscall.ENOSPC):
 		err = f.refused(err)
 	}
-	f.health.tell(err)
-	return f.recordDamage(err)
+	return err
 }
 
 // write is updateTogether that waits while the disk refuses a write: it tries again until ctx ends
@@ -114,28 +122,45 @@ func (d *diskError) Error() string {
 func (d *diskError) Unwrap() error { return d.err }
 
 // health calls the owner of the file when the disk stops taking writes, with the reason, and when
-// it takes them again.
+// it takes them again. It calls without its lock, one call at a time, in the order of the changes.
+// While a call goes on, only the latest change is kept for the next one.
 type health struct {
-	mu   sync.Mutex
-	told func(error)
-	last string
+	told func(error) // set once, before the first tell
+
+	mu      sync.Mutex
+	err     error // of the last write
+	said    string
+	telling bool // a goroutine is in tell's loop
 }
 
 func (h *health) tell(err error) {
 	var disk *diskError
-	if err != nil && !errors.As(err, &disk) {
+	if h.told == nil || err != nil && !errors.As(err, &disk) {
 		return
 	}
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if text != h.last && h.told != nil {
-		h.told(err)
+	h.err = err
+	if h.telling { // that goroutine looks again after its call
+		h.mu.Unlock()
+		return
 	}
-	h.last = text
+	for textOf(h.err) != h.said {
+		err := h.err
+		h.said, h.telling = textOf(err), true
+		h.mu.Unlock()
+		h.told(err)
+		h.mu.Lock()
+		h.telling = false
+	}
+	h.mu.Unlock()
+}
+
+// textOf returns the text of an error, empty for none.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // Cost is what writing the file has cost so far.

@@ -12,10 +12,18 @@ import (
 	"skerry.dev/skerry/store/compress"
 )
 
-const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"f3b1c2d4-0000-4000-a000-123456789abc"},` +
-	`"labels":{"app":"orders"},"name":"orders","namespace":"shop"},"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":"orders"}},` +
-	`"strategy":{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":"orders"}},"spec":{"containers":[{"image":"registry.example.com/orders:v3",` +
-	`"imagePullPolicy":"IfNotPresent","name":"orders","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],"dnsPolicy":"ClusterFirst","restartPolicy":"Always",` +
+const deployment = `{"apiVersion":"apps/v1","kind":"Deployment",` +
+	`"metadata":{"annotations":{"skerry.dev/origin":"shop/",` +
+	`"skerry.dev/origin-uid":"f3b1c2d4-0000-4000-a000-123456789abc"},` +
+	`"labels":{"app":"orders"},"name":"orders","namespace":"shop"},` +
+	`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,` +
+	`"selector":{"matchLabels":{"app":"orders"}},` +
+	`"strategy":{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},` +
+	`"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":"orders"}},` +
+	`"spec":{"containers":[{"image":"registry.example.com/orders:v3",` +
+	`"imagePullPolicy":"IfNotPresent","name":"orders","resources":{},` +
+	`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],` +
+	`"dnsPolicy":"ClusterFirst","restartPolicy":"Always",` +
 	`"schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`
 
 func TestRoundTrip(t *testing.T) {

@@ -195,7 +195,8 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 	}
 	defer tx.Rollback()
 	var early int64
-	if err := tx.QueryRowContext(ctx, `INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+	if err := tx.QueryRowContext(ctx,
+		`INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value)
 		VALUES ('/registry/t/early', 1, 0, 0, 0, 0, 'v', NULL) RETURNING id`).Scan(&early); err != nil {
 		t.Fatal(err)
 	}

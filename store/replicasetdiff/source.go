@@ -73,7 +73,7 @@ func Of(body []byte, uid string, replicaSet store.Key) (Source, bool) {
 	}
 	s := Source{key: replicaSet, hash: replicaSet.Name[len(owner.Name)+1:], owner: map[string]any{
 		"apiVersion": is.APIVersion, "kind": is.Kind, "name": owner.Name, "uid": uid,
-		"controller": true,
+		"controller": true, "blockOwnerDeletion": true,
 	}}
 	var errs [2]error
 	s.selector, errs[0] = decode(is.Spec.Selector)

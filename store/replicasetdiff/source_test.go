@@ -11,9 +11,11 @@ import (
 	"skerry.dev/skerry/store/replicasetdiff"
 )
 
-const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":3,` +
+const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web",` +
+	`"namespace":"shop"},"spec":{"replicas":3,` +
 	`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[` +
-	`{"image":"example.com/web:1","name":"web","ports":[{"containerPort":8080}]},{"image":"example.com/log:7","name":"log"}],"terminationGracePeriodSeconds":30}}}}`
+	`{"image":"example.com/web:1","name":"web","ports":[{"containerPort":8080}]},` +
+	`{"image":"example.com/log:7","name":"log"}],"terminationGracePeriodSeconds":30}}}}`
 
 var key = store.Key{Space: "shop", Group: "apps", Resource: "replicasets", Namespace: "shop",
 	Name: "web-7c9f8b6d5"}
@@ -29,12 +31,18 @@ func source(t testing.TB, body string) replicasetdiff.Source {
 
 // replicaSet is what a Deployment's controller makes, with one replacement.
 func replicaSet(was, is string) string {
-	const made = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-7c9f8b6d5","namespace":"shop","creationTimestamp":"2026-11-21T14:46:25Z",` +
-		`"labels":{"app":"web","pod-template-hash":"7c9f8b6d5"},"annotations":{"deployment.kubernetes.io/desired-replicas":"3",` +
-		`"deployment.kubernetes.io/max-replicas":"4","deployment.kubernetes.io/revision":"1"},"ownerReferences":[{"apiVersion":"apps/v1",` +
-		`"kind":"Deployment","name":"web","uid":"uid-1","controller":true}]},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web",` +
-		`"pod-template-hash":"7c9f8b6d5"}},"template":{"metadata":{"labels":{"app":"web","pod-template-hash":"7c9f8b6d5"}},"spec":{"containers":[` +
-		`{"name":"web","image":"example.com/web:1","ports":[{"containerPort":8080}]},{"name":"log","image":"example.com/log:7"}],"terminationGracePeriodSeconds":30}}}}`
+	const made = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-7c9f8b6d5",` +
+		`"namespace":"shop","creationTimestamp":"2026-11-21T14:46:25Z",` +
+		`"labels":{"app":"web","pod-template-hash":"7c9f8b6d5"},` +
+		`"annotations":{"deployment.kubernetes.io/desired-replicas":"3",` +
+		`"deployment.kubernetes.io/max-replicas":"4","deployment.kubernetes.io/revision":"1"},` +
+		`"ownerReferences":[{"apiVersion":"apps/v1",` +
+		`"kind":"Deployment","name":"web","uid":"uid-1","controller":true,"blockOwnerDeletion":true}]},` +
+		`"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web",` +
+		`"pod-template-hash":"7c9f8b6d5"}},"template":{"metadata":{"labels":{"app":"web",` +
+		`"pod-template-hash":"7c9f8b6d5"}},"spec":{"containers":[` +
+		`{"name":"web","image":"example.com/web:1","ports":[{"containerPort":8080}]},` +
+		`{"name":"log","image":"example.com/log:7"}],"terminationGracePeriodSeconds":30}}}}`
 	return strings.Replace(made, was, is, 1)
 }
 
@@ -67,7 +75,20 @@ func TestWhatTheControllerMakesIsSaidShort(t *testing.T) {
 func TestRest(t *testing.T) {
 	for _, c := range []struct{ name, was, is, rest string }{
 		{"another revision", `revision":"1"`, `revision":"7"`,
-			`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`}, {"scaled down", `"spec":{"replicas":3`, `"spec":{"replicas":0`, `{"metadata":{"annotations":{"deployment.kubernetes.io/desired-replicas":"3","deployment.kubernetes.io/max-replicas":"4"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":0}}`}, {"the target's default in a list", `"image":"example.com/log:7"`, `"image":"example.com/log:7","stdin":false`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3,"template":{"spec":{"containers":[null,{"stdin":false}]}}}}`}, {"a null says nothing", `"metadata":{"labels"`, `"metadata":{"creationTimestamp":null,"labels"`, `{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`}, {"an annotation of the Deployment", `"annotations":{`, `"annotations":{"team":"a",`, `{"metadata":{"annotations":{"team":"a"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
+			`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"},` +
+				`"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
+		{"scaled down", `"spec":{"replicas":3`, `"spec":{"replicas":0`,
+			`{"metadata":{"annotations":{"deployment.kubernetes.io/desired-replicas":"3",` +
+				`"deployment.kubernetes.io/max-replicas":"4"},` +
+				`"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":0}}`},
+		{"the target's default in a list", `"image":"example.com/log:7"`,
+			`"image":"example.com/log:7","stdin":false`,
+			`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3,` +
+				`"template":{"spec":{"containers":[null,{"stdin":false}]}}}}`},
+		{"a null says nothing", `"metadata":{"labels"`, `"metadata":{"creationTimestamp":null,"labels"`,
+			`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
+		{"an annotation of the Deployment", `"annotations":{`, `"annotations":{"team":"a",`,
+			`{"metadata":{"annotations":{"team":"a"},"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":3}}`},
 		{"an older version", `web:1`, `web:0`, ""},
 		{"a container more", `{"name":"web"`, `{"name":"proxy"},{"name":"web"`, ""},
 		{"a label less", `"labels":{"app":"web",`, `"labels":{`, ""},

@@ -19,6 +19,9 @@ func (k Kit) writeImages(into string) error {
 	app := []oci.File{
 		{Path: "/app", Source: k.Path("app"), Mode: 0o755},
 		{Path: "/tmp/", Mode: 0o1777},
+		{Path: "/bin/", Mode: 0o755},
+		{Path: "/bin/tar", Link: "/app", Mode: 0o777},
+		{Path: "/bin/test", Link: "/app", Mode: 0o777},
 	}
 	coredns := []oci.File{{Path: "/coredns", Source: k.Path("coredns"), Mode: 0o755}}
 	return errors.Join(oci.Write(f,

@@ -20,10 +20,13 @@ type Options struct {
 	// Etcd is the path of etcd, which the figure api needs.
 	Etcd string
 	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces.
-	// Empty means all of these; api and soak must be asked for.
+	// Empty means all of these; api, soak, streams and killed-streams (the
+	// end of streams) must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
 	Soak time.Duration
+	// Streams is how many streams the figure streams opens and kills.
+	Streams int
 	// Out gets the JSON lines, Log a line for each step.
 	Out, Log io.Writer
 }
@@ -46,7 +49,9 @@ type bench struct {
 	etcd    string
 	figures []string
 	soakFor time.Duration
-	log     io.Writer
+	// streamsToKill is Options.Streams.
+	streamsToKill int
+	log           io.Writer
 	report
 	drive.Site
 	up, edge, ours *drive.Kube
@@ -65,14 +70,15 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	b := &bench{etcd: o.Etcd, figures: o.Figures, soakFor: o.Soak, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
+	b := &bench{etcd: o.Etcd, figures: o.Figures, soakFor: o.Soak, streamsToKill: o.Streams, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	defer func() {
 		for i := len(b.stop) - 1; i >= 0; i-- {
 			b.stop[i]()
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api}}
+	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api},
+		{"streams", b.streams}, {"killed-streams", b.onlyKilled}}
 	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
 	for _, p := range alone {
 		if b.wants(p.name) {
@@ -107,7 +113,8 @@ type part struct {
 }
 
 func (b *bench) wants(name string) bool {
-	return len(b.figures) == 0 && name != "soak" && name != "api" || slices.Contains(b.figures, name)
+	asked := []string{"soak", "api", "streams", "killed-streams"} // only when they are named
+	return len(b.figures) == 0 && !slices.Contains(asked, name) || slices.Contains(b.figures, name)
 }
 
 func (b *bench) say(format string, args ...any) {

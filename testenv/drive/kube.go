@@ -87,6 +87,9 @@ func OpenKube(path string) (*Kube, error) {
 	return k, nil
 }
 
+// Base is the URL of the API.
+func (k *Kube) Base() string { return k.base }
+
 func either(data []byte, path string) ([]byte, error) {
 	if len(data) > 0 || path == "" {
 		return data, nil

@@ -94,6 +94,21 @@ func lines(args []string) error {
 	return pause(nil)
 }
 
+// tick prints lines as they come, until nobody reads them.
+func tick(args []string) error {
+	flags := flag.NewFlagSet("tick", flag.ContinueOnError)
+	every := flags.Duration("every", time.Second, "time between two lines")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if _, err := fmt.Println("tick", i); err != nil {
+			return err
+		}
+		time.Sleep(*every)
+	}
+}
+
 func cat(args []string) error {
 	for _, name := range args {
 		content, err := os.ReadFile(name)

@@ -14,6 +14,8 @@ type File struct {
 	Path string
 	// Source is the file on this machine that it is a copy of.
 	Source string
+	// Link is the path in the image that a symbolic link leads to; it has no Source.
+	Link string
 	// Mode are the permission bits, with 0o1000 for sticky.
 	Mode int64
 }
@@ -34,6 +36,10 @@ func addFile(t *tar.Writer, f File) error {
 	header := &tar.Header{Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Format: tar.FormatPAX}
 	if strings.HasSuffix(f.Path, "/") {
 		header.Typeflag = tar.TypeDir
+		return t.WriteHeader(header)
+	}
+	if f.Link != "" {
+		header.Typeflag, header.Linkname = tar.TypeSymlink, f.Link
 		return t.WriteHeader(header)
 	}
 	source, err := os.Open(f.Source)

@@ -14,7 +14,8 @@ type Link struct {
 	conn  *mux.Conn
 	meter *traffic.Meter
 
-	instance string // the run of the child; set before anybody sees the link
+	instance string        // the run of the child; set before anybody sees the link
+	number   tunnel.Number // that it was asked for with
 
 	mu     sync.Mutex
 	before Crossing

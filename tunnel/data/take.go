@@ -103,7 +103,7 @@ func (l *Links) stands(r *request, link *Link) {
 	current := l.asked[r.who.Target] == r && !l.over
 	if current {
 		l.links[r.who.Target] = link
-		r.conn, link.instance = link.conn, r.instance
+		r.conn, link.instance, link.number = link.conn, r.instance, r.number
 		l.forgetLocked(r)
 	}
 	l.mu.Unlock()

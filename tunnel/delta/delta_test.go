@@ -88,7 +88,8 @@ func key(i int) store.Key {
 
 func body(i, version int) string {
 	return fmt.Sprintf(
-		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web-%d"},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"image":"nginx:1.27"}]}}}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web-%d"},`+
+			`"spec":{"replicas":%d,"template":{"spec":{"containers":[{"image":"nginx:1.27"}]}}}}`,
 		i,
 		version,
 	)

@@ -19,8 +19,7 @@
 // Only the sender decides what is deleted. A receiver whose copy came from other data holds: it
 // stores nothing, and only answers how it differs ([Held]).
 //
-// No goroutine outlives Send or Receive, or the done of [StartSend] and [StartReceive]. It never
-// reconnects. The bytes are in tunnel/PROTOCOL.md.
+// No goroutine outlives Send or Receive. Neither reconnects. The bytes are in tunnel/PROTOCOL.md.
 //
 // Lock order: Recheck.mu, then inbound.mu. No other locks of this package nest. A Regulator and a
 // feed notify without a lock of theirs; what they notify must not wait.

@@ -38,24 +38,6 @@ func Receive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptio
 	return r.finish(r.read())
 }
 
-// StartReceive is Receive without waiting: it returns at once, and calls done with the error at the
-// end. See StartSend.
-func StartReceive(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions, done func(error)) {
-	go func() {
-		r, err := admitted(ctx, stream, sink, o)
-		if err != nil {
-			done(err)
-			return
-		}
-		go r.serve(done)
-	}()
-}
-
-func (r *receiver) serve(done func(error)) {
-	err := r.read()
-	done(r.finish(err))
-}
-
 // admitted exchanges positions with the sender. It returns when the sender is the one that the copy
 // came from.
 func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOptions) (*receiver, error) {

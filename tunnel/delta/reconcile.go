@@ -144,7 +144,8 @@ func (s *sender) descend(ctx context.Context, own *sums, short bool) (theirs, er
 	if len(outers) == 0 {
 		return got, nil
 	}
-	if digests, err = s.digests(ctx, wire.Ask{Level: wire.LevelInner, Buckets: outers, Short: short}, len(outers)); err != nil {
+	if digests, err = s.digests(ctx, wire.Ask{Level: wire.LevelInner, Buckets: outers, Short: short},
+		len(outers)); err != nil {
 		return got, err
 	}
 	for i, d := range digests {

@@ -186,8 +186,9 @@ func TestPatchNeedsItsBase(t *testing.T) {
 		s := connect(t, src.Feed, sink, delta.Down(delta.LAN), pipe.Options{})
 		time.Sleep(time.Second)
 		sink.Lose(key(1))
-		if err := sink.Commit(t.Context(), store.Batch{Entries: []store.Entry{{Key: key(1), Revision: 1, Hash: store.Hash{1}, Body: []byte(body(1, 7))}},
-			Through: sink.Position()}); err != nil {
+		if err := sink.Commit(t.Context(),
+			store.Batch{Entries: []store.Entry{{Key: key(1), Revision: 1, Hash: store.Hash{1}, Body: []byte(body(1, 7))}},
+				Through: sink.Position()}); err != nil {
 			t.Fatal(err)
 		}
 		src.set(map[store.Key]string{key(1): body(1, 2)})

@@ -37,13 +37,8 @@ func (s *sender) render(ctx context.Context, e store.Entry) (it wire.Item, ok bo
 	}
 	if err != nil {
 		if s.retryBodies.add(e.Key, time.Now()) {
-			s.log.Error(
-				"an object cannot be sent for the moment, the others go on without it",
-				"key",
-				e.Key.String(),
-				"err",
-				err,
-			)
+			s.log.Error("an object cannot be sent for the moment, the others go on without it",
+				"key", e.Key.String(), "err", err)
 		}
 		return it, false, nil
 	}
@@ -70,11 +65,8 @@ func (s *sender) moved(it wire.Item, e store.Entry) bool {
 	}
 	if !s.warned {
 		s.warned = true
-		s.log.Warn(
-			"the hash in the feed is not that of the body; compares will find it different",
-			"key",
-			e.Key.String(),
-		)
+		s.log.Warn("the hash in the feed is not that of the body; compares will find it different",
+			"key", e.Key.String())
 	}
 	return false
 }

@@ -26,25 +26,6 @@ func Send(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) e
 	return s.finish(s.listen())
 }
 
-// StartSend is Send without waiting: it returns at once, and calls done with the error at the end.
-// A center has thousands of senders. A goroutine that has never done anything else waits for the
-// receiver, so that its stack stays small.
-func StartSend(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions, done func(error)) {
-	go func() {
-		s, err := begin(ctx, stream, feed, o)
-		if err != nil {
-			done(err)
-			return
-		}
-		go s.serve(done)
-	}()
-}
-
-func (s *sender) serve(done func(error)) {
-	err := s.listen()
-	done(s.finish(err))
-}
-
 // begin reads the receiver's position and starts to send.
 func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) (*sender, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

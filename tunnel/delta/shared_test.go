@@ -77,7 +77,8 @@ func TestBodiesAreMadeOnce(t *testing.T) {
 
 func body1(i int) string {
 	return fmt.Sprintf(
-		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d","annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`,
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web-%d",`+
+			`"annotations":{"some":"%x"}},"data":{"version":"VERSION"}}`,
 		i,
 		[]byte(fmt.Sprint("content ", i, strings.Repeat("x", i%7))),
 	)

@@ -55,13 +55,8 @@ func (r *receiver) admit(m wire.Start) error {
 	if !errors.Is(err, store.ErrRegressed) || m.Root != r.sink.Root() {
 		return err
 	}
-	r.log.Info(
-		"the sender's data is another, but it wants what is here: it is followed",
-		"was",
-		at.String(),
-		"is",
-		m.Head.String(),
-	)
+	r.log.Info("the sender's data is another, but it wants what is here: it is followed",
+		"was", at.String(), "is", m.Head.String())
 	return r.sink.Accept(m.Head)
 }
 

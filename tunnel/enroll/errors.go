@@ -22,7 +22,8 @@ var (
 	// that the token, or the earlier enrolment, names. Nothing secret was sent to it.
 	ErrWrongCA = errors.New(
 		"the server at the parent's address is not the center that was joined (its CA is another one); " +
-			"check --parent, and whether something stands in between that opens TLS. If the center's CA was rotated while this site was away: " +
+			"check --parent, and whether something stands in between that opens TLS. If the " +
+			"center's CA was rotated while this site was away: " +
 			"join again with a new token",
 	)
 	// ErrEnded is returned when the center's certificate is valid at none of the times that it may
@@ -84,7 +85,8 @@ func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
 // Refused reports whether the error is one that trying again does not mend.
 func Refused(err error) bool {
-	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA, ErrClock, ErrName, ErrLabels, ErrNameInUse,
+	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA,
+		ErrClock, ErrName, ErrLabels, ErrNameInUse,
 		ErrRevoked, ErrNotEnrolled} {
 		if errors.Is(err, e) {
 			return true

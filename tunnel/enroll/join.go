@@ -204,7 +204,9 @@ func clientFor(dial Dial, config *tls.Config) (*http.Client, func()) {
 	}
 	transport := &http.Transport{TLSClientConfig: config, DialContext: connect, TLSHandshakeTimeout: connectTime}
 	return &http.Client{Transport: transport, Timeout: 45 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, transport.CloseIdleConnections
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}, transport.CloseIdleConnections
 }
 
 // compareClocks asks the center for its time. It returns a *ClockError when the clocks are too far

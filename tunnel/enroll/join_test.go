@@ -189,7 +189,8 @@ func TestJoinAndLoad(t *testing.T) {
 }
 
 func TestRefusalsAreToldApart(t *testing.T) {
-	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrLabels, ErrNameInUse, ErrRevoked} {
+	for _, want := range []error{ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName, ErrLabels,
+		ErrNameInUse, ErrRevoked} {
 		c := newCenter(t, 0)
 		c.refuse = fmt.Errorf("%w: and why", want)
 		_, dir, err := c.join(t, c.token.String())
@@ -239,7 +240,8 @@ func TestClockOffByAnHour(t *testing.T) {
 
 func TestForgedTokens(t *testing.T) {
 	c := newCenter(t, 0)
-	for _, bad := range []string{"", "skt1", "skt2." + strings.TrimPrefix(c.token.String(), "skt1."), c.token.String() + "0", c.token.String()[1:],
+	for _, bad := range []string{"", "skt1", "skt2." + strings.TrimPrefix(c.token.String(), "skt1."),
+		c.token.String() + "0", c.token.String()[1:],
 		strings.ToUpper(c.token.String())} {
 		if _, _, err := c.join(t, bad); !errors.Is(err, ErrTokenFormat) {
 			t.Errorf("token %q: %v", bad, err)

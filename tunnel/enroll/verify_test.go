@@ -60,7 +60,8 @@ func TestVerifyAgent(t *testing.T) {
 	}{
 		{"valid", -time.Hour, time.Hour, x509.ExtKeyUsageClientAuth, Organization, false, false},
 		{"expired", -3 * time.Hour, -time.Hour, x509.ExtKeyUsageClientAuth, Organization, false, false},
-		{"of a clock that was set back since", time.Hour, 2 * time.Hour, x509.ExtKeyUsageClientAuth, Organization, false, false},
+		{"of a clock that was set back since", time.Hour, 2 * time.Hour, x509.ExtKeyUsageClientAuth,
+			Organization, false, false},
 		{"a server's", -time.Hour, time.Hour, x509.ExtKeyUsageServerAuth, Organization, false, true},
 		{"a person's", -time.Hour, time.Hour, x509.ExtKeyUsageClientAuth, "system:masters", false, true},
 		{"another authority's", -time.Hour, time.Hour, x509.ExtKeyUsageClientAuth, Organization, true, true},

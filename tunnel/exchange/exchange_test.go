@@ -32,7 +32,7 @@ func TestRequestSurvives(t *testing.T) {
 		Body:      []byte(`[{"name":"d"}]`),
 	}
 	list := &Request{
-		Space: "shop", Namespace: "web", Verb: View, Path: []string{"oslo"},
+		Space: "shop", SpaceUID: "s-1", Namespace: "web", Verb: View, Path: []string{"oslo"},
 		Query: url.Values{OptionVersion: {"v1"}, OptionResource: {"pods"}, "labelSelector": {"a in (b, c)"}},
 	}
 	all := &Request{

@@ -13,6 +13,7 @@ import (
 const (
 	webSocket = "websocket"
 	spdy      = "SPDY/3.1"
+	rawBytes  = "skerry-bytes"
 )
 
 // The headers of an upgrade.
@@ -90,10 +91,26 @@ func Upgrade(h http.Header) (http.Header, error) {
 		if offered := known(h[headerStream]); len(offered) > 0 {
 			out[headerStream] = offered
 		}
+	case to == rawBytes:
+		out[headerUpgrade] = []string{rawBytes}
 	default:
 		return nil, fmt.Errorf("%w: upgrade to %.40q; WebSocket and SPDY/3.1 pass", ErrRequest, to)
 	}
 	return out, nil
+}
+
+// Bytes returns the headers of the upgrade that goes with Connect: bytes without any framing.
+func Bytes() http.Header {
+	return http.Header{headerConnection: {"Upgrade"}, headerUpgrade: {rawBytes}}
+}
+
+func isBytes(h http.Header) bool { return h.Get(headerUpgrade) == rawBytes }
+
+// SPDY returns the headers of an upgrade to SPDY with one of the subprotocols of Kubernetes.
+func SPDY(subprotocol string) http.Header {
+	return http.Header{
+		headerConnection: {"Upgrade"}, headerUpgrade: {spdy}, headerStream: {subprotocol},
+	}
 }
 
 // IsWebSocket reports whether the headers that Upgrade returned ask for a WebSocket.
@@ -134,6 +151,9 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 		out.Set(HeaderSite, site)
 	}
 	if code != http.StatusSwitchingProtocols {
+		if err := passWarnings(out, h); err != nil {
+			return nil, err
+		}
 		for _, key := range []string{"Content-Type", "Retry-After"} {
 			if v := h.Get(key); v != "" {
 				out.Set(key, v)

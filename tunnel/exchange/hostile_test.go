@@ -15,8 +15,10 @@ const sound = "POST /shop/web/app-1/log HTTP/1.1\r\nHost: target\r\nSkerry-Uid: 
 
 const soundView = "POST /shop/web//view?resource=pods&version=v1 HTTP/1.1\r\nHost: target\r\nContent-Length: 0\r\n\r\n"
 
-const soundExec = "POST /shop/web/app-1/exec?command=sh HTTP/1.1\r\nHost: target\r\nSkerry-Uid: u-1\r\nContent-Length: 0\r\n" +
-	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Version: 13\r\nSec-Websocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+const soundExec = "POST /shop/web/app-1/exec?command=sh HTTP/1.1\r\nHost: target\r\nSkerry-Uid: " +
+	"u-1\r\nContent-Length: 0\r\n" +
+	"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Version: " +
+	"13\r\nSec-Websocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
 // hostile are requests that a site has to refuse, each made from a sound one.
 func hostile() map[string]string {
@@ -42,6 +44,10 @@ func hostile() map[string]string {
 		"view with a UID":            strings.Replace(soundView, "Host", "Skerry-Uid: u-1\r\nHost", 1),
 		"view with a body":           strings.Replace(soundView, "Length: 0\r\n\r\n", "Length: 2\r\n\r\n[]", 1),
 		"view with another's rights": strings.Replace(soundView, "Host", "Impersonate-User: root\r\nHost", 1),
+		"view with a limit in words": view("/shop/web//view?resource=pods&version=v1&limitBytes=all"),
+		"view below a limit of 0":    view("/shop/web//view?resource=pods&version=v1&limitBytes=-1"),
+		"space of two UIDs":          with("Skerry-Space-Uid: s-1\r\nSkerry-Space-Uid: s-2"),
+		"space of a UID with a path": with("Skerry-Space-Uid: s/../1"),
 		"path that climbs":           path("/shop/web/../log"),
 		"path that climbs out":       path("/shop/../../kube-system/log"),
 		"path that climbs, encoded":  path("/shop/web/%2e%2e/log"),
@@ -239,17 +245,18 @@ func TestHostileAnswers(t *testing.T) {
 		"upgrade without Connection":   {execOf("sh"), strings.Replace(up, "Connection: Upgrade\r\n", "", 1) + "\r\n"},
 		"upgrade twice":                {execOf("sh"), up + "Upgrade: websocket\r\n\r\n"},
 		"subprotocol that was not had": {execOf("sh"), up + "Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n"},
-		"two subprotocols":             {execOf("sh"), up + "Sec-WebSocket-Protocol: v5.channel.k8s.io, v5.channel.k8s.io\r\n\r\n"},
-		"stream version of SPDY":       {execOf("sh"), up + "X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n"},
-		"continue":                     {logOf(false), "HTTP/1.1 100 Continue\r\n\r\n"},
-		"early hints":                  {logOf(false), "HTTP/1.1 103 Early Hints\r\n\r\n"},
-		"code of four digits":          {logOf(false), "HTTP/1.1 2000 OK\r\n" + body},
-		"code beyond all":              {logOf(false), "HTTP/1.1 999 Odd\r\n" + body},
-		"no HTTP":                      {logOf(false), "hello\r\n\r\n"},
-		"head without an end":          {logOf(false), "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", maxHead)},
-		"headers without an end":       {logOf(false), "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1)},
-		"site that is a path":          {logOf(false), "HTTP/1.1 200 OK\r\nSkerry-Site: ../x\r\n" + body},
-		"site that ends the line":      {logOf(false), "HTTP/1.1 200 OK\r\nSkerry-Site: a b\r\n" + body},
+		"two subprotocols": {execOf("sh"), up +
+			"Sec-WebSocket-Protocol: v5.channel.k8s.io, v5.channel.k8s.io\r\n\r\n"},
+		"stream version of SPDY":  {execOf("sh"), up + "X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n"},
+		"continue":                {logOf(false), "HTTP/1.1 100 Continue\r\n\r\n"},
+		"early hints":             {logOf(false), "HTTP/1.1 103 Early Hints\r\n\r\n"},
+		"code of four digits":     {logOf(false), "HTTP/1.1 2000 OK\r\n" + body},
+		"code beyond all":         {logOf(false), "HTTP/1.1 999 Odd\r\n" + body},
+		"no HTTP":                 {logOf(false), "hello\r\n\r\n"},
+		"head without an end":     {logOf(false), "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", maxHead)},
+		"headers without an end":  {logOf(false), "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1)},
+		"site that is a path":     {logOf(false), "HTTP/1.1 200 OK\r\nSkerry-Site: ../x\r\n" + body},
+		"site that ends the line": {logOf(false), "HTTP/1.1 200 OK\r\nSkerry-Site: a b\r\n" + body},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent, child := pair(t)
@@ -296,12 +303,14 @@ func TestUpgrade(t *testing.T) {
 		return h
 	}
 	for name, more := range map[string]http.Header{
-		"token as a subprotocol": {"Sec-Websocket-Protocol": {"base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io"}},
-		"token in a line apart":  {"Sec-Websocket-Protocol": {"v5.channel.k8s.io", "base64url.bearer.authorization.k8s.io.c2VjcmV0"}},
-		"credentials":            {"Authorization": {"Bearer c2VjcmV0"}, "Cookie": {"c2VjcmV0"}, "Proxy-Authorization": {"c2VjcmV0"}},
-		"identity":               {"Impersonate-User": {"c2VjcmV0"}, "X-Remote-User": {"c2VjcmV0"}, "Forwarded": {"c2VjcmV0"}},
-		"extensions":             {"Sec-Websocket-Extensions": {"permessage-deflate; c2VjcmV0"}, "Origin": {"c2VjcmV0"}},
-		"hops":                   {"Connection": {"Upgrade, c2VjcmV0"}, "Te": {"c2VjcmV0"}, "Trailer": {"c2VjcmV0"}},
+		"token as a subprotocol": {"Sec-Websocket-Protocol": {
+			"base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io"}},
+		"token in a line apart": {"Sec-Websocket-Protocol": {"v5.channel.k8s.io",
+			"base64url.bearer.authorization.k8s.io.c2VjcmV0"}},
+		"credentials": {"Authorization": {"Bearer c2VjcmV0"}, "Cookie": {"c2VjcmV0"}, "Proxy-Authorization": {"c2VjcmV0"}},
+		"identity":    {"Impersonate-User": {"c2VjcmV0"}, "X-Remote-User": {"c2VjcmV0"}, "Forwarded": {"c2VjcmV0"}},
+		"extensions":  {"Sec-Websocket-Extensions": {"permessage-deflate; c2VjcmV0"}, "Origin": {"c2VjcmV0"}},
+		"hops":        {"Connection": {"Upgrade, c2VjcmV0"}, "Te": {"c2VjcmV0"}, "Trailer": {"c2VjcmV0"}},
 	} {
 		got, err := Upgrade(client(more))
 		if err != nil {

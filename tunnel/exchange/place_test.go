@@ -12,13 +12,17 @@ func TestPlaceOf(t *testing.T) {
 		want  Place
 		code  int
 	}{
-		"mirrored":               {map[string]string{ReportedFrom: "oslo", ReportedUID: "u"}, Place{Target: "oslo", Pod: "web", UID: "u"}, 0},
-		"under another name":     {map[string]string{ReportedFrom: "oslo", ReportedUID: "u", ReportedAs: "w"}, Place{Target: "oslo", Pod: "w", UID: "u"}, 0},
-		"placed itself":          {map[string]string{Targets: "oslo"}, Place{Target: "oslo", Pod: "web", Origin: "here"}, 0},
-		"placed on two":          {map[string]string{Targets: "oslo,bergen"}, Place{Target: "oslo", Pod: "web", Origin: "here"}, 0},
-		"mirrored before placed": {map[string]string{ReportedFrom: "oslo", ReportedUID: "u", Targets: "bergen"}, Place{Target: "oslo", Pod: "web", UID: "u"}, 0},
-		"nowhere":                {nil, Place{}, 409},
-		"not said which":         {map[string]string{ReportedFrom: "oslo"}, Place{}, 503},
+		"mirrored": {map[string]string{ReportedFrom: "oslo", ReportedUID: "u"},
+			Place{Target: "oslo", Pod: "web", UID: "u"}, 0},
+		"under another name": {map[string]string{ReportedFrom: "oslo", ReportedUID: "u",
+			ReportedAs: "w"}, Place{Target: "oslo", Pod: "w", UID: "u"}, 0},
+		"placed itself": {map[string]string{Targets: "oslo"}, Place{Target: "oslo", Pod: "web", Origin: "here"}, 0},
+		"placed on two": {map[string]string{Targets: "oslo,bergen"},
+			Place{Target: "oslo", Pod: "web", Origin: "here"}, 0},
+		"mirrored before placed": {map[string]string{ReportedFrom: "oslo", ReportedUID: "u",
+			Targets: "bergen"}, Place{Target: "oslo", Pod: "web", UID: "u"}, 0},
+		"nowhere":        {nil, Place{}, 409},
+		"not said which": {map[string]string{ReportedFrom: "oslo"}, Place{}, 503},
 	} {
 		got, err := PlaceOf("web", "here", c.notes)
 		var f *Fault

@@ -124,6 +124,8 @@ func (r *Request) take(key string, values []string, upgrade http.Header) (err er
 		return fmt.Errorf("%w: %d headers %.80q", ErrRequest, len(values), key)
 	}
 	switch value := values[0]; key {
+	case headerSpace:
+		r.SpaceUID = value
 	case headerUID:
 		r.UID = value
 	case headerOrigin:

@@ -33,6 +33,10 @@ type Request struct {
 	// Space, Namespace and Pod name the Pod as the receiver knows it. A view has no Pod, and no
 	// Namespace where it is of all that the space has there.
 	Space, Namespace, Pod string
+	// SpaceUID is that of the space at the sender. A site has something of the space only while its
+	// namespaces carry this UID: a space that was made again does not reach what the one before left.
+	// The center sets it when the request leaves.
+	SpaceUID string
 	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
 	// Origin replaces UID for a Pod that was itself placed: the UID that it has at the sender.
@@ -56,6 +60,7 @@ type Request struct {
 
 // The headers of a request beside those of an upgrade and of the body.
 const (
+	headerSpace   = "Skerry-Space-Uid"
 	headerUID     = "Skerry-Uid"
 	headerOrigin  = "Skerry-Origin"
 	headerUser    = "Skerry-User"
@@ -85,6 +90,8 @@ func (r *Request) Check() error {
 	switch {
 	case !isName(r.Space):
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
+	case r.SpaceUID != "" && !uidForm.MatchString(r.SpaceUID):
+		return fmt.Errorf("%w: UID %.80q of the space", ErrRequest, r.SpaceUID)
 	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
 		return fmt.Errorf("%w: namespace %.80q", ErrRequest, r.Namespace)
@@ -110,13 +117,19 @@ func (r *Request) Check() error {
 			return fmt.Errorf("%w: a user or group of more than %d bytes", ErrRequest, maxIdentity)
 		}
 	}
-	if r.Verb.upgrades() != (r.Upgrade != nil) {
+	if r.Verb.upgrades() != (r.Upgrade != nil) || (r.Verb == Connect) != isBytes(r.Upgrade) {
 		return fmt.Errorf("%w: pods/%s with the wrong kind of connection", ErrRequest, r.Verb)
 	}
-	if err := r.Verb.Options(r.Query); err != nil || r.Verb != View {
+	if err := r.Verb.Options(r.Query); err != nil {
 		return err
 	}
-	return r.checkView()
+	switch {
+	case r.Verb == Connect && !r.Query.Has(OptionPort):
+		return fmt.Errorf("%w: connect without a port", ErrRequest)
+	case r.Verb == View:
+		return r.checkView()
+	}
+	return nil
 }
 
 // Identify sets User and Groups, cut to what may go along.
@@ -144,6 +157,7 @@ func (r *Request) encode() ([]byte, error) {
 			fmt.Fprintf(&b, "%s: %s\r\n", name, value)
 		}
 	}
+	set(headerSpace, r.SpaceUID)
 	set(headerUID, r.UID)
 	set(headerOrigin, r.Origin)
 	set(headerUser, url.QueryEscape(r.User))

@@ -74,7 +74,7 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 // The reader that it returns has what follows the head. Its error wraps ErrAnswer.
 func readAnswer(from io.Reader, asked http.Header) (*http.Response, *bufio.Reader, error) {
 	h := &head{from, maxHead}
-	in := bufio.NewReader(h)
+	in := bufio.NewReaderSize(h, chunk) // a smaller one would break up what is passed on
 	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodPost})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrAnswer, err)

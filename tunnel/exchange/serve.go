@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
 	"strconv"
 	"time"
 
@@ -151,16 +150,16 @@ func (s *serving) Write(p []byte) (int, error) {
 
 // chunks sends a body whose length is not known: what was read is on its way before more is read.
 func (s *serving) chunks(from io.Reader) error {
-	out := bufio.NewWriterSize(s, chunk+64)
-	chunks := httputil.NewChunkedWriter(out)
-	buffer := make([]byte, chunk)
+	const before = len("ffffffff\r\n") // room for the length, which stands before what was read
+	buffer := make([]byte, before+chunk)
 	for {
-		n, err := from.Read(buffer)
+		n, err := from.Read(buffer[before : len(buffer)-len("\r\n")])
 		if n > 0 {
-			if _, err := chunks.Write(buffer[:n]); err != nil {
-				return err
-			}
-			if err := out.Flush(); err != nil {
+			length := strconv.AppendInt(make([]byte, 0, before), int64(n), 16)
+			begin := before - len(length) - len("\r\n")
+			copy(buffer[begin:], append(length, '\r', '\n'))
+			copy(buffer[before+n:], "\r\n")
+			if _, err := s.Write(buffer[begin : before+n+len("\r\n")]); err != nil {
 				return err
 			}
 		}
@@ -171,13 +170,8 @@ func (s *serving) chunks(from io.Reader) error {
 			return err // without the last chunk, so that nobody takes it for the end
 		}
 	}
-	if err := chunks.Close(); err != nil {
-		return err
-	}
-	if _, err := out.WriteString("\r\n"); err != nil {
-		return err
-	}
-	return out.Flush()
+	_, err := io.WriteString(s, "0\r\n\r\n")
+	return err
 }
 
 // join passes bytes between the stream and an upgraded connection. When the connection ends, what

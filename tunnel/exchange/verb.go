@@ -22,9 +22,14 @@ const (
 	Evict Verb = "eviction"
 	// Delete deletes the Pod itself; what controls it makes another one.
 	Delete Verb = "delete"
+	// Connect passes bytes to a TCP port of a ready Pod: a webhook is called that way.
+	Connect Verb = "connect"
 	// View reads what a space has in its namespaces at a site. It is of no Pod.
 	View Verb = "view"
 )
+
+// OptionPort is the port that Connect connects to. It has to be given.
+const OptionPort = "port"
 
 // option checks one value of an option.
 type option func(string) bool
@@ -77,7 +82,7 @@ var (
 			"command":   anything,
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
-		Evict: ending, Delete: ending,
+		Evict: ending, Delete: ending, Connect: {OptionPort: port},
 		View: viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
@@ -108,7 +113,9 @@ func (v Verb) Options(query url.Values) error {
 }
 
 // upgrades reports whether the verb needs a connection that is upgraded.
-func (v Verb) upgrades() bool { return v == Exec || v == Attach || v == PortForward }
+func (v Verb) upgrades() bool {
+	return v == Exec || v == Attach || v == PortForward || v == Connect
+}
 
 // hasBody reports whether the verb goes with a body.
 func (v Verb) hasBody() bool { return v == Debug }

@@ -9,6 +9,13 @@ import (
 	"skerry.dev/skerry/tunnel/mux"
 )
 
+// Sites sends requests to the targets of a center.
+type Sites interface {
+	// Do sends a request to a target by its name and returns the answer, whose body must be closed.
+	// The error is a *Fault, or wraps ErrRequest.
+	Do(ctx context.Context, target string, r *Request) (*http.Response, error)
+}
+
 // Via sends a request to a target of this center and returns the answer, whose header HeaderSite
 // then begins with that target. The error is a *Fault when the target is away.
 func Via(

@@ -24,6 +24,9 @@ const (
 	// OptionAmong are the only namespaces that a list of all may have; without it the receiver's own
 	// record decides alone. A relay sets it to those that it got from its parent.
 	OptionAmong = "among"
+	// OptionLimit is how many bytes the answer may have. A list is cut behind one of its objects, and
+	// says so by a warning; a watch ends with an event that says so; all else is refused.
+	OptionLimit = "limitBytes"
 	// OptionForm is the form of the answer where that is not plain: FormTable or FormAggregated.
 	OptionForm = "form"
 )
@@ -39,6 +42,17 @@ const (
 // documents are those of OptionDocument, with those that an API group has of its own.
 var documents = map[string]bool{
 	"api": true, "apis": true, "openapi/v2": false, "openapi/v3": true, "version": false,
+}
+
+// IsAPIRoot reports whether the paths of a site's API begin with a segment. No target may have such a
+// name: in a path of targets with what follows in the API of the last one, it would be taken for
+// that.
+func IsAPIRoot(segment string) bool {
+	switch segment {
+	case "api", "apis", "openapi", "version":
+		return true
+	}
+	return false
 }
 
 // ListOptions are the options of a list and a watch that pass as the client has given them.
@@ -79,6 +93,7 @@ var viewing = map[string]option{
 	OptionWatch:       boolean,
 	OptionAmong:       labelForm.MatchString,
 	OptionForm:        oneOf(FormTable, FormAggregated),
+	OptionLimit:       natural,
 	"labelSelector":   bounded,
 	"fieldSelector":   bounded,
 	"continue":        bounded,
@@ -98,6 +113,12 @@ var viewing = map[string]option{
 func (r *Request) Watches() bool {
 	watch, err := strconv.ParseBool(r.Query.Get(OptionWatch))
 	return r.Verb == View && err == nil && watch
+}
+
+// Limit returns how many bytes the answer to a view may have; limited is false for no limit.
+func (r *Request) Limit() (bytes int64, limited bool) {
+	bytes, err := strconv.ParseInt(r.Query.Get(OptionLimit), 10, 64)
+	return bytes, r.Verb == View && err == nil
 }
 
 // checkView checks what a view is of, when its options were checked.
@@ -130,6 +151,7 @@ func (r *Request) checkView() error {
 			OptionResource,
 			OptionName,
 			OptionForm,
+			OptionLimit,
 			"resourceVersion",
 			"includeObject",
 		)
@@ -150,7 +172,7 @@ func (r *Request) checkDocument(wrong func(string, ...any) error) error {
 		what != "api" && q.Has(OptionVersion) && !q.Has(OptionGroup) && what != "openapi/v3":
 		return wrong("of /%s with a group and a version that do not go together", what)
 	}
-	return only(q, wrong, OptionDocument, OptionGroup, OptionVersion, OptionForm)
+	return only(q, wrong, OptionDocument, OptionGroup, OptionVersion, OptionForm, OptionLimit)
 }
 
 // only refuses options beside those that are named.
@@ -165,7 +187,7 @@ func only(q url.Values, wrong func(string, ...any) error, names ...string) error
 
 // CheckTarget returns an error that wraps ErrRequest for what cannot be the name of a target.
 func CheckTarget(name string) error {
-	if !isName(name) {
+	if !isName(name) || IsAPIRoot(name) {
 		return fmt.Errorf("%w: target %.80q", ErrRequest, name)
 	}
 	return nil

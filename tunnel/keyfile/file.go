@@ -118,23 +118,14 @@ func protect(log *slog.Logger, path string, d fs.DirEntry) error {
 		return nil
 	}
 	if err := os.Chmod(path, mode&^0o077); errors.Is(err, syscall.EROFS) {
-		log.Error(
-			"others may use what is secret, and the file system is read-only",
-			"path",
-			path,
-			"mode",
-			fmt.Sprintf("%04o", mode),
-		)
+		log.Error("others may use what is secret, and the file system is read-only",
+			"path", path, "mode", fmt.Sprintf("%04o", mode))
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("others may use it (mode %04o), and that cannot be changed: chmod go= %s as its owner: %w", mode, path, err)
+		return fmt.Errorf(
+			"others may use it (mode %04o), and that cannot be changed: chmod go= %s as its owner: %w", mode, path, err)
 	}
-	log.Warn(
-		"others were allowed to use what is secret; the mode was tightened",
-		"path",
-		path,
-		"was",
-		fmt.Sprintf("%04o", mode),
-	)
+	log.Warn("others were allowed to use what is secret; the mode was tightened",
+		"path", path, "was", fmt.Sprintf("%04o", mode))
 	return nil
 }

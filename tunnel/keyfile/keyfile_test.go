@@ -54,7 +54,8 @@ func TestOnlyOneFormIsRead(t *testing.T) {
 				t.Errorf("%s read as %s: %v", of, kind, err)
 			}
 		}
-		for name, data := range map[string][]byte{"nothing": nil, "cut": good[kind][:len(good[kind])/2], "rest": append(bytes.Clone(good[kind]), "x"...),
+		for name, data := range map[string][]byte{"nothing": nil, "cut": good[kind][:len(good[kind])/2],
+			"rest":             append(bytes.Clone(good[kind]), "x"...),
 			"another after it": append(bytes.Clone(good[kind]), good["key"]...), "long": bytes.Repeat(good[kind], 1000)} {
 			if decode(data) == nil {
 				t.Errorf("%s: %s was read", kind, name)

@@ -48,7 +48,8 @@ func TestPartsAreToldApart(t *testing.T) {
 	go func() { ended <- l.Run(ctx, r.Handler()) }()
 	base := "http://" + l.Addr().String()
 	code, text := get(t, base+metrics.Path)
-	for _, line := range []string{`skerry_things_total{part="center"} 6`, `skerry_things_total{part="uplink"} 6`, "go_goroutines "} {
+	for _, line := range []string{`skerry_things_total{part="center"} 6`,
+		`skerry_things_total{part="uplink"} 6`, "go_goroutines "} {
 		if code != http.StatusOK || !strings.Contains(text, line) {
 			t.Errorf("%d without %q:\n%s", code, line, text)
 		}

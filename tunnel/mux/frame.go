@@ -25,6 +25,7 @@ const (
 // Limits of a frame, checked before anything is read into memory.
 const (
 	maxData   = 16 << 10
+	sentData  = maxData - 16 // what a frame carries that this side sends: with its head one TLS record
 	maxReason = 256
 	maxNumber = 1<<31 - 1
 )

@@ -8,7 +8,8 @@ import (
 
 // What is read is what was written, and nothing breaks a limit, whatever comes.
 func FuzzFrame(f *testing.F) {
-	for _, x := range []frame{{frameData, 1, maxData}, {frameEnd, 3, 0}, {frameReset, 2, 0}, {frameCredit, 0, 1 << 20}, {frameClose, 2, 9}, {kind: framePing}} {
+	for _, x := range []frame{{frameData, 1, maxData}, {frameEnd, 3, 0}, {frameReset, 2, 0},
+		{frameCredit, 0, 1 << 20}, {frameClose, 2, 9}, {kind: framePing}} {
 		f.Add(x.append(nil))
 	}
 	f.Add([]byte{frameData, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})

@@ -47,5 +47,5 @@ var Data = Profile{
 	ConnectionWindow: (dataChildStreams + dataParentStreams) * dataStreamWindow,
 	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true,
 	ReadBuffer: 32 << 10,
-	KeepAlive:  3 * time.Second, Dead: 10 * time.Second, BothAsk: true, Unused: time.Minute,
+	KeepAlive:  3 * time.Second, Dead: 9 * time.Second, BothAsk: true, Unused: time.Minute,
 }

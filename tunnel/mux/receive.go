@@ -170,7 +170,7 @@ func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 		piece, _ := r.Peek(min(left, r.Buffered()))
 		c.mu.Lock()
 		if s != nil && s.broken == nil && !s.inEnd {
-			s.in = append(s.in, piece...)
+			s.in.add(piece)
 			s.changedLocked()
 		} else {
 			c.takenLocked(len(piece))

@@ -3,16 +3,22 @@ package mux
 import (
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/tunnel/traffic"
 )
 
+// frames has buffers for a frame with its head: no carrier keeps what it has written.
+var frames = sync.Pool{New: func() any { return new([maxData]byte) }}
+
 // write sends one frame as one record.
 func (c *Conn) write(f frame, payload []byte) error {
-	b := f.append(make([]byte, 0, 12+len(payload)))
-	c.Meter.Add(traffic.Sent, traffic.Streams, 1, f.size())
-	return c.send(append(b, payload...))
+	buffer := frames.Get().(*[maxData]byte)
+	defer frames.Put(buffer)
+	b := append(f.append(buffer[:0]), payload...)
+	c.Meter.Add(traffic.Sent, traffic.Streams, 1, len(b))
+	return c.send(b)
 }
 
 func (c *Conn) send(b []byte) error {

@@ -93,7 +93,8 @@ func refusal(r *http.Response, u *url.URL, address string) error {
 	switch {
 	case r.StatusCode == http.StatusProxyAuthRequired && u.User == nil:
 		return fmt.Errorf(
-			"%w: %s wants some (HTTP 407); give them with --proxy http://USER:PASSWORD@HOST:PORT, or in a file with --proxy-file",
+			"%w: %s wants some (HTTP 407); give them with --proxy "+
+				"http://USER:PASSWORD@HOST:PORT, or in a file with --proxy-file",
 			ErrCredentials,
 			u.Redacted(),
 		)
@@ -105,7 +106,8 @@ func refusal(r *http.Response, u *url.URL, address string) error {
 		)
 	case r.StatusCode == http.StatusForbidden:
 		return fmt.Errorf(
-			"the proxy %s does not allow connections to %s (HTTP 403); allow CONNECT to it there, or name the center in NO_PROXY",
+			"the proxy %s does not allow connections to %s (HTTP 403); allow CONNECT to it "+
+				"there, or name the center in NO_PROXY",
 			u.Redacted(),
 			address,
 		)

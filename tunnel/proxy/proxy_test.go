@@ -117,15 +117,19 @@ func TestThroughProxies(t *testing.T) {
 		is      error
 	}{
 		{"plain", Config{URL: "http://user:" + secret + "@" + plain}, nil, "center:7443", "center:7443 hello", nil},
-		{"TLS", Config{URL: "https://user:" + secret + "@" + secure, TLS: roots}, nil, "center:7443", "center:7443 hello", nil},
+		{"TLS", Config{URL: "https://user:" + secret + "@" + secure, TLS: roots}, nil, "center:7443",
+			"center:7443 hello", nil},
 		{"file", Config{File: file}, nil, "center:7443", "center:7443 hello", nil},
-		{"environment", Config{}, map[string]string{"HTTPS_PROXY": "http://user:" + secret + "@" + plain}, "center:7443", "center:7443 hello", nil},
+		{"environment", Config{}, map[string]string{"HTTPS_PROXY": "http://user:" + secret + "@" + plain},
+			"center:7443", "center:7443 hello", nil},
 		{"no credentials", Config{URL: "http://" + plain}, nil, "center:7443", "--proxy-file", ErrCredentials},
-		{"wrong credentials", Config{URL: "http://user:wrong@" + plain}, nil, "center:7443", "does not accept", ErrCredentials},
+		{"wrong credentials", Config{URL: "http://user:wrong@" + plain}, nil, "center:7443",
+			"does not accept", ErrCredentials},
 		{"forbidden", Config{File: file}, nil, "forbidden:1", "CONNECT", nil},
 		{"silent", Config{File: file}, nil, "silent:1", "", context.DeadlineExceeded},
 		{"endless", Config{File: file}, nil, "endless:1", "answer", nil},
-		{"another TLS", Config{URL: "https://" + secure, TLS: &tls.Config{RootCAs: tunneltest.NewAuthority(t, "x").Pool()}}, nil, "center:7443", "reach the proxy", nil},
+		{"another TLS", Config{URL: "https://" + secure,
+			TLS: &tls.Config{RootCAs: tunneltest.NewAuthority(t, "x").Pool()}}, nil, "center:7443", "reach the proxy", nil},
 		{"nobody", Config{URL: "http://127.0.0.1:1"}, nil, "center:7443", "reach the proxy", nil},
 	} {
 		for k, v := range c.env {
@@ -166,7 +170,8 @@ func TestWithoutProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string]bool{"center.example:7443": false, "10.1.2.3:7443": false, "127.0.0.1:7443": false, "other.example:7443": true} {
+	for address, want := range map[string]bool{"center.example:7443": false, "10.1.2.3:7443": false,
+		"127.0.0.1:7443": false, "other.example:7443": true} {
 		if got := fromEnvironment.Uses(address); got != want {
 			t.Errorf("%s through a proxy: %t", address, got)
 		}
@@ -177,7 +182,8 @@ func TestWithoutProxy(t *testing.T) {
 }
 
 func TestWrongURL(t *testing.T) {
-	for _, u := range []string{"socks5://user:" + secret + "@x:1", "http://", "user:" + secret + "@proxy:3128", "http://user:%zz@x"} {
+	for _, u := range []string{"socks5://user:" + secret + "@x:1", "http://", "user:" + secret +
+		"@proxy:3128", "http://user:%zz@x"} {
 		if _, err := New(Config{URL: u}); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", u, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // objects is a feed whose bodies a test sets.
@@ -83,8 +84,11 @@ func podReport(i, step int) []byte {
 		)
 	}
 	status := fmt.Sprintf(
-		`{"conditions":[%s,%s,%s,%s],"containerStatuses":[{%s"image":"registry.example.com/orders:v3","imageID":"sha256:1f8b","lastState":{},"name":"orders","ready":%t,"restartCount":0,"started":%t,"state":%s}],`+
-			`"hostIP":"10.1.0.5","hostIPs":[{"ip":"10.1.0.5"}],"phase":%q,"podIP":"10.42.0.%d","podIPs":[{"ip":"10.42.0.%d"}],"qosClass":"BestEffort","startTime":"2026-11-21T05:50:00Z"}`,
+		`{"conditions":[%s,%s,%s,%s],`+
+			`"containerStatuses":[{%s"image":"registry.example.com/orders:v3",`+
+			`"imageID":"sha256:1f8b","lastState":{},"name":"orders","ready":%t,"restartCount":0,"started":%t,"state":%s}],`+
+			`"hostIP":"10.1.0.5","hostIPs":[{"ip":"10.1.0.5"}],"phase":%q,"podIP":"10.42.0.%d",`+
+			`"podIPs":[{"ip":"10.42.0.%d"}],"qosClass":"BestEffort","startTime":"2026-11-21T05:50:00Z"}`,
 		condition(
 			"Initialized",
 			"True",
@@ -101,7 +105,9 @@ func podReport(i, step int) []byte {
 		i%250,
 	)
 	object := fmt.Sprintf(
-		`{"metadata":{"labels":{"app":"orders","pod-template-hash":"7c9f8b6d5"},"name":%q,"namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"orders","uid":"9b2f7a40-1111-4222-a333-123456789abc"}]},`+
+		`{"metadata":{"labels":{"app":"orders","pod-template-hash":"7c9f8b6d5"},"name":%q,`+
+			`"namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment",`+
+			`"name":"orders","uid":"9b2f7a40-1111-4222-a333-123456789abc"}]},`+
 			`"spec":{"containers":[{"image":"registry.example.com/orders:v3","name":"orders"}],"nodeName":"node-1"}}`,
 		name,
 	)
@@ -138,10 +144,19 @@ func deployment(i int) (store.Key, []byte) {
 			Name:      name,
 		}, fmt.Appendf(
 			nil,
-			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"skerry.dev/origin":"shop/","skerry.dev/origin-uid":"%x-0000-4000-a000-%x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
-				`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,"selector":{"matchLabels":{"app":%q}},"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
-				`"spec":{"containers":[{"image":"registry.example.com/orders:v3","imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,"protocol":"TCP"}],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
-				`"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`,
+			`{"apiVersion":"apps/v1","kind":"Deployment",`+
+				`"metadata":{"annotations":{"skerry.dev/origin":"shop/",`+
+				`"skerry.dev/origin-uid":"%x-0000-4000-a000-%x"},"labels":{"app":%q},"name":%q,"namespace":"shop"},`+
+				`"spec":{"progressDeadlineSeconds":600,"replicas":3,"revisionHistoryLimit":10,`+
+				`"selector":{"matchLabels":{"app":%q}},`+
+				`"strategy":{"rollingUpdate":{"maxSurge":"25%%","maxUnavailable":"25%%"},`+
+				`"type":"RollingUpdate"},"template":{"metadata":{"labels":{"app":%q}},`+
+				`"spec":{"containers":[{"image":"registry.example.com/orders:v3",`+
+				`"imagePullPolicy":"IfNotPresent","name":"orders","ports":[{"containerPort":8080,`+
+				`"protocol":"TCP"}],"resources":{},`+
+				`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],`+
+				`"dnsPolicy":"ClusterFirst","restartPolicy":"Always",`+
+				`"schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}}}}`,
 			random(i)[:4],
 			random(i)[4:10],
 			name,
@@ -225,9 +240,7 @@ func TestBytes(t *testing.T) {
 		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: copied, Reported: reported.Feed})
 	}()
 	go func() {
-		served <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: desired.Feed, Inbox: inbox}, nil
-		}})
+		served <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: desired.Feed, Inbox: inbox}.Config())
 	}()
 	measure := func(what string, n int, src *objects, sink *storetest.Memory, change func()) (each int) {
 		t.Helper()

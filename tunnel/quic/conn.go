@@ -26,8 +26,10 @@ type conn struct {
 	secret secret
 	asks   chan struct{} // of a child's
 	socket *ownSocket    // of a child's
-	every  atomic.Int64  // how many nanoseconds nothing comes before a child asks for a sign of life; 0 is tunnel.IdleKeepAlive
-	silent atomic.Bool   // it was ended because nothing came
+	// every is for how many nanoseconds nothing comes until a child asks for a heartbeat. 0 is
+	// tunnel.IdleKeepAlive.
+	every  atomic.Int64
+	silent atomic.Bool // it was ended because nothing came
 
 	// bytes of heartbeats
 	sent, received atomic.Uint64

@@ -19,7 +19,7 @@ import (
 // waits, so its windows hold only what came out of order.
 const (
 	dataWindow = 6 << 20
-	dataIdle   = 10 * time.Second
+	dataIdle   = 9 * time.Second
 )
 
 // DataConfig says which data connections a parent lets in.

@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // fleet is many sites of one center, all in this process, over QUIC on loopback. What is placed on
@@ -80,21 +81,19 @@ func newFleet(t testing.TB, n int, dir string) *fleet {
 					OnCommit: func([]store.Key) { f.reports.Add(1) }},
 			)
 		}
+		cfg := tunneltest.Parent{Feed: feed, Inbox: inbox, OnAck: func(p store.Position) {
+			f.acked[i].Store(p.Revision)
+			select {
+			case f.all <- struct{}{}:
+			default:
+			}
+		}}.Config()
+		cfg.Shared = shared
 		served.Go(func() {
 			_ = tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: sink, Reported: reported.Feed})
 		})
 		served.Go(func() {
-			_ = tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Shared: shared,
-				OnAck: func(p store.Position) {
-					f.acked[i].Store(p.Revision)
-					select {
-					case f.all <- struct{}{}:
-					default:
-					}
-				},
-				Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-					return tunnel.Admission{Feed: feed, Inbox: inbox}, nil
-				}})
+			_ = tunnel.ServeParent(ctx, parent, cfg)
 		})
 	}
 	f.wait = func() { cancel(); served.Wait() }
@@ -156,7 +155,8 @@ func applied(version int) []byte {
 // acknowledged.
 func (f *fleet) settle(t testing.TB) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); f.durable && f.reports.Load() < f.placed*int64(len(f.feeds)); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); f.durable &&
+		f.reports.Load() < f.placed*int64(len(f.feeds)); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d reports of %d changes by %d sites", f.reports.Load(), f.placed, len(f.feeds))
 		}
@@ -239,59 +239,4 @@ func oneChange(b *testing.B, sites int, durable bool) {
 	b.ReportMetric(each(after.TotalAlloc-before.TotalAlloc), "alloc-B/site")
 	b.ReportMetric(each(nowDown-down), "datagrams-down/site")
 	b.ReportMetric(each(nowUp-up), "datagrams-up/site")
-}
-
-// TestMemoryOfIdleSessions holds what an idle session keeps in memory: no codec, which would be 160
-// KiB for a decoder and more for an encoder. Both halves of a session are in this process, each
-// with a QUIC connection (62 to 66 KiB of a bare one at the center) and a goroutine for each of its
-// streams; the copy that the child has is here, too. The limit leaves room for the race detector
-// (250 KiB without).
-func TestMemoryOfIdleSessions(t *testing.T) {
-	const sites, limit = 100, 370 << 10
-	held := func() uint64 {
-		runtime.GC()
-		runtime.GC() // what is in pools goes the second time
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc + m.StackInuse
-	}
-	warm := newFleet(t, 1, "")
-	k, body := deployment(1)
-	warm.place(t, k, body)
-	before := held()
-	f := newFleet(t, sites, "")
-	for i := range 20 {
-		k, body := deployment(i)
-		f.place(t, k, body)
-	}
-	for end := time.Now().Add(time.Minute); parentGoroutines() != 3*(sites+1); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf(
-				"%d idle sessions have %d goroutines at the parent, want one for each stream of three",
-				sites+1,
-				parentGoroutines(),
-			)
-		}
-	}
-	each := (held() - before) / sites
-	t.Logf("an idle session holds %d KiB in both halves together (limit %d)", each>>10, limit>>10)
-	if each > limit {
-		t.Errorf("an idle session holds %d bytes, at most %d", each, limit)
-	}
-	f.wait()
-	warm.wait()
-}
-
-// parentGoroutines counts the goroutines that sessions have at the parent, but for those of QUIC
-// and of ServeParent's callers.
-func parentGoroutines() (n int) {
-	stacks := make([]byte, 16<<20)
-	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "tunnel.(*parent)") ||
-			strings.Contains(stack, "created by skerry.dev/skerry/tunnel/delta.Start") ||
-			strings.Contains(stack, "tunnel/ondemand.") {
-			n++
-		}
-	}
-	return n
 }

@@ -123,7 +123,8 @@ func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
 // heartbeats pass and QUIC does not, the link is as good as dead for who has something to say.
 func TestSilenceEndsASession(t *testing.T) {
 	for name, c := range map[string]struct{ talk, signs bool }{
-		"nothing passes": {}, "nothing of a change passes": {talk: true}, "only signs of life pass": {talk: true, signs: true},
+		"nothing passes": {}, "nothing of a change passes": {talk: true},
+		"only signs of life pass": {talk: true, signs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, 1, func(t *testing.T, w *world) {

@@ -31,7 +31,8 @@ func TestSigns(t *testing.T) {
 
 // Whatever comes is taken apart, and what is not sealed is neither answered nor believed.
 func FuzzSign(f *testing.F) {
-	for _, s := range [][]byte{itself.question(1), itself.answer(1, true), itself.answer(2, false), {questionByte}, {answerByte}, {wakeByte, 1}, nil} {
+	for _, s := range [][]byte{itself.question(1), itself.answer(1, true), itself.answer(2, false),
+		{questionByte}, {answerByte}, {wakeByte, 1}, nil} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

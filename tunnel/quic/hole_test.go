@@ -83,14 +83,14 @@ func TestHoleThatOpensLater(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 2)
 			go func() {
-				ended <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: down, Reported: reported, ReportedReady: ready, Probe: alive})
+				ended <- tunnel.ServeChild(ctx, child,
+					tunnel.ChildConfig{Desired: down, Reported: reported, ReportedReady: ready, Probe: alive})
 			}()
 			go func() {
-				ended <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-					return tunnel.Admission{Feed: desired, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation}}, nil
-				}})
+				ended <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: desired, Inbox: inbox}.Config())
 			}()
-			for end := time.Now().Add(time.Minute); len(down.Live()) == 0 || len(inbox.Live()) == 0; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); len(down.Live()) == 0 ||
+				len(inbox.Live()) == 0; time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("nothing crosses a link without faults")
 				}

@@ -102,7 +102,8 @@ func TestForgedSignsOfLife(t *testing.T) {
 		// parent is there.
 		child := w.sockets[0].LocalAddr()
 		_, before := quic.Packets(l.parent)
-		for _, f := range [][]byte{answer, with(answer, 0), with(answer, 4), with(answer, 5), with(answer, 21), answer[:10], {0x23}} {
+		for _, f := range [][]byte{answer, with(answer, 0), with(answer, 4), with(answer, 5),
+			with(answer, 21), answer[:10], {0x23}} {
 			send(child, f)
 		}
 		w.lasts(l, time.Second)

@@ -102,13 +102,8 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 		l.shaking.done(q.Context())
 		peer, err := enroll.IdentityOf(q.ConnectionState().TLS.PeerCertificates[0])
 		if err != nil {
-			l.log.Warn(
-				"a connection with a certificate that is no agent's was refused",
-				"from",
-				q.RemoteAddr(),
-				"err",
-				err,
-			)
+			l.log.Warn("a connection with a certificate that is no agent's was refused",
+				"from", q.RemoteAddr(), "err", err)
 			_ = q.CloseWithError(
 				quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrRefused)),
 				"not an agent's certificate",

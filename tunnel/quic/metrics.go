@@ -6,7 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 func (l *Listener) register(with prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "skerry_link_handshakes_refused_total", Help: "Handshakes over QUIC that were not begun, because too many went on.",
+			Name: "skerry_link_handshakes_refused_total",
+			Help: "Handshakes over QUIC that were not begun, because too many went on.",
 		}, func() float64 {
 			l.shaking.mu.Lock()
 			defer l.shaking.mu.Unlock()

@@ -39,7 +39,8 @@ func TestStrangersAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stranger.Close()
-	want := `# HELP skerry_link_handshakes_refused_total Handshakes over QUIC that were not begun, because too many went on.
+	want := `# HELP skerry_link_handshakes_refused_total Handshakes over QUIC that were not ` +
+		`begun, because too many went on.
 # TYPE skerry_link_handshakes_refused_total counter
 skerry_link_handshakes_refused_total 0
 # HELP skerry_link_signs_refused_total Signs of life beside QUIC that were of no session, forged or old.

@@ -168,7 +168,8 @@ func TestNobodyThere(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	at := time.Now()
-	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(), quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil ||
+	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(),
+		quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil ||
 		errors.Is(err, ctx.Err()) && time.Since(at) > 50*time.Second {
 		t.Errorf("dial: %v after %s", err, time.Since(at))
 	}
@@ -181,8 +182,10 @@ func TestListenNeedsVerification(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer packet.Close()
-	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert, tls.RequireAnyClientCert, tls.VerifyClientCertIfGiven} {
-		if l, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: &tls.Config{ClientAuth: auth}, Log: slog.New(slog.DiscardHandler)}); err == nil {
+	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert,
+		tls.RequireAnyClientCert, tls.VerifyClientCertIfGiven} {
+		if l, err := quic.Listen(quic.ListenConfig{Packet: packet, TLS: &tls.Config{ClientAuth: auth},
+			Log: slog.New(slog.DiscardHandler)}); err == nil {
 			l.Close()
 			t.Errorf("%v: it listens", auth)
 		}

@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/traffic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // apart is a site whose sessions a test begins and ends. Its copies survive.
@@ -32,12 +33,11 @@ func (a *apart) session(t *testing.T) cost {
 	ctx, cancel := context.WithCancel(t.Context())
 	served, meter := make(chan error, 2), traffic.New()
 	go func() {
-		served <- tunnel.ServeChild(ctx, child, tunnel.ChildConfig{Desired: a.copied, Reported: a.reported.Feed, Meter: meter})
+		served <- tunnel.ServeChild(ctx, child,
+			tunnel.ChildConfig{Desired: a.copied, Reported: a.reported.Feed, Meter: meter})
 	}()
 	go func() {
-		served <- tunnel.ServeParent(ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: a.desired.Feed, Inbox: a.inbox}, nil
-		}})
+		served <- tunnel.ServeParent(ctx, parent, tunneltest.Parent{Feed: a.desired.Feed, Inbox: a.inbox}.Config())
 	}()
 	same := func() bool {
 		return a.copied.Position() == a.desired.Head() && a.inbox.Position() == a.reported.Head() &&
@@ -119,10 +119,17 @@ func TestReconnectBytes(t *testing.T) {
 		{"100 objects changed", 12<<10 + 100*400, 100 * 400, func() { change(100, 100) }},
 		{"the agent restarted, nothing changed", 12 << 10, 1<<10 - packets, a.restartAgent},
 		{"the agent restarted, 1 object changed", 13 << 10, 2 * (1<<10 - packets), func() { a.restartAgent(); change(9, 1) }},
-		{"the agent restarted, 1 object and its report changed", 13 << 10, 1 << 10, func() { a.restartAgent(); change(9, 1); report() }},
+		{"the agent restarted, 1 object and its report changed", 13 << 10, 1 << 10, func() {
+			a.restartAgent()
+			change(9, 1)
+			report()
+		}},
 		{"beyond the tombstones' horizon, nothing else changed", 12 << 10, 1<<10 - packets, a.forget},
 		{"beyond the tombstones' horizon, 1 object changed", 13 << 10, 1<<10 - packets, func() { a.forget(); change(11, 1) }},
-		{"beyond the tombstones' horizon, 100 objects changed", 12<<10 + 100*400, 100 * 200, func() { a.forget(); change(300, 100) }},
+		{"beyond the tombstones' horizon, 100 objects changed", 12<<10 + 100*400, 100 * 200, func() {
+			a.forget()
+			change(300, 100)
+		}},
 	} {
 		least := cost{math.MaxInt, math.MaxInt}
 		for try := 0; try < 3 || try < 10 && least.bytes > c.limit; try++ {

@@ -174,9 +174,10 @@ func (w *world) serve(child, parent tunnel.Conn) *link {
 		l.ended <- tunnel.ServeChild(w.ctx, child, tunnel.ChildConfig{Desired: l.copied, Reported: reported.Feed})
 	})
 	w.served.Go(func() {
-		l.left <- tunnel.ServeParent(w.ctx, parent, tunnel.ParentConfig{Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-			return tunnel.Admission{Feed: l.desired.Feed, Inbox: storetest.NewMemory()}, nil
-		}, Use: tunnel.NewLinkUse(tunnel.Link{Class: w.class})})
+		l.left <- tunnel.ServeParent(w.ctx, parent, tunnel.ParentConfig{
+			Admitter: tunneltest.Parent{Feed: l.desired.Feed, Inbox: storetest.NewMemory()},
+			Use:      tunnel.NewLinkUse(tunnel.Link{Class: w.class}),
+		})
 	})
 	return l
 }

@@ -97,7 +97,8 @@ func answered(t *testing.T, child *net.UDPConn) string {
 // QUIC gets its packets, whole and in their order, and the rest is answered, to whom it came from
 // and from where that was sent to.
 func TestDatagramsAreToldApart(t *testing.T) {
-	for _, c := range []struct{ network, address string }{{"udp4", "127.0.0.1:0"}, {"udp6", "[::1]:0"}, {"udp4", "0.0.0.0:0"}, {"udp", "[::]:0"}} {
+	for _, c := range []struct{ network, address string }{{"udp4", "127.0.0.1:0"}, {"udp6", "[::1]:0"},
+		{"udp4", "0.0.0.0:0"}, {"udp", "[::]:0"}} {
 		t.Run(c.network+c.address, func(t *testing.T) {
 			s, child := center(t, c.network, c.address)
 			send(t, child, "\x22one", "\x40A", "", "\x23two", "\xc0Bcd", "\x80C", "\x01three", "\x7fD")

@@ -26,7 +26,8 @@ func TestTransportIsTheRest(t *testing.T) {
 	m.Add(traffic.Sent, traffic.Control, 2, 100)
 	m.Add(traffic.Received, traffic.Errors, 1, 10)
 	for _, when := range []string{"open", "ended", "ended twice"} {
-		if sent, received := m.Bytes(traffic.Sent, traffic.Transport), m.Bytes(traffic.Received, traffic.Transport); sent != 700 ||
+		if sent, received := m.Bytes(traffic.Sent, traffic.Transport), m.Bytes(traffic.Received,
+			traffic.Transport); sent != 700 ||
 			received != 290 {
 			t.Errorf("%s: %d bytes sent and %d received by the transport, want 700 and 290", when, sent, received)
 		}
@@ -58,7 +59,8 @@ func TestPart(t *testing.T) {
 		other != 2 {
 		t.Errorf("counted %d, %d and %d", d, s, other)
 	}
-	if d, s, rest := whole.Bytes(traffic.Sent, traffic.Desired), whole.Bytes(traffic.Received, traffic.Status), whole.Bytes(traffic.Sent, traffic.Transport); d != 700 ||
+	if d, s, rest := whole.Bytes(traffic.Sent, traffic.Desired), whole.Bytes(traffic.Received,
+		traffic.Status), whole.Bytes(traffic.Sent, traffic.Transport); d != 700 ||
 		s != 42 ||
 		rest != 300 {
 		t.Errorf("the whole counted %d, %d and %d", d, s, rest)
@@ -84,7 +86,8 @@ func TestMeterTellsPrometheus(t *testing.T) {
 	for _, f := range all {
 		text.WriteString(f.String() + "\n")
 	}
-	for _, want := range []string{`"skerry_link_sessions"`, `value:"associated"`, `value:"transport"`, `"skerry_link_acknowledge_seconds"`, `"skerry_link_dials_failed_total"`} {
+	for _, want := range []string{`"skerry_link_sessions"`, `value:"associated"`, `value:"transport"`,
+		`"skerry_link_acknowledge_seconds"`, `"skerry_link_dials_failed_total"`} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %s in\n%s", want, text.String())
 		}

@@ -26,8 +26,10 @@ const patience = 10 * time.Second
 // Run checks a transport.
 func Run(t *testing.T, pair Pair) {
 	for name, check := range map[string]func(*testing.T, tunnel.Conn, tunnel.Conn){
-		"identity": identity, "echo": echo, "many streams": manyStreams, "half close": halfClose, "cancel": cancel, "deadline": deadline,
-		"close tells why": closeTellsWhy, "context ends waits": contextEndsWaits, "session": session, "refusal": refusal, "renewal": renewal,
+		"identity": identity, "echo": echo, "many streams": manyStreams, "half close": halfClose,
+		"cancel": cancel, "deadline": deadline,
+		"close tells why": closeTellsWhy, "context ends waits": contextEndsWaits, "session": session,
+		"refusal": refusal, "renewal": renewal,
 	} {
 		t.Run(name, func(t *testing.T) {
 			child, parent := pair(t)

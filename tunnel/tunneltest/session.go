@@ -45,12 +45,12 @@ type running struct {
 	stop          context.CancelCauseFunc // of the parent
 }
 
-func serve(t *testing.T, child, parent tunnel.Conn, c tunnel.ChildConfig, p tunnel.ParentConfig) running {
+func serve(t *testing.T, child, parent tunnel.Conn, c tunnel.ChildConfig, p Parent) running {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
 	r := running{make(chan error, 1), make(chan error, 1), stop}
 	go func() { r.child <- tunnel.ServeChild(t.Context(), child, c) }()
-	go func() { r.parent <- tunnel.ServeParent(ctx, parent, p) }()
+	go func() { r.parent <- tunnel.ServeParent(ctx, parent, p.Config()) }()
 	return r
 }
 
@@ -84,8 +84,8 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 		parent,
 		tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1"}, Desired: copyOfDesired, Reported: reported,
 			ReportedReady: ready, OnWelcome: func(w tunnel.Welcome) { welcome <- w }, Conditions: conditions},
-		tunnel.ParentConfig{
-			Admit: func(_ context.Context, who tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+		Parent{
+			OnAdmit: func(_ context.Context, who tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 				if who.Target != Target || hello.AgentVersion != "v1" || time.Since(hello.Clock).Abs() > time.Minute {
 					t.Errorf("admitted %+v, %+v", who, hello)
 				}
@@ -95,7 +95,8 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 					Welcome: tunnel.Welcome{Incarnation: desired.Head().Incarnation},
 				}, nil
 			},
-			OnAck: func(p store.Position) { acked <- p }, OnStatus: func(s tunnel.ChildStatus, _ int) { said <- s },
+			OnAck:    func(p store.Position) { acked <- p },
+			OnStatus: func(s tunnel.ChildStatus) { said <- s },
 		},
 	)
 	if w := wait(t, welcome, "the welcome"); w.Incarnation != desired.Head().Incarnation ||
@@ -127,8 +128,8 @@ func refusal(t *testing.T, child, parent tunnel.Conn) {
 	f, _ := feed(1)
 	why := &tunnel.Refused{Reason: "Busy", Message: "come back later", RetryAfter: time.Minute}
 	sink := storetest.NewMemory()
-	r := serve(t, child, parent, tunnel.ChildConfig{Desired: sink, Reported: f}, tunnel.ParentConfig{
-		Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+	r := serve(t, child, parent, tunnel.ChildConfig{Desired: sink, Reported: f}, Parent{
+		OnAdmit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
 			return tunnel.Admission{}, why
 		},
 	})
@@ -160,11 +161,10 @@ func renewal(t *testing.T, child, parent tunnel.Conn) {
 		child,
 		parent,
 		tunnel.ChildConfig{Desired: storetest.NewMemory(), Reported: f, Renewal: renew},
-		tunnel.ParentConfig{
-			Admit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
-				return tunnel.Admission{Feed: f, Inbox: storetest.NewMemory()}, nil
-			},
-			Sign: func(_ context.Context, who tunnel.Identity, csr []byte) (chain, bundle []byte, err error) {
+		Parent{
+			Feed:  f,
+			Inbox: storetest.NewMemory(),
+			OnSign: func(who tunnel.Identity, csr []byte) (chain, bundle []byte, err error) {
 				if who.Target != Target || string(csr) != "request" {
 					t.Errorf("sign %q for %+v", csr, who)
 				}

@@ -162,7 +162,8 @@ func TestBatches(t *testing.T) {
 					random.IntN(250),
 					random.IntN(1000),
 				)
-				e.Priority = []store.Priority{store.PriorityError, store.PriorityState, store.PriorityAssociated, store.PriorityEvent}[random.IntN(4)]
+				e.Priority = []store.Priority{store.PriorityError, store.PriorityState,
+					store.PriorityAssociated, store.PriorityEvent}[random.IntN(4)]
 				it := wire.Item{Entry: e, Report: random.IntN(2) == 0}
 				if base := sent[k]; base != nil && enc.Knows(k) {
 					it.Patch, _ = wire.MakePatch(base, e.Body)
@@ -244,7 +245,8 @@ func TestPatch(t *testing.T) {
 
 func TestPatchStaysInside(t *testing.T) {
 	for name, patch := range map[string][]byte{
-		"copy behind the end": {20 << 1 & 0x7f, 0}, "copy before the start": {2, 3}, "literal cut off": {9, 'x'}, "too large": bytes.Repeat([]byte{0xfe, 0xff, 0x7f, 0}, 4),
+		"copy behind the end": {20 << 1 & 0x7f, 0}, "copy before the start": {2, 3},
+		"literal cut off": {9, 'x'}, "too large": bytes.Repeat([]byte{0xfe, 0xff, 0x7f, 0}, 4),
 	} {
 		if out, err := wire.ApplyPatch([]byte("0123456789"), patch); !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("%s: %q, %v", name, out, err)

@@ -11,7 +11,11 @@ func TestReadAllocated(t *testing.T) {
 		want             Allocated
 	}{
 		{"", "", Allocated{}},
-		{`{"clusterIP":"10.0.0.1","nodePorts":[30500,30501],"healthCheckNodePort":30700}`, "", Allocated{ClusterIP: "10.0.0.1", NodePorts: []int64{30500, 30501}, HealthCheckNodePort: 30700}},
+		{
+			`{"clusterIP":"10.0.0.1","nodePorts":[30500,30501],"healthCheckNodePort":30700}`,
+			"",
+			Allocated{ClusterIP: "10.0.0.1", NodePorts: []int64{30500, 30501}, HealthCheckNodePort: 30700},
+		},
 		{`{"volumeName":"pvc-1","later":{}}`, "", Allocated{VolumeName: "pvc-1"}},
 		{"", "30500,30501", Allocated{NodePorts: []int64{30500, 30501}}},
 		{`{"clusterIP":"10.0.0.1"}`, "30500,x,0", Allocated{ClusterIP: "10.0.0.1", NodePorts: []int64{30500}}},

@@ -34,6 +34,16 @@ type SyncTargetAllow struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings may travel there.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	Controllers []string `json:"controllers,omitempty"`
+	// ClusterControllers are the spaces whose ClusterRoles and ClusterRoleBindings may travel there.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// PodSecurity is the weakest level that is left to any space.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
@@ -75,6 +85,12 @@ type SyncTargetPolicy struct {
 	// LoadBalancerClasses that Services may name.
 	// +optional
 	LoadBalancerClasses []string `json:"loadBalancerClasses,omitempty"`
+	// Controllers are the spaces whose Roles and RoleBindings are applied there, and
+	// ClusterControllers those whose ClusterRoles and ClusterRoleBindings are.
+	// +optional
+	Controllers []string `json:"controllers,omitempty"`
+	// +optional
+	ClusterControllers []string `json:"clusterControllers,omitempty"`
 	// PodSecurity has the level of all spaces, and SPACE=LEVEL where one has another.
 	// +optional
 	PodSecurity []string `json:"podSecurity,omitempty"`
@@ -86,14 +102,15 @@ type SyncTargetPolicy struct {
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
-	// Logs, Exec and PortForward are false where a space may not reach into its own Pods in this
-	// way, View where it may not read what is in its own namespaces.
+	// Logs, Exec and PortForward say where a space may not reach into its own Pods in this way, View
+	// where it may not read what is in its own namespaces: false for all spaces, SPACE=false for one,
+	// SPACE=true for one of few.
 	// +optional
-	Logs *bool `json:"logs,omitempty"`
+	Logs []string `json:"logs,omitempty"`
 	// +optional
-	Exec *bool `json:"exec,omitempty"`
+	Exec []string `json:"exec,omitempty"`
 	// +optional
-	PortForward *bool `json:"portForward,omitempty"`
+	PortForward []string `json:"portForward,omitempty"`
 	// +optional
-	View *bool `json:"view,omitempty"`
+	View []string `json:"view,omitempty"`
 }

@@ -14,7 +14,7 @@ const RootSpace = "root"
 // out.
 const UsersNamespace = "kube-users"
 
-// Marks on objects, see the README of this folder.
+// Labels and annotations of objects, see the README of this folder.
 const (
 	// LabelTarget is the user's wish on a Namespace or an object: the name of a SyncTarget or of a
 	// Location.
@@ -40,6 +40,13 @@ const (
 	// JSON without what is the default. A relay hands on what its parent wrote, unless a Placement
 	// of its own says otherwise.
 	AnnotationSync = "skerry.dev/sync"
+	// AnnotationPodAPI on a ServiceAccount, a Namespace or a pod template says which API the pods
+	// use by their own: Space, Target or None.
+	AnnotationPodAPI = "skerry.dev/pod-api"
+	// AnnotationSpaceAPI on a Job or a Pod, which cannot change later, says that it was given the API
+	// of its space when it was made, as which ServiceAccount. Other workloads have it only where they
+	// are delivered.
+	AnnotationSpaceAPI = "skerry.dev/space-api"
 	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without
 	// it any site may join under the name.
 	AnnotationKey = "skerry.dev/key"
@@ -54,8 +61,8 @@ const (
 	// AnnotationEnded stands on a Job or a Pod that has run to its end, as it is delivered: a site
 	// that has lost its memory does not run it again.
 	AnnotationEnded = "skerry.dev/ended"
-	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What an
-	// object's own mark says of them is old.
+	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What the
+	// annotations of an object say of them is old.
 	AnnotationLeft = "skerry.dev/left"
 	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own,
 	// while it moves or after its move was given up: a MoveRecord as JSON. Only the center writes
@@ -90,8 +97,13 @@ const (
 	// an Identity as JSON. Only admins of the center may send it. On a Space it is the id of the
 	// export that is being imported, until that is done.
 	AnnotationImport = "skerry.dev/import"
-	// AnnotationReported is how the names of all marks of mirrors begin.
+	// AnnotationReported is the prefix of all annotations of mirrors.
 	AnnotationReported = "skerry.dev/reported-"
+	// AnnotationOfferedBy stands on classes that a space shows because targets have them: their names
+	// with commas between them, or how many when they are more than 8. AnnotationOffersDiffer names
+	// those of them that have another class of this name than is shown.
+	AnnotationOfferedBy    = "skerry.dev/offered-by"
+	AnnotationOffersDiffer = "skerry.dev/offers-differ"
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported
 	// (Pods): the SyncTarget's name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"
@@ -100,9 +112,9 @@ const (
 	AnnotationReportedCreation = "skerry.dev/reported-creation"
 )
 
-// CenterMarks are the annotations that say what a center has decided about an object, and what
-// became of it. Only it writes them, and another center decides anew.
-func CenterMarks() []string {
+// CenterAnnotations returns the annotations that say what a center has decided about an object, and
+// what became of it. Only the center writes them. Another center that gets the object decides again.
+func CenterAnnotations() []string {
 	return []string{
 		AnnotationTargets,
 		AnnotationSync,
@@ -113,6 +125,7 @@ func CenterMarks() []string {
 		AnnotationUnreachable,
 		AnnotationAllocated,
 		AnnotationNodePorts,
+		AnnotationSpaceAPI,
 	}
 }
 

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -27,6 +28,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a SyncTarget must be a DNS label: lower-case letters, digits and '-', at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="root is the space of the center's admin, so no site may have that name; choose another one"
+// +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['api', 'apis', 'openapi', 'version'])",message="api, apis, openapi and version begin paths of Kubernetes' API, which follow the names of sites in a URL, so no site may have such a name; choose another one"
 type SyncTarget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -195,6 +197,10 @@ type SyncTargetStatus struct {
 	// configuration allows, less what spec.allow takes away.
 	// +optional
 	Policy *SyncTargetPolicy `json:"policy,omitempty"`
+	// Cluster is what the target's cluster is made of. It is shown in spaces as a Node, and as the
+	// classes that objects may name.
+	// +optional
+	Cluster *SyncTargetCluster `json:"cluster,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
@@ -294,6 +300,52 @@ type SiteInTrouble struct {
 	// Condition is the worst of the conditions of its SyncTarget that are False, Reason is why.
 	Condition string `json:"condition"`
 	Reason    string `json:"reason"`
+}
+
+// SyncTargetCluster is what a target says of its cluster, of all its nodes together.
+type SyncTargetCluster struct {
+	// Nodes is how many nodes the cluster has, and Ready how many of them are ready. Of a relay
+	// these are its own targets.
+	Nodes int32 `json:"nodes"`
+	Ready int32 `json:"ready"`
+	// OperatingSystem and Architecture of all nodes, absent where they differ.
+	// +optional
+	OperatingSystem string `json:"operatingSystem,omitempty"`
+	// +optional
+	Architecture string `json:"architecture,omitempty"`
+	// Capacity and Allocatable are the sums of the nodes.
+	// +optional
+	Capacity corev1.ResourceList `json:"capacity,omitempty"`
+	// +optional
+	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+	// Classes are those that objects may name, at most 100.
+	// +optional
+	Classes []SyncTargetClass `json:"classes,omitempty"`
+}
+
+// SyncTargetClass is a class of a target's cluster.
+type SyncTargetClass struct {
+	// Kind is StorageClass, IngressClass, RuntimeClass or PriorityClass.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Default is true where the cluster takes it for what names none.
+	// +optional
+	Default bool `json:"default,omitempty"`
+	// Provider is the provisioner, the controller or the handler.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// ReclaimPolicy, VolumeBindingMode and AllowVolumeExpansion of a StorageClass.
+	// +optional
+	ReclaimPolicy string `json:"reclaimPolicy,omitempty"`
+	// +optional
+	VolumeBindingMode string `json:"volumeBindingMode,omitempty"`
+	// +optional
+	AllowVolumeExpansion bool `json:"allowVolumeExpansion,omitempty"`
+	// Value and PreemptionPolicy of a PriorityClass.
+	// +optional
+	Value int32 `json:"value,omitempty"`
+	// +optional
+	PreemptionPolicy string `json:"preemptionPolicy,omitempty"`
 }
 
 // SyncTargetIdentity is what a target said of its credentials when it was last connected.

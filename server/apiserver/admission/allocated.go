@@ -11,10 +11,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// unallocate takes off a Service or a claim that a user writes what it brings as chosen by a
-// target, by the mark that it had when it was read: that is no wish, be it that the object is made
-// anew from what was read, or that the target has chosen something else since. What was there
-// before is put back where the object is stored.
+// unallocate removes from a Service or a claim that a user writes the values that a target chose,
+// as its annotation said when the user read it. They are no wish of the user: he may create the
+// object again from what he read, or the target may have chosen other values since. The storage
+// restores the values that were there before.
 func unallocate(obj runtime.Object, old metav1.Object) {
 	o := metadata.Of(obj)
 	if o == nil ||
@@ -38,7 +38,11 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 		if p := o.Spec.IPFamilyPolicy; p != nil && string(*p) == chosen.IPFamilyPolicy {
 			o.Spec.IPFamilyPolicy = nil
 		}
-		if slices.EqualFunc(o.Spec.IPFamilies, chosen.IPFamilies, func(f api.IPFamily, s string) bool { return string(f) == s }) {
+		if slices.EqualFunc(
+			o.Spec.IPFamilies,
+			chosen.IPFamilies,
+			func(f api.IPFamily, s string) bool { return string(f) == s },
+		) {
 			o.Spec.IPFamilies = nil
 		}
 		for i := range o.Spec.Ports {
@@ -56,7 +60,7 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 	}
 }
 
-// isAllocated reports whether a mark is one that goes with values which users read and send back.
-func isAllocated(mark string) bool {
-	return mark == v1alpha1.AnnotationAllocated || mark == v1alpha1.AnnotationNodePorts
+// isAllocated reports whether an annotation belongs to values that users read and send back.
+func isAllocated(name string) bool {
+	return name == v1alpha1.AnnotationAllocated || name == v1alpha1.AnnotationNodePorts
 }

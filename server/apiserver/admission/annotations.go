@@ -13,22 +13,25 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
 // PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when
-// that is not decided yet, or the kind is never placed. Key.Name is empty when the name will be
-// generated. It is called within the object's creation, so it must be quick, and must not call the
+// that is not decided yet, or if the kind is never placed. Key.Name is empty if the name will be
+// generated. It is called while the object is created, so it must be quick and must not call the
 // API.
 type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
 
 // Annotations is the admission plugin of the annotations that only the center writes: it sets
-// skerry.dev/targets on new objects and on those that get a wish of their own (see pass), and keeps
-// it on other writes, also on those that take it off. It leaves out what a whole object brings of
-// them (PUT, server-side apply), and refuses other patches that change them, and users who touch
-// what only mirrors a target.
+// skerry.dev/targets on new objects, and on those that get the label of a target of their own (see
+// pass). It keeps the annotation on other writes, also if they remove it. What a whole object brings
+// of such annotations (PUT, server-side apply) is left out. Other patches that change them are
+// refused, and so are users' writes to the mirror of a target's object.
 type Annotations struct {
 	Place PlaceFunc
+	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
+	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// PassesOn says that some writes of mirrored Pods are carried out at their sites.
 	PassesOn bool
 }
@@ -50,6 +53,7 @@ func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admis
 			return err
 		}
 		m.decide(ctx, a, obj)
+		m.givePods(ctx, a, obj)
 	case a.GetOperation() == admission.Update && old != nil:
 		if !request.FromCenter(ctx) && a.GetSubresource() == "" {
 			unallocate(a.GetObject(), old)
@@ -87,18 +91,18 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 	if old != nil {
 		forgetCopied(obj, old)
 	}
-	for _, name := range append(v1alpha1.CenterMarks(), v1alpha1.AnnotationReportedFrom) {
+	for _, name := range append(v1alpha1.CenterAnnotations(), v1alpha1.AnnotationReportedFrom) {
 		was, had := metadata.Annotation(old, name)
 		is, has := metadata.Annotation(obj, name)
 		switch {
 		case has == had && is == was:
 		case !has:
-			// An object or a patch that is made of a file without the mark does not mean to take it
-			// off.
+			// Whoever writes an object or a patch from a file that lacks the annotation does not mean
+			// to remove it.
 			metadata.Annotate(obj, name, was)
 		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
-			// Operators copy the annotations of a custom resource to what they make of it, and
-			// people a manifest from elsewhere.
+			// Operators copy the annotations of a custom resource to the objects that they make of
+			// it. People copy manifests from elsewhere.
 			leaveOut(ctx, obj, name, was, had)
 		default:
 			return admission.NewForbidden(
@@ -111,7 +115,7 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 	return nil
 }
 
-// leaveOut puts a mark back as it was, and tells the user.
+// leaveOut restores an annotation to what it was, and warns the user.
 func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool) {
 	notes := obj.GetAnnotations()
 	if delete(notes, name); had {
@@ -129,9 +133,9 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 	)
 }
 
-// forgetCopied takes off the marks of a mirror that were copied with its annotations, and puts back
-// those that were replaced by them: `kubectl rollout undo` gives a Deployment the annotations of
-// the ReplicaSet that it goes back to.
+// forgetCopied removes annotations that were copied from a mirror, and restores the object's own
+// ones that they replaced: `kubectl rollout undo` gives a Deployment the annotations of the
+// ReplicaSet that it goes back to.
 func forgetCopied(obj, old metav1.Object) {
 	_, has := metadata.Annotation(obj, v1alpha1.AnnotationReportedFrom)
 	if _, had := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
@@ -143,7 +147,7 @@ func forgetCopied(obj, old metav1.Object) {
 			delete(notes, name)
 		}
 	}
-	for _, name := range v1alpha1.CenterMarks() {
+	for _, name := range v1alpha1.CenterAnnotations() {
 		if was, had := metadata.Annotation(old, name); had {
 			notes[name] = was
 		}
@@ -151,22 +155,23 @@ func forgetCopied(obj, old metav1.Object) {
 	obj.SetAnnotations(notes)
 }
 
-// decide sets the mark of a new object in the same write when the decision is already known.
+// decide sets the targets of a new object in the same write if the decision is already known.
 func (m *Annotations) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); !has {
-		m.mark(ctx, placedKey(ctx, a, obj), obj)
+		m.annotateTargets(ctx, placedKey(ctx, a, obj), obj)
 	}
 }
 
-// pass sets the marks of an object about which somebody else decides from now on. Where it gets a
-// wish of its own, its record begins with where it is: what was noted while another group decided
-// may be older than that. Where this replica does not know, or not yet, where the object is, and
-// where a wish is taken back, the mark stays and is said to be from before.
+// pass sets the annotations of an object that another group decides about from now on. If the
+// object gets a label for a target of its own, its record begins with its present targets: what was
+// recorded while the other group decided may be older. If this replica does not know the targets
+// (yet), or if the label is removed, the annotation stays, and AnnotationUndecided says that it is
+// from before.
 func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
 	key := placedKey(ctx, a, obj)
-	known := wish(obj) != "" && m.mark(ctx, key, obj)
+	known := wish(obj) != "" && m.annotateTargets(ctx, key, obj)
 	if key.Namespace == "" {
-		return // a Namespace, and most of what is in none, has a record of its own as it is
+		return // a Namespace, and most objects outside of namespaces, have records of their own
 	}
 	notes := obj.GetAnnotations()
 	delete(notes, v1alpha1.AnnotationMove)
@@ -177,8 +182,8 @@ func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj meta
 	obj.SetAnnotations(notes)
 }
 
-// mark sets the mark of where an object is, and tells whether that is known.
-func (m *Annotations) mark(ctx context.Context, key store.Key, obj metav1.Object) bool {
+// annotateTargets sets the annotation of the targets of an object. It reports whether they are known.
+func (m *Annotations) annotateTargets(ctx context.Context, key store.Key, obj metav1.Object) bool {
 	if m.Place == nil || key.Space == request.OwnSpace {
 		return false
 	}

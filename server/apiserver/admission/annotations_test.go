@@ -34,15 +34,24 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		unknown     bool
 		want        string
 		wantMove    bool
-		// wantUndecided: what the mark says is from before.
+		// wantUndecided says that the targets are from before.
 		wantUndecided bool
 	}{
-		"no wish":                            {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
-		"a wish":                             {configMap("a,b", ""), configMap("a,b", "c"), "app", "", false, "b", false, false},
-		"another wish":                       {configMap("a", "a"), configMap("a", "c"), "app", "", false, "a", true, false},
-		"a wish no more":                     {configMap("a", "a"), configMap("a", ""), "app", "", false, "a", false, true},
-		"a status":                           {configMap("a,b", ""), configMap("a,b", "c"), "app", "status", false, "a,b", true, false},
-		"a wish, and nobody knows":           {configMap("a,b", ""), configMap("a,b", "c"), "app", "", true, "a,b", false, true},
+		"no wish":        {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
+		"a wish":         {configMap("a,b", ""), configMap("a,b", "c"), "app", "", false, "b", false, false},
+		"another wish":   {configMap("a", "a"), configMap("a", "c"), "app", "", false, "a", true, false},
+		"a wish no more": {configMap("a", "a"), configMap("a", ""), "app", "", false, "a", false, true},
+		"a status":       {configMap("a,b", ""), configMap("a,b", "c"), "app", "status", false, "a,b", true, false},
+		"a wish, and nobody knows": {
+			configMap("a,b", ""),
+			configMap("a,b", "c"),
+			"app",
+			"",
+			true,
+			"a,b",
+			false,
+			true,
+		},
 		"a record of its own without a wish": {configMap("a,b", ""), configMap("a,b", "c"), "", "", true, "a,b", true, false},
 	} {
 		m := &Annotations{Place: func(context.Context, string, store.Key, metav1.Object) (string, bool) {
@@ -71,13 +80,13 @@ func TestMarkOfAnUpdate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := c.now.Annotations[v1alpha1.AnnotationTargets]; got != c.want {
-			t.Errorf("%s: the mark is %q, want %q", name, got, c.want)
+			t.Errorf("%s: the targets are %q, want %q", name, got, c.want)
 		}
 		if got := c.now.Annotations[v1alpha1.AnnotationUndecided] != ""; got != c.wantUndecided {
 			t.Errorf("%s: said to be undecided: %v", name, got)
 		}
 		if _, got := c.now.Annotations[v1alpha1.AnnotationMove]; got != c.wantMove {
-			t.Errorf("%s: the mark of a move is there: %v, want %v", name, got, c.wantMove)
+			t.Errorf("%s: the annotation of a move is there: %v, want %v", name, got, c.wantMove)
 		}
 	}
 }

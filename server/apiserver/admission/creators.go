@@ -38,7 +38,10 @@ func (Creators) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	is, has := metadata.Annotation(obj, v1alpha1.AnnotationCreator)
 	if a.GetOperation() == admission.Create {
 		switch who := a.GetUserInfo(); {
-		case who != nil && !strings.HasPrefix(who.GetName(), "system:") && !slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup):
+		case who != nil && !strings.HasPrefix(who.GetName(), "system:") && !slices.Contains(
+			who.GetGroups(),
+			user.SystemPrivilegedGroup,
+		):
 			metadata.Annotate(obj, v1alpha1.AnnotationCreator, who.GetName())
 		case has:
 			return admission.NewForbidden(a, errCreator)

@@ -73,7 +73,11 @@ func (n NamedDeletions) asked(ctx context.Context, space string, old metav1.Obje
 		return true
 	}
 	for _, owner := range old.GetOwnerReferences() {
-		if r, err := n.Store.Client.Get(ctx, registrykey.Deletion(space, string(owner.UID)), clientv3.WithKeysOnly()); err == nil &&
+		if r, err := n.Store.Client.Get(
+			ctx,
+			registrykey.Deletion(space, string(owner.UID)),
+			clientv3.WithKeysOnly(),
+		); err == nil &&
 			len(r.Kvs) > 0 {
 			return true
 		}
@@ -92,7 +96,13 @@ func (n NamedDeletions) record(ctx context.Context, key store.Key, uid string) e
 	if err != nil {
 		return fmt.Errorf("limit the record's life: %w", err)
 	}
-	if _, err = n.Store.OptimisticPut(ctx, registrykey.Deletion(key.Space, uid), value, 0, kubernetes.PutOptions{LeaseID: lease.ID}); err != nil {
+	if _, err = n.Store.OptimisticPut(
+		ctx,
+		registrykey.Deletion(key.Space, uid),
+		value,
+		0,
+		kubernetes.PutOptions{LeaseID: lease.ID},
+	); err != nil {
 		return fmt.Errorf("write the record: %w", err)
 	}
 	return nil

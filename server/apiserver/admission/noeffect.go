@@ -28,7 +28,7 @@ func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admissio
 	}
 	k := placedKey(ctx, a, obj)
 	var content map[string]any
-	if k.Group == "rbac.authorization.k8s.io" || k.Group == "" && k.Resource == "secrets" {
+	if k.Group == "" && k.Resource == "secrets" {
 		as, err := versioned(a, a.GetObject())
 		if err != nil {
 			return err

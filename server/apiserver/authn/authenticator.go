@@ -23,12 +23,13 @@ const CenterUser = "system:skerry:center"
 // newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the
 // moment, a ServiceAccount token of the request's space, a token of a provider of people, nil for
 // none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something wrong is
-// refused.
+// refused. Requests that came through the gateway of a site are of ServiceAccounts alone.
 func newAuthenticator(
 	clientCAs func() *x509.CertPool,
 	tokens, people authenticator.Token,
 	nobody *apiserverapi.AnonymousAuthConfig,
 ) authenticator.Request {
+	site := group.NewAuthenticatedGroupAdder(bearertoken.New(tokens))
 	if people != nil {
 		tokens = tokenunion.New(tokens, people)
 	}
@@ -55,6 +56,9 @@ func newAuthenticator(
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		if request.FromCenter(r.Context()) {
 			return inner, true, nil
+		}
+		if request.Site(r.Context()) != "" {
+			return site.AuthenticateRequest(r) // what a site's pods show is theirs, and nothing else
 		}
 		return outer.AuthenticateRequest(r)
 	})

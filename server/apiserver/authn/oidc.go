@@ -47,7 +47,11 @@ func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration,
 	if !ok {
 		return nil, fmt.Errorf("%s holds a %T, not an AuthenticationConfiguration", path, obj)
 	}
-	if err := apiservervalidation.ValidateAuthenticationConfiguration(authenticationcel.NewDefaultCompiler(), c, nil).ToAggregate(); err != nil {
+	if err := apiservervalidation.ValidateAuthenticationConfiguration(
+		authenticationcel.NewDefaultCompiler(),
+		c,
+		nil,
+	).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil

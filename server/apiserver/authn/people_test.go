@@ -16,7 +16,7 @@ func TestIssuerOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := NewTokens("https://center:7443", key)
+	here, err := NewTokens("https://center:7443", key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,9 @@ func (t *tokenReviews) Create(
 	valid rest.ValidateObjectFunc,
 	o *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	// Only the space goes along: who asks is not who is asked about.
-	space := request.WithSpace(context.Background(), request.Space(ctx))
+	// Only space and site go along: who asks is not who is asked about. So the pods of a site check
+	// each other's tokens.
+	space := request.WithSite(request.WithSpace(context.Background(), request.Space(ctx)), request.Site(ctx))
 	here := authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		within := space
 		if audiences, ok := authenticator.AudiencesFrom(r.Context()); ok {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -32,16 +34,19 @@ type Tokens struct {
 	keys     serviceaccount.PublicKeysGetter
 	accounts rest.Getter
 	secrets  rest.Getter
+	// target returns the UID of a target of the center, "" where there is none.
+	target func(name string) string
 }
 
-// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs.
-// Use must give it the storages before the first request.
-func NewTokens(external string, key crypto.Signer) (*Tokens, error) {
+// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs,
+// and target returns the UID of a target of the center, "" where there is none. Use must give it the
+// storages before the first request.
+func NewTokens(external string, key crypto.Signer, target func(name string) string) (*Tokens, error) {
 	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
 	if err != nil {
 		return nil, fmt.Errorf("key of service accounts: %w", err)
 	}
-	return &Tokens{external: external, key: key, keys: keys}, nil
+	return &Tokens{external: external, key: key, keys: keys, target: target}, nil
 }
 
 // Use gives it the storages of the core group, in which it looks for accounts and Secrets.
@@ -93,6 +98,9 @@ func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 		serviceaccount.NewValidator(t),
 	)
 	who, ok, err := a.AuthenticateToken(ctx, token)
+	if ok && err == nil && boundTo(who) != request.Site(ctx) {
+		return nil, false, errOtherSite
+	}
 	return asPerson(who), ok, err
 }
 
@@ -121,7 +129,17 @@ func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-// GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes.
-func (*Tokens) GetNode(_ context.Context, name string) (*corev1.Node, error) {
-	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+// secretTokenLife is how long a token is valid that a Secret holds. A cluster's has no end; both end
+// with the Secret and with the ServiceAccount.
+const secretTokenLife = 100 * 365 * 24 * time.Hour
+
+// SecretToken returns a token of a ServiceAccount that is bound to a Secret of its namespace. Both
+// are given with their names and UIDs.
+func (t *Tokens) SecretToken(ctx context.Context, account, secret metav1.ObjectMeta) (string, error) {
+	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil, &api.Secret{ObjectMeta: secret}, nil,
+		int64(secretTokenLife/time.Second), 0, []string{Audience})
+	if err != nil {
+		return "", err
+	}
+	return t.GenerateToken(ctx, claims, private)
 }

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Aggregate returns the rules of those ClusterRoles that are sums of others, by name: an
-// aggregationRule selects them by label. Sums are transitive: admin contains edit, which contains
-// view.
+// Aggregate returns the rules of aggregated ClusterRoles by name. The aggregationRule of such a
+// role selects other roles by label, and their rules are added up. Sums are transitive: admin
+// contains edit, which contains view.
 func Aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	sums, names := map[string][]rbacv1.PolicyRule{}, slices.Sorted(maps.Keys(roles))
 	// Sums only grow, so that even those that contain each other come to an end.
@@ -35,7 +35,7 @@ func Aggregate(roles map[string]*rbacv1.ClusterRole) (map[string][]rbacv1.Policy
 	return sums, nil
 }
 
-// sum adds up what one role selects, given the sums so far.
+// sum adds up the rules of the roles that one role selects, given the sums so far.
 func sum(
 	role *rbacv1.ClusterRole,
 	roles map[string]*rbacv1.ClusterRole,

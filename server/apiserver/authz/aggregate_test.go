@@ -28,15 +28,32 @@ func TestAggregate(t *testing.T) {
 		roles []*rbacv1.ClusterRole
 		want  map[string][]string
 	}{
-		{"a sum of sums", []*rbacv1.ClusterRole{role("admin", nil, m{"to": "admin"}), role("edit", m{"to": "admin"}, m{"to": "edit"}),
-			role("part", m{"to": "edit"}, nil, "create", "get"), role("other", nil, nil, "delete")},
-			map[string][]string{"admin": {"create", "get"}, "edit": {"create", "get"}}},
-		{"equal rules once", []*rbacv1.ClusterRole{role("all", nil, m{"to": "all"}), role("a", m{"to": "all"}, nil, "get"), role("b", m{"to": "all"}, nil, "get")},
-			map[string][]string{"all": {"get"}}},
-		{"what it had before is no part of it", []*rbacv1.ClusterRole{role("all", m{"to": "all"}, m{"to": "all"}, "old")}, map[string][]string{"all": {}}},
-		{"two that contain each other", []*rbacv1.ClusterRole{role("a", m{"to": "b"}, m{"to": "a"}), role("b", m{"to": "a"}, m{"to": "b"}),
-			role("x", m{"to": "a"}, nil, "get"), role("y", m{"to": "b"}, nil, "list")},
-			map[string][]string{"a": {"get", "list"}, "b": {"get", "list"}}},
+		{
+			"a sum of sums",
+			[]*rbacv1.ClusterRole{role("admin", nil, m{"to": "admin"}), role("edit", m{"to": "admin"}, m{"to": "edit"}),
+				role("part", m{"to": "edit"}, nil, "create", "get"), role("other", nil, nil, "delete")},
+			map[string][]string{"admin": {"create", "get"}, "edit": {"create", "get"}},
+		},
+		{
+			"equal rules once",
+			[]*rbacv1.ClusterRole{
+				role("all", nil, m{"to": "all"}),
+				role("a", m{"to": "all"}, nil, "get"),
+				role("b", m{"to": "all"}, nil, "get"),
+			},
+			map[string][]string{"all": {"get"}},
+		},
+		{
+			"what it had before is no part of it",
+			[]*rbacv1.ClusterRole{role("all", m{"to": "all"}, m{"to": "all"}, "old")},
+			map[string][]string{"all": {}},
+		},
+		{
+			"two that contain each other",
+			[]*rbacv1.ClusterRole{role("a", m{"to": "b"}, m{"to": "a"}), role("b", m{"to": "a"}, m{"to": "b"}),
+				role("x", m{"to": "a"}, nil, "get"), role("y", m{"to": "b"}, nil, "list")},
+			map[string][]string{"a": {"get", "list"}, "b": {"get", "list"}},
+		},
 	} {
 		all := map[string]*rbacv1.ClusterRole{}
 		for _, r := range x.roles {

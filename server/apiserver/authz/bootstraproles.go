@@ -28,6 +28,8 @@ func NewBootstrap() (*Bootstrap, error) {
 	// Kinds of our own are part of what the well-known roles allow.
 	b.grant("view", readVerbs)
 	b.grant("edit", writeVerbs)
+	reader := metricsReader()
+	b.Roles[reader.Name] = reader
 	sums, err := Aggregate(b.Roles)
 	if err != nil {
 		return nil, err
@@ -46,6 +48,21 @@ var (
 	readVerbs  = []string{"get", "list", "watch"}
 	writeVerbs = []string{"create", "delete", "deletecollection", "patch", "update"}
 )
+
+// metricsReader is the role that a cluster's metrics-server brings: who may view may see what Pods
+// use.
+func metricsReader() *rbacv1.ClusterRole {
+	const aggregate = "rbac.authorization.k8s.io/aggregate-to-"
+	return &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "system:aggregated-metrics-reader",
+			Labels: map[string]string{aggregate + "view": "true", aggregate + "edit": "true", aggregate + "admin": "true"},
+		},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"metrics.k8s.io"}, Resources: []string{"pods", "nodes"}, Verbs: readVerbs},
+		},
+	}
+}
 
 // grant adds rights on Placements to a role that the well-known roles aggregate.
 func (b *Bootstrap) grant(role string, verbs []string) {

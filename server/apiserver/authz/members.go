@@ -15,10 +15,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// Members lets the group system:authenticated mean those who are known in the space of the request:
-// its ServiceAccounts, and people whom a binding of the space names, or a group of theirs. All
-// other people of the center are nobody there: by their certificate alone they would otherwise read
-// the discovery of every space, and have whatever a space gives to "everybody".
+// Members restricts the group system:authenticated to those who are known in the space of the
+// request: its ServiceAccounts, and people whom a binding of the space names by name or by group.
+// All other people of the center have no rights there. Otherwise their certificate alone would let
+// them read the discovery of every space, and use whatever a space gives to "everybody".
 type Members struct {
 	Roles *Roles
 	Next  authorizer.Authorizer
@@ -46,20 +46,23 @@ func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 	if known, err := m.Roles.name(ctx, who); known || err != nil {
 		return decision, why, err
 	}
-	if decision, why, err = m.Next.Authorize(ctx, in(a, user.AllUnauthenticated)); decision == authorizer.DecisionNoOpinion {
+	if decision, why, err = m.Next.Authorize(
+		ctx,
+		in(a, user.AllUnauthenticated),
+	); decision == authorizer.DecisionNoOpinion {
 		why = "no role binding of this space names this user or one of their groups, or there is no such space"
 	}
 	return decision, why, err
 }
 
-// aboutSelf reports whether somebody asks who he is: the answer has nothing of the space.
+// aboutSelf reports whether a user asks who he is. The answer contains nothing of the space.
 func aboutSelf(a authorizer.Attributes) bool {
 	return a.IsResourceRequest() && a.GetAPIGroup() == authentication.GroupName &&
 		a.GetResource() == "selfsubjectreviews" &&
 		a.GetVerb() == "create"
 }
 
-// name reports whether a binding that is stored in the space of the context names somebody.
+// name reports whether a binding that is stored in the space of the context names the user.
 func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	named := func(s rbacapi.Subject) bool {
 		switch s.Kind {
@@ -90,8 +93,8 @@ func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	), nil
 }
 
-// in is a request of the same user, who is in another group instead of system:authenticated; "" is
-// none.
+// in returns the request with another group in place of system:authenticated, or without it where
+// the group is "".
 func in(a authorizer.Attributes, group string) authorizer.Attributes {
 	groups := slices.DeleteFunc(
 		slices.Clone(a.GetUser().GetGroups()),

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// OnlyOwnMasters keeps an admin of a space from becoming one of the center by impersonation: only
-// who is in that group may act as it.
+// OnlyOwnMasters keeps an admin of a space from becoming an admin of the center by impersonation:
+// only members of system:masters may act as that group.
 func OnlyOwnMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if strings.HasPrefix(a.GetVerb(), "impersonate") && a.GetResource() == "groups" &&
 		a.GetName() == user.SystemPrivilegedGroup {

@@ -28,7 +28,7 @@ type Roles struct {
 // Authorizer returns the RBAC authorizer of Kubernetes over these roles.
 func (r *Roles) Authorizer() *rbac.RBACAuthorizer { return rbac.New(r, r, r, r) }
 
-// Use gives it the storages that serve the RBAC API, before the first request.
+// Use sets the storages that serve the RBAC API. Call it before the first request.
 func (r *Roles) Use(roles, clusterRoles rest.Getter, bindings, clusterBindings rest.Lister) {
 	r.roles, r.clusterRoles, r.bindings, r.clusterBindings = roles, clusterRoles, bindings, clusterBindings
 }

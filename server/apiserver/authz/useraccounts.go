@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// Users guards the accounts that stand for users of a space. Only who may impersonate the user may
-// write the account, or request a token for it.
+// Users guards the accounts that stand for users of a space. Writing such an account, or requesting
+// a token for it, requires the right to impersonate its user.
 type Users struct{ Next authorizer.Authorizer }
 
 // Authorize implements authorizer.Authorizer.

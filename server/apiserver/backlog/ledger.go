@@ -13,8 +13,8 @@ var ErrTooMany = errors.New("too many open watches")
 // patience is for how long a reader may take nothing while its space needs more bytes than it has.
 const patience = time.Second
 
-// Ledger is the books of all spaces. Its methods, and those of its watches, may be called
-// concurrently.
+// Ledger accounts for the open watches of all spaces. Its methods, and those of its watches, may be
+// called concurrently.
 type Ledger struct {
 	bytes int64 // of each space
 
@@ -24,15 +24,15 @@ type Ledger struct {
 	ended [len(reasons)]atomic.Uint64 // by Reason
 }
 
-// New returns a ledger that gives each space so many bytes. It may need twice as many while watches
-// that were ended are still going.
+// New returns a ledger that gives each space the same number of bytes. A space may need twice as
+// many while ended watches are still going.
 func New(bytes int64) *Ledger {
 	return &Ledger{bytes: bytes, spaces: map[string]*space{}}
 }
 
-// Open begins a watch of a space that may have most of them. The ledger calls end at most once,
-// when the watch has to go; force says that its reader is not to be waited for. It is called with
-// locks held, so it must not call the watch, and must not wait. The error is ErrTooMany.
+// Open begins a watch of a space that may have at most `most` of them, else the error is
+// ErrTooMany. The ledger calls end at most once, when the watch must end; force says not to wait
+// for its reader. end is called with locks held, so it must neither call the watch nor wait.
 func (l *Ledger) Open(name string, most int, end func(force bool)) (*Watch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *Ledger) Open(name string, most int, end func(force bool)) (*Watch, erro
 	return w, nil
 }
 
-// space is the books of one space.
+// space accounts for the watches of one space.
 type space struct {
 	ledger *Ledger
 	name   string
@@ -63,8 +63,8 @@ type space struct {
 	leaving int64 // of these, buffers of watches that have been ended and are not closed yet
 }
 
-// shrinkLocked ends watches until the space needs no more than it may. The one that needs more,
-// taker, is ended where all others have not been enough.
+// shrinkLocked ends watches until the space is within its bytes. It ends taker, the watch that
+// needs more, only after all others.
 func (s *space) shrinkLocked(taker *Watch) {
 	limit := s.ledger.bytes
 	for now := time.Now(); s.bytes-s.leaving > limit; {
@@ -104,7 +104,7 @@ func (s *space) victimLocked(now time.Time) *Watch {
 	return largest
 }
 
-// unholdLocked takes an event off a watch.
+// unholdLocked removes an event from a watch.
 func (s *space) unholdLocked(w *Watch, e *Event) {
 	if _, has := w.held[e]; !has {
 		return

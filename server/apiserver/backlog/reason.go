@@ -5,22 +5,22 @@ type Reason int
 
 // The reasons.
 const (
-	// SlowReader is a reader that took nothing while its space needed more bytes than it has.
+	// SlowReader ends a watch whose reader took nothing while its space was beyond its bytes.
 	SlowReader Reason = iota
-	// IdleBuffers is a watch with nothing to send whose buffers the space needed.
+	// IdleBuffers ends a watch that has nothing to send, because its space needs the buffers.
 	IdleBuffers
-	// NoRoom is a watch that needed more although all others had been ended.
+	// NoRoom ends a watch that needs more although all others have ended.
 	NoRoom
-	// StuckReader is a reader that took nothing for long although there was something.
+	// StuckReader ends a watch whose reader took nothing for long although there was something.
 	StuckReader
-	// TooFarBehind is a reader that more events wait for than may.
+	// TooFarBehind ends a watch for whose reader too many events wait.
 	TooFarBehind
 )
 
 // reasons are the names of all reasons.
 var reasons = [...]string{"SlowReader", "IdleBuffers", "NoRoom", "StuckReader", "TooFarBehind"}
 
-// String returns the name of the reason, as metrics have it.
+// String returns the name of the reason, which is its label in metrics.
 func (r Reason) String() string { return reasons[r] }
 
 // Ended returns how many watches of all spaces were ended for each reason.
@@ -32,7 +32,7 @@ func (l *Ledger) Ended() map[Reason]uint64 {
 	return out
 }
 
-// Len returns how many watches all spaces have open, those that are ending too.
+// Len returns how many watches all spaces have open, including those that are ending.
 func (l *Ledger) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

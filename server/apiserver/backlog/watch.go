@@ -7,7 +7,7 @@ import (
 
 // Event is something that at least one watch of a space has not sent yet.
 type Event struct {
-	// Value is what the first watch that held the event made of it.
+	// Value is what the first watch that held the event stored in it.
 	Value any
 
 	key  any
@@ -15,8 +15,8 @@ type Event struct {
 	refs int
 }
 
-// cost is what an event of so many encoded bytes takes: the object, its encoding, and what is
-// needed to make that.
+// cost returns how many bytes an event of so many encoded bytes takes: the object, its encoding,
+// and the buffers for encoding it.
 func cost(size int64) int64 { return 1024 + 3*size }
 
 // Watch is one open watch.
@@ -33,8 +33,8 @@ type Watch struct {
 	ended, closed bool
 }
 
-// Hold takes the event of a key, which it makes where no watch of the space holds it. size is about
-// how many bytes its encoding has. It returns nil when the watch has ended, perhaps by that.
+// Hold returns the event of a key, and creates it if no watch of the space holds it. size is about
+// how many bytes its encoding has. Hold returns nil if the watch has ended, perhaps by this call.
 func (w *Watch) Hold(key any, size int64, value func() any) *Event {
 	s := w.space
 	s.mu.Lock()
@@ -62,8 +62,8 @@ func (w *Watch) Hold(key any, size int64, value func() any) *Event {
 	return e
 }
 
-// Encoded says how many bytes the encoding of an event really has, and that this watch has made it,
-// for which it keeps buffers of that size until it ends.
+// Encoded sets the real size of the encoding of an event, in bytes. The watch that calls it has
+// made the encoding, and keeps buffers of that size until it ends.
 func (w *Watch) Encoded(e *Event, size int64) {
 	s := w.space
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (w *Watch) Encoded(e *Event, size int64) {
 	s.shrinkLocked(w)
 }
 
-// Keep says that the watch takes so many bytes as long as it is open, whatever it has to send.
+// Keep charges the watch for bytes that it keeps while it is open, whatever it has to send.
 func (w *Watch) Keep(bytes int64) {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
@@ -85,7 +85,7 @@ func (w *Watch) Keep(bytes int64) {
 	w.space.shrinkLocked(w)
 }
 
-// Unkeep takes back what Keep said: the watch takes no more than what it has encoded.
+// Unkeep reverts Keep: the watch is charged for what it has encoded alone.
 func (w *Watch) Unkeep() {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
@@ -113,14 +113,14 @@ func (w *Watch) keepLocked(bytes int64) {
 	}
 }
 
-// Sending says that the reader is about to get an event.
+// Sending records that the reader is about to get an event.
 func (w *Watch) Sending(e *Event) {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
 	w.sending = e
 }
 
-// Sent says that the reader has got an event, or never will.
+// Sent records that the reader has got an event, or never will.
 func (w *Watch) Sent(e *Event) {
 	w.Progress()
 	w.space.mu.Lock()
@@ -129,13 +129,13 @@ func (w *Watch) Sent(e *Event) {
 	w.space.unholdLocked(w, e)
 }
 
-// Progress says that the reader has taken something.
+// Progress records that the reader has taken something.
 func (w *Watch) Progress() { w.last.Store(time.Now().UnixNano()) }
 
 func (w *Watch) progressed() time.Time { return time.Unix(0, w.last.Load()) }
 
-// EndIfStuck ends the watch when its reader has taken nothing for so long although there is
-// something. It returns after which time to ask again, 0 when the watch has ended.
+// EndIfStuck ends the watch if its reader has taken nothing for the given time although there is
+// something. It returns when to ask again, or 0 if the watch has ended.
 func (w *Watch) EndIfStuck(long time.Duration) time.Duration {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *Watch) EndIfStuck(long time.Duration) time.Duration {
 	return 0
 }
 
-// End ends the watch, whose reader is too slow for what it has asked for.
+// End ends the watch because its reader is too slow.
 func (w *Watch) End() {
 	w.space.mu.Lock()
 	defer w.space.mu.Unlock()
@@ -172,7 +172,7 @@ func (w *Watch) endLocked(why Reason) {
 	w.space.leaving += w.kept
 }
 
-// Close gives back what the watch holds. When it returns, end is not being called, and will not be.
+// Close releases what the watch holds. When it returns, end is not running and will not be called.
 func (w *Watch) Close() {
 	s := w.space
 	s.ledger.mu.Lock()

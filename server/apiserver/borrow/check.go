@@ -17,14 +17,13 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// What a borrower and its lender agree on stands in objects that are written one by one: the Space,
-// the definitions, the borrower's objects. So who has written one of them looks at the others after
-// that, at what is stored, and takes back what he wrote if it does not go together with them. Of
-// two who write at once, on whichever replicas, at least one sees the other. What takes time is
-// marked before it is looked at: a definition and a Space that are being deleted say so before they
-// go.
+// A borrower and its lender agree by objects that are written one by one: the Space, the
+// definitions, the borrower's objects. So each write of one of them is followed by a look at the
+// others as they are stored, and is taken back if it contradicts them. Of two writes at the same
+// time, on whichever replicas, at least one sees the other. A deletion takes time, so a definition
+// or a Space first says that it is being deleted, and Check looks after that.
 
-// Check looks at what is stored. The storage asks it after each write that may concern a loan.
+// Check compares what is stored. The storage calls it after each write that may concern a loan.
 type Check struct{ Guard }
 
 // NewCheck returns a check of what is stored in c. Its guard knows borrowers from b.
@@ -32,7 +31,7 @@ func NewCheck(b *Table, c *clientv3.Client) Check {
 	return Check{Guard{b, c}}
 }
 
-// now is the guard that knows what Spaces borrow at this moment.
+// now returns a guard that knows what Spaces borrow at this moment, as stored.
 func (c Check) now(ctx context.Context) (Guard, error) {
 	b := NewTable()
 	_, all, err := follow.List(ctx, c.client, registrykey.SpacePrefix)
@@ -42,8 +41,8 @@ func (c Check) now(ctx context.Context) (Guard, error) {
 	return Guard{b, c.client}, err
 }
 
-// Unused refuses to let a definition go that objects of a borrower are made of. The definition is
-// being deleted already, so none comes any more.
+// Unused returns an error while borrowers have objects of a definition. The definition is being
+// deleted already, so no more objects come.
 func (c Check) Unused(ctx context.Context, lender string, r schema.GroupResource) error {
 	g, err := c.now(ctx)
 	if err != nil {
@@ -52,7 +51,7 @@ func (c Check) Unused(ctx context.Context, lender string, r schema.GroupResource
 	return g.unused(ctx, lender, r)
 }
 
-// served reports whether a new object of a borrower is made of a definition that stays.
+// served returns an error if the definition of a borrower's new object does not stay.
 func (c Check) served(ctx context.Context, space, lender string, r schema.GroupResource) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	found, err := c.stored(ctx, registrykey.CRDPrefix+lender+"/"+r.String(), &crd)
@@ -73,8 +72,9 @@ func (c Check) served(ctx context.Context, space, lender string, r schema.GroupR
 	return nil
 }
 
-// Written looks again after a write: next is what is stored now, old what was before, nil for
-// nothing. lender is whose definition a custom resource is made of, "" for other resources.
+// Written checks a write that has been stored. next is what is stored now, and old what was before,
+// nil for nothing. lender is the space whose definition a custom resource has, "" for other
+// resources.
 func (c Check) Written(ctx context.Context, lender string, r schema.GroupResource, old, next runtime.Object) error {
 	space := request.Space(ctx)
 	switch {
@@ -100,7 +100,7 @@ func (c Check) Written(ctx context.Context, lender string, r schema.GroupResourc
 	return nil
 }
 
-// PutBack gives an object what the borrower and the lender had agreed on before.
+// PutBack restores in an object what the borrower and the lender had agreed on before.
 func (Check) PutBack(in, old runtime.Object) error {
 	if space, ok := in.(*unstructured.Unstructured); ok {
 		apis, found, err := unstructured.NestedSlice(old.(*unstructured.Unstructured).Object, "spec", "apis")
@@ -122,7 +122,8 @@ func (Check) PutBack(in, old runtime.Object) error {
 	return nil
 }
 
-// Lender returns the space whose definitions of a group serve another one, "" when it has its own.
+// Lender returns the space whose definitions of a group serve the given space, "" if it has its
+// own.
 func (c Check) Lender(space, group string) string { return c.table.Lender(space, group) }
 
 // Borrowers lists the spaces that borrow definitions of a space at this moment.

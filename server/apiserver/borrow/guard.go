@@ -24,8 +24,8 @@ import (
 )
 
 // Guard is the admission plugin of Space.spec.apis. A lender agrees by an annotation on all its
-// definitions of the group, and nothing is taken away that objects of a borrower are made of. It
-// cannot see what is written at the same moment, by this replica or another one: Check looks again.
+// definitions of the group. Nothing may be taken away that objects of a borrower need. Guard cannot
+// see writes at the same moment, by this replica or another one: Check looks again.
 type Guard struct {
 	table  *Table
 	client *clientv3.Client
@@ -53,7 +53,7 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 	return nil
 }
 
-// space judges a change of a Space: nothing before is a new one, nothing after its end.
+// space checks a change of a Space. before is nil for a new Space, after for one that ends.
 func (g Guard) space(ctx context.Context, name string, old, next runtime.Object) error {
 	if next == nil {
 		if by := g.table.Borrowers(name, ""); len(by) > 0 {
@@ -97,7 +97,7 @@ func errLends(to []string) error {
 	return fmt.Errorf("its definitions serve space %s; remove them from spec.apis there first", strings.Join(to, ", "))
 }
 
-// borrow judges a group that a space is to borrow from now on.
+// borrow checks a group that a space is to borrow from now on.
 func (g Guard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI) error {
 	if stays, err := g.stays(ctx, api.FromSpace); api.FromSpace == space || !stays {
 		return errors.Join(err, fmt.Errorf("fromSpace %q: name another space that exists", api.FromSpace))
@@ -128,7 +128,7 @@ func (g Guard) borrow(ctx context.Context, space string, api v1alpha1.SharedAPI)
 	return nil
 }
 
-// stays reports whether there is a space that is not being deleted.
+// stays reports whether a space exists and is not being deleted.
 func (g Guard) stays(ctx context.Context, space string) (bool, error) {
 	if space == request.RootSpace {
 		return true, nil
@@ -138,7 +138,7 @@ func (g Guard) stays(ctx context.Context, space string) (bool, error) {
 	return found && s.DeletionTimestamp == nil, err
 }
 
-// stored reads an object of which there are no caches yet.
+// stored reads an object from the store: there are no caches yet.
 func (g Guard) stored(ctx context.Context, key string, into any) (found bool, err error) {
 	got, err := g.client.Get(ctx, key)
 	if err != nil || len(got.Kvs) == 0 {
@@ -150,7 +150,7 @@ func (g Guard) stored(ctx context.Context, key string, into any) (found bool, er
 	return true, nil
 }
 
-// definition judges a change of a CustomResourceDefinition.
+// definition checks a change of a CustomResourceDefinition.
 func (g Guard) definition(ctx context.Context, space string, old, next runtime.Object) error {
 	crd, ok := next.(*apiextensions.CustomResourceDefinition)
 	if !ok {
@@ -173,7 +173,7 @@ func (g Guard) definition(ctx context.Context, space string, old, next runtime.O
 	return nil
 }
 
-// unused refuses to let a definition go that objects of a borrower are made of.
+// unused returns an error if borrowers have objects of a definition.
 func (g Guard) unused(ctx context.Context, lender string, r schema.GroupResource) error {
 	for _, by := range g.table.Borrowers(lender, r.Group) {
 		if has, err := g.holds(ctx, by, r); has || err != nil {
@@ -183,7 +183,7 @@ func (g Guard) unused(ctx context.Context, lender string, r schema.GroupResource
 	return nil
 }
 
-// definitions are those of a group that are stored in a space.
+// definitions returns the definitions of a group that are stored in a space.
 func (g Guard) definitions(
 	ctx context.Context,
 	space, group string,
@@ -223,7 +223,7 @@ func isShared(annotations map[string]string) bool {
 	return annotations[v1alpha1.AnnotationShared] == "true"
 }
 
-// sharedAPIs reads spec.apis of a Space, none of nothing.
+// sharedAPIs reads spec.apis of a Space. A nil object has none.
 func sharedAPIs(o runtime.Object) ([]v1alpha1.SharedAPI, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {

@@ -16,20 +16,21 @@ import (
 	"skerry.dev/skerry/server/apiserver/registrykey"
 )
 
-// Table knows which groups of custom resources a space is served with the definitions of another
-// one. A nil Table knows none.
+// Table records which spaces borrow which groups of custom resources from which lender. A nil Table
+// has no loans.
 type Table struct {
 	mu     sync.RWMutex
 	lender map[string]map[string]string // space -> group -> whose definitions
 	Known  chan struct{}                // closed once the Spaces have been read
 }
 
-// NewTable returns a table that knows nobody until it has read the Spaces.
+// NewTable returns a table that is empty until it has read the Spaces.
 func NewTable() *Table {
 	return &Table{lender: map[string]map[string]string{}, Known: make(chan struct{})}
 }
 
-// Lender returns the space whose definitions of a group serve another one, "" when it has its own.
+// Lender returns the space whose definitions of a group serve the given space, "" if it has its
+// own.
 func (b *Table) Lender(space, group string) string {
 	if b == nil {
 		return ""
@@ -39,7 +40,7 @@ func (b *Table) Lender(space, group string) string {
 	return b.lender[space][group]
 }
 
-// Of returns what a space borrows: the groups by lender.
+// Of returns the groups that a space borrows, by lender.
 func (b *Table) Of(space string) map[string][]string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -50,8 +51,8 @@ func (b *Table) Of(space string) map[string][]string {
 	return out
 }
 
-// Borrowers returns the spaces that borrow a group of a lender, of any group where that is "", in
-// order.
+// Borrowers returns the sorted names of the spaces that borrow a group of a lender, or any group
+// where the group is "".
 func (b *Table) Borrowers(lender, group string) []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -103,7 +103,11 @@ func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 				metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"},
 			)
 		} else {
-			_, err = client.ClusterRoles().Create(ctx, role, metav1.CreateOptions{FieldManager: "clusterrole-aggregation-controller"})
+			_, err = client.ClusterRoles().Create(
+				ctx,
+				role,
+				metav1.CreateOptions{FieldManager: "clusterrole-aggregation-controller"},
+			)
 		}
 		if err != nil {
 			return fmt.Errorf("write ClusterRole %s: %w", name, err)

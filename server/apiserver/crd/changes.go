@@ -1,8 +1,14 @@
 package crd
 
-import "sync"
+import (
+	"sync"
 
-// changes wakes those who wait for a definition, or for the discovery of a Server, to change.
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// changes wakes those who wait for a definition to change: in the store, as a Server knows it, or
+// in the discovery of a Server.
 type changes struct {
 	mu   sync.Mutex
 	next chan struct{} // closed at the next change
@@ -24,4 +30,19 @@ func (c *changes) announce() {
 	defer c.mu.Unlock()
 	close(c.next)
 	c.next = make(chan struct{})
+}
+
+// handler announces every change of the definitions that an informer knows.
+func (c *changes) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { c.announce() },
+		UpdateFunc: func(old, is any) { // an informer repeats itself every few minutes
+			before, ok := old.(*apiextensionsv1.CustomResourceDefinition)
+			after, same := is.(*apiextensionsv1.CustomResourceDefinition)
+			if !ok || !same || before.ResourceVersion != after.ResourceVersion {
+				c.announce()
+			}
+		},
+		DeleteFunc: func(any) { c.announce() },
+	}
 }

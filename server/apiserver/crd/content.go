@@ -12,9 +12,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// refuseProtobuf refuses custom resources that are written in protobuf, in which they have no form.
-// Upstream has no decoder for them either, and panics where the request asks for strict field
-// validation. Subresources and options of requests have a form.
+// refuseProtobuf refuses custom resources in protobuf, which cannot represent them. Upstream has no
+// decoder for them either, and panics if the request asks for strict field validation. Subresources
+// and the options of requests may be in protobuf.
 func refuseProtobuf(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := apirequest.RequestInfoFrom(r.Context())

@@ -21,9 +21,9 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// customDocuments serves the OpenAPI documents of custom resources. Upstream keeps what they are
-// built of for every definition, which is half of what a space's server weighs. Here they are built
-// when somebody asks, and the last ones of all spaces are kept as they are answered, compressed.
+// customDocuments serves the OpenAPI documents of custom resources. Upstream keeps the parts of all
+// documents in memory, which is half of the size of a Server. customDocuments builds a document at
+// the first request, and keeps the latest ones of all spaces compressed.
 type customDocuments struct {
 	of   []*apiextensionsv1.CustomResourceDefinition // established
 	kept *lru.Cache
@@ -32,7 +32,8 @@ type customDocuments struct {
 // keptDocuments is how many documents of custom resources are kept: some kilobytes each.
 const keptDocuments = 64
 
-// ServeHTTP answers as documents does.
+// ServeHTTP answers with a document. The documents of group versions have a protobuf form besides
+// JSON.
 func (d customDocuments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	contentType := discovery.JSONType
 	path := strings.TrimSuffix(r.URL.Path, "/")
@@ -86,15 +87,15 @@ func (d customDocuments) version() string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// in returns the definitions that have part in the document of a group version, which is named
-// apis/<group>/<version>.
+// in returns the definitions that belong in the document of a group version. The name of the
+// document is apis/<group>/<version>.
 func (d customDocuments) in(name string) []*apiextensionsv1.CustomResourceDefinition {
 	return slices.DeleteFunc(slices.Clone(d.of), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return !slices.Contains(documentsOf(crd), name)
 	})
 }
 
-// documentsOf are the names of the documents that a definition has part in.
+// documentsOf returns the names of the documents that a definition belongs in.
 func documentsOf(crd *apiextensionsv1.CustomResourceDefinition) (names []string) {
 	for _, v := range crd.Spec.Versions {
 		if v.Served {
@@ -166,11 +167,11 @@ func (d customDocuments) v2() ([]byte, error) {
 	return merged.MarshalJSON()
 }
 
-// Discovery returns what answers /apis with the kinds of the server.
+// Discovery returns a handler that answers /apis with the kinds of the server.
 func (s *Server) Discovery() http.Handler { return s.discovery }
 
-// OpenAPI returns what answers with the documents of the kinds of the server, of those groups that
-// has reports.
+// OpenAPI returns a handler for the documents of the kinds of the server, restricted to the groups
+// that has reports.
 func (s *Server) OpenAPI(has func(group string) bool) http.Handler {
 	of := slices.DeleteFunc(s.definitions(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return !has(crd.Spec.Group) || !IsEstablished(crd)

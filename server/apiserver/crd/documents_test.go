@@ -71,7 +71,11 @@ func TestCustomDocuments(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/openapi/v3/apis/example.com/v0", "/openapi/v3/apis/example.com", "/openapi/v3/apis/other.example.com/v1"} {
+	for _, path := range []string{
+		"/openapi/v3/apis/example.com/v0",
+		"/openapi/v3/apis/example.com",
+		"/openapi/v3/apis/other.example.com/v1",
+	} {
 		if code, _ := get(path, discovery.JSONType); code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, code)
 		}

@@ -3,11 +3,13 @@ package crd
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +18,6 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 
-	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
@@ -88,15 +89,40 @@ type status struct {
 func (s status) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if request.FromCenter(ctx) {
-		info = rest.WrapUpdatedObjectInfo(info, keepAnnotations)
+		info = rest.WrapUpdatedObjectInfo(info, keepStored)
 	}
 	return s.StatusREST.Update(ctx, name, info, create, update, force, o)
 }
 
-func keepAnnotations(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
-	after, before := metadata.Of(obj), metadata.Of(old)
-	if after != nil && before != nil {
-		after.SetAnnotations(maps.Clone(before.GetAnnotations()))
+// keepStored completes a status that the server of a space writes with the annotations that are
+// stored. If nothing but the condition Terminating has changed since the server read the
+// definition, the write is one of the present version: upstream's finalizer, which alone writes
+// that condition, tries again before it sees its own last write, and gives up at a conflict.
+func keepStored(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
+	after, ok := obj.(*apiextensions.CustomResourceDefinition)
+	before, stored := old.(*apiextensions.CustomResourceDefinition)
+	if !ok || !stored {
+		return obj, nil
 	}
-	return obj, nil
+	after.Annotations = maps.Clone(before.Annotations)
+	if after.UID == before.UID && after.DeletionTimestamp != nil && slices.Equal(after.Finalizers, before.Finalizers) &&
+		slices.Equal(after.Status.StoredVersions, before.Status.StoredVersions) &&
+		equality.Semantic.DeepEqual(after.Status.AcceptedNames, before.Status.AcceptedNames) &&
+		maps.Equal(lasting(after), lasting(before)) {
+		after.ResourceVersion = before.ResourceVersion
+	}
+	return after, nil
+}
+
+// lasting are the conditions of a definition other than Terminating.
+func lasting(
+	crd *apiextensions.CustomResourceDefinition,
+) map[apiextensions.CustomResourceDefinitionConditionType]apiextensions.ConditionStatus {
+	out := map[apiextensions.CustomResourceDefinitionConditionType]apiextensions.ConditionStatus{}
+	for _, c := range crd.Status.Conditions {
+		if c.Type != apiextensions.Terminating {
+			out[c.Type] = c.Status
+		}
+	}
+	return out
 }

@@ -43,16 +43,8 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter &&
 		c.WebhookClientConfig != nil {
 		const at = "spec.conversion.webhook.clientConfig."
-		switch hook := c.WebhookClientConfig; {
-		case hook.Service != nil:
-			return admission.NewForbidden(
-				a,
-				errors.New(
-					at+"service: a space runs no pods, so nothing answers behind a Service; serve the webhook where the "+
-						"center reaches it and give url",
-				),
-			)
-		case hook.URL != nil && *hook.URL != conversionURL(a.GetOldObject()):
+		if hook := c.WebhookClientConfig; hook.URL != nil &&
+			*hook.URL != conversionURL(a.GetOldObject()) {
 			if err := g.Outbound.CheckURL(*hook.URL); err != nil {
 				return admission.NewForbidden(a, fmt.Errorf("%surl: %w", at, err))
 			}

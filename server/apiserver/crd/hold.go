@@ -3,12 +3,14 @@ package crd
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"skerry.dev/skerry/server/apiserver/registrykey"
@@ -17,16 +19,20 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-const (
-	// holdTime is how long a request for a custom resource waits for its definition to be served.
-	// Upstream gives its servers as long to learn of a new definition before they call it
-	// established.
-	holdTime = 5 * time.Second
-	// holdStep is how often a held request looks again.
-	holdStep = 20 * time.Millisecond
-)
+// holdTime is how long a request for a custom resource waits for its definition to be served.
+// Upstream gives its servers as long to learn of a new definition before they call it established.
+const holdTime = 5 * time.Second
 
-// heldKey marks the context of a request that is held; its value is until when.
+// hold is the wait of one request for its definition.
+type hold struct {
+	until   time.Time
+	changed <-chan struct{} // of changes, from before the last look; nil before the first
+	// revision is that of the definition as the request found it stored. What a server knows of an
+	// older one does not count.
+	revision int64
+}
+
+// heldKey marks the context of a request that waits; its value is a *hold.
 type heldKey struct{}
 
 // Serve answers a request below /apis that no built-in kind answers.
@@ -48,47 +54,52 @@ func (s *Servers) definer(r *http.Request, group string) string {
 	return space
 }
 
-// unserved answers a request that no server knows. If the space has a definition of it that will be
-// served, the request waits for that: whoever has just written a definition finds its resources
-// there.
+// unserved answers a request that no server knows. If the space has a definition of the resource
+// that is about to be served, the request waits until the server of the space serves it. So a
+// client that has just written a definition finds its resources.
 func (s *Servers) unserved(w http.ResponseWriter, r *http.Request) {
-	ctx := r.Context()
-	until, held := ctx.Value(heldKey{}).(time.Time)
-	if !held {
-		until = time.Now().Add(holdTime)
-		r = r.WithContext(context.WithValue(ctx, heldKey{}, until))
+	h, again := r.Context().Value(heldKey{}).(*hold)
+	if !again {
+		h = &hold{until: time.Now().Add(holdTime)}
+		r = r.WithContext(context.WithValue(r.Context(), heldKey{}, h))
 	}
-	if group, ok := discovered(r.URL.Path); ok && !held && s.defines(r, group) {
+	if group, ok := discovered(r.URL.Path); ok && !again && s.defines(r, group) {
 		s.AwaitDiscovery(r)
 		s.Serve(w, r)
 		return
 	}
-	for s.coming(r) && time.Now().Before(until) {
-		step := time.NewTimer(holdStep)
-		select {
-		case <-step.C:
-		case <-ctx.Done():
-			step.Stop()
+	ctx, cancel := context.WithDeadline(r.Context(), h.until)
+	defer cancel()
+	for {
+		if h.changed != nil {
+			select {
+			case <-h.changed:
+			case <-ctx.Done():
+				response.Write(w, response.NotFound())
+				return
+			}
+		}
+		h.changed = s.config.changes.wait()
+		crd, served := s.definition(r, h)
+		switch {
+		case crd == nil || !named(r, crd):
+			response.Write(w, response.NotFound())
+			return
+		case served:
+			s.Serve(w, r) // and if its server knows nothing of it, the request waits for the next change
+			return
+		case !coming(crd):
 			response.Write(w, response.NotFound())
 			return
 		}
-		if crd := s.definition(r); crd != nil && IsEstablished(crd) {
-			s.Serve(w, r)
-			return
-		}
 	}
-	response.Write(w, response.NotFound())
 }
 
-// coming reports whether the request names a resource whose definition is there and on its way to
-// being served.
-func (s *Servers) coming(r *http.Request) bool {
+// named reports whether a request is for the objects of a definition: its scope is that of the
+// definition, and the version is served.
+func named(r *http.Request, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || !info.IsResourceRequest || info.Subresource != "" {
-		return false
-	}
-	crd := s.definition(r)
-	if crd == nil || crd.DeletionTimestamp != nil {
+	if !ok {
 		return false
 	}
 	across := slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb)
@@ -96,36 +107,95 @@ func (s *Servers) coming(r *http.Request) bool {
 		!(namespaced && across) {
 		return false
 	}
-	for _, c := range crd.Status.Conditions {
-		refused := c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse
-		settled := c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue &&
-			time.Since(c.LastTransitionTime.Time) > holdTime
-		if refused || settled {
-			return false
-		}
-	}
 	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Served && v.Name == info.APIVersion
 	})
 }
 
-// definition reads the definition of the resource that a request names, past all caches.
-func (s *Servers) definition(r *http.Request) *apiextensionsv1.CustomResourceDefinition {
+// coming reports whether a definition is about to be served: it is new, and nothing speaks against
+// it.
+func coming(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.DeletionTimestamp == nil &&
+		!slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			refused := c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse
+			settled := c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue &&
+				time.Since(c.LastTransitionTime.Time) > holdTime
+			return refused || settled
+		})
+}
+
+// definition returns the definition of the resource that a request names, and whether the server of
+// its space serves it. What that server knows is used if it is not older than what the request
+// found stored before; else definition reads the store. It is nil if there is none.
+func (s *Servers) definition(r *http.Request, h *hold) (crd *apiextensionsv1.CustomResourceDefinition, served bool) {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
-	if !ok || info.Resource == "" || strings.Contains(info.Resource+info.APIGroup, "/") {
-		return nil
+	if !ok || !info.IsResourceRequest || info.Subresource != "" || strings.Contains(info.Resource+info.APIGroup, "/") {
+		return nil, false
 	}
-	space := s.definer(r, info.APIGroup)
+	space, name := s.definer(r, info.APIGroup), info.Resource+"."+info.APIGroup
 	if space == request.AllSpaces || space == request.OwnSpace {
-		return nil
+		return nil, false
 	}
-	got, err := s.client.Get(r.Context(), registrykey.CRDPrefix+space+"/"+info.Resource+"."+info.APIGroup)
+	if h.revision == 0 {
+		if crd, h.revision = s.stored(r.Context(), space, name); crd == nil {
+			return nil, false
+		}
+	}
+	if server := s.ForSpace(space); server != nil {
+		if known, revision := server.definition(name); revision >= h.revision {
+			return known, isServed(known)
+		}
+	}
+	if crd == nil {
+		crd, h.revision = s.stored(r.Context(), space, name)
+	}
+	return crd, false
+}
+
+// stored reads the definition of a name in a space from the store, past all caches, and the
+// revision of its last write. It leaves out schemas and all else that does not decide whether the
+// definition is served. It is nil if there is none.
+func (s *Servers) stored(ctx context.Context, space, name string) (*apiextensionsv1.CustomResourceDefinition, int64) {
+	got, err := s.client.Get(ctx, registrykey.CRDPrefix+space+"/"+name)
 	if err != nil || len(got.Kvs) == 0 {
-		return nil
+		return nil, 0
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if json.Unmarshal(got.Kvs[0].Value, &crd) != nil {
-		return nil
+	crd, err := outline(got.Kvs[0].Value)
+	if err != nil {
+		return nil, 0
 	}
-	return &crd
+	return crd, got.Kvs[0].ModRevision
+}
+
+// outline decodes what of a stored definition decides whether it is served. Its schemas, most of
+// what it has, are skipped.
+func outline(stored []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
+	var in struct {
+		Metadata struct {
+			DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Spec struct {
+			Scope    apiextensionsv1.ResourceScope `json:"scope"`
+			Versions []struct {
+				Name   string `json:"name"`
+				Served bool   `json:"served"`
+			} `json:"versions"`
+		} `json:"spec"`
+		Status struct {
+			Conditions []apiextensionsv1.CustomResourceDefinitionCondition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(stored, &in); err != nil {
+		return nil, fmt.Errorf("read a definition: %w", err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.DeletionTimestamp, crd.Spec.Scope = in.Metadata.DeletionTimestamp, in.Spec.Scope
+	crd.Status.Conditions = in.Status.Conditions
+	for _, v := range in.Spec.Versions {
+		crd.Spec.Versions = append(
+			crd.Spec.Versions,
+			apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served},
+		)
+	}
+	return crd, nil
 }

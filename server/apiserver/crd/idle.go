@@ -11,8 +11,8 @@ import (
 // again in some tens of milliseconds.
 const idleTime = 10 * time.Minute
 
-// use returns the server of a space like forSpace, for a request that may last, like a watch: the
-// server does not stop before done is called.
+// use returns the server of a space like ForSpace, for a request that may last, such as a watch.
+// The server does not stop before done is called.
 func (s *Servers) use(space string) (server *Server, done func()) {
 	for {
 		if server = s.ForSpace(space); server == nil {
@@ -51,8 +51,8 @@ func (s *Servers) stopUnused(ctx context.Context) {
 	}
 }
 
-// takeUnused takes out the servers that may stop. One that has a definition to bring forward goes
-// on, and so does the center's own, which is in use by every space.
+// takeUnused removes and returns the servers that may stop. A server stays while a definition of
+// its space is unfinished. The center's own stays always, because every space uses it.
 func (s *Servers) takeUnused(now time.Time) (unused []*Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Servers) takeUnused(now time.Time) (unused []*Server) {
 	return unused
 }
 
-// Count returns how many spaces have a server, the center's own left out.
+// Count returns how many spaces have a server, without the center's own.
 func (s *Servers) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

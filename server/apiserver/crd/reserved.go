@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// reservedGroup returns why the group of a definition belongs to Kubernetes, nil when it does not.
-// A definition in a group that a cluster serves itself breaks that cluster when it travels there,
+// reservedGroup returns why the group of a definition belongs to Kubernetes, or nil if it does not.
+// A definition in a group that clusters serve themselves breaks a cluster when it is placed there,
 // and can hardly be deleted again.
 func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 	switch group := crd.Spec.Group; {

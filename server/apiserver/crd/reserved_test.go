@@ -16,9 +16,17 @@ func TestReservedGroups(t *testing.T) {
 		{"gateway.networking.k8s.io", url, false}, {"snapshot.storage.k8s.io", url, false},
 		{"gateway.networking.k8s.io", none, true}, {"gateway.networking.k8s.io", "unapproved, experimental", true},
 		{"k8s.io", none, true}, {"sigs.kubernetes.io", none, true}, {"sigs.kubernetes.io", url, false},
-		{"", url, true}, {"apps", url, true}, {"batch", url, true}, {"autoscaling", url, true}, {"policy", url, true}, {"extensions", url, true},
+		{"", url, true}, {"apps", url, true}, {"batch", url, true}, {
+			"autoscaling",
+			url,
+			true,
+		}, {"policy", url, true}, {"extensions", url, true},
 		{"rbac.authorization.k8s.io", url, true}, {"apiextensions.k8s.io", url, true}, {"apiregistration.k8s.io", url, true},
-		{"metrics.k8s.io", url, true}, {"custom.metrics.k8s.io", url, true}, {"certificates.k8s.io", url, true}, {"resource.k8s.io", url, true},
+		{"metrics.k8s.io", url, true}, {
+			"custom.metrics.k8s.io",
+			url,
+			true,
+		}, {"certificates.k8s.io", url, true}, {"resource.k8s.io", url, true},
 	} {
 		crd := &apiextensions.CustomResourceDefinition{}
 		crd.Spec.Group = tc.group

@@ -2,21 +2,20 @@ package crd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
@@ -24,7 +23,6 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/utils/lru"
 
-	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/apiserver/webhook"
@@ -33,11 +31,11 @@ import (
 // Server serves the custom resources that the CustomResourceDefinitions of one space define.
 // Requests reach it behind the chain of the API server, so they are authenticated and authorized.
 type Server struct {
-	handler     http.Handler
-	discovery   aggregated.ResourceManager
-	definitions func() []*apiextensionsv1.CustomResourceDefinition // shared: nobody changes them
-	documents   *lru.Cache
-	stop        func()
+	handler   http.Handler
+	discovery *servedKinds
+	known     listers.CustomResourceDefinitionLister // its definitions are shared: nobody changes them
+	documents *lru.Cache
+	stop      func()
 
 	// Of Servers, guarded by its mu: how many requests are in it, and when it was used last.
 	uses int
@@ -49,7 +47,7 @@ type Config struct {
 	Base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
 	Storages *storage.Storages
 	Loopback func(space string) *rest.Config
-	Outbound *outbound.Rules
+	Webhooks *webhook.Callers
 	Idle     time.Duration // how long an unused server is kept, 0 for idleTime
 	Log      *slog.Logger
 
@@ -58,7 +56,7 @@ type Config struct {
 	common    common.GetOpenAPIDefinitions
 	names     *openapinamer.DefinitionNamer
 	documents *lru.Cache // see customDocuments
-	changes   *changes   // announced when a Server's discovery changes
+	changes   *changes   // announced when the definitions that a Server knows, or its discovery, change
 }
 
 // memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in
@@ -89,8 +87,7 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	}
 	g.OpenAPIConfig, g.SkipOpenAPIInstallation = nil, true // customDocuments does it
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(c.common, c.names)
-	resources := aggregated.NewResourceManager("apis")
-	resources.AddInvalidationCallback(c.changes.announce)
+	resources := newServedKinds(c.changes.announce)
 	g.AggregatedDiscoveryGroupManager = resources
 	only := space
 	if space == request.OwnSpace {
@@ -99,8 +96,8 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	config := &apiextensionsapiserver.Config{GenericConfig: g, ExtraConfig: apiextensionsapiserver.ExtraConfig{
 		CRDRESTOptionsGetter: withCodec{c.Storages, unstructured.UnstructuredJSONScheme, false, only},
 		MasterCount:          1,
-		ServiceResolver:      noServices{},
-		AuthResolverWrapper:  webhook.Callers(c.Outbound),
+		ServiceResolver:      c.Webhooks.Resolver(),
+		AuthResolverWrapper:  c.Webhooks.Converters(space),
 	}}
 	s, err := config.Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(shared.unserved))
 	if err != nil {
@@ -109,6 +106,9 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	definitions := s.Informers.Apiextensions().V1().CustomResourceDefinitions()
 	serves := &serving{shared: shared, space: only, byName: map[string]served{}}
 	if err := definitions.Informer().SetTransform(serves.keep); err != nil {
+		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
+	}
+	if _, err := definitions.Informer().AddEventHandler(c.changes.handler()); err != nil {
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	s.GenericAPIServer.PrepareRun()
@@ -123,13 +123,30 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	return &Server{
 		handler:   refuseProtobuf(serves.wrap(known, s.GenericAPIServer.UnprotectedHandler())),
 		discovery: resources,
-		definitions: func() []*apiextensionsv1.CustomResourceDefinition {
-			all, _ := known.List(labels.Everything())
-			return all
-		},
+		known:     known,
 		documents: c.documents,
 		stop:      func() { cancel(); s.GenericAPIServer.Destroy(); s.Informers.Shutdown() },
 	}, nil
+}
+
+// definitions returns the definitions that the server knows.
+func (s *Server) definitions() []*apiextensionsv1.CustomResourceDefinition {
+	all, _ := s.known.List(labels.Everything())
+	return all
+}
+
+// definition returns a definition that the server knows, and the revision of the write that it
+// knows. The revision is -1 if it knows none of the name.
+func (s *Server) definition(name string) (*apiextensionsv1.CustomResourceDefinition, int64) {
+	crd, err := s.known.Get(name)
+	if err != nil {
+		return nil, -1
+	}
+	revision, err := strconv.ParseInt(crd.ResourceVersion, 10, 64)
+	if err != nil {
+		return nil, -1
+	}
+	return crd, revision
 }
 
 // trimDefinition makes a definition fit to be kept by a server. It loses what only its writers
@@ -145,11 +162,4 @@ func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 			c.LastTransitionTime = metav1.NewTime(crd.CreationTimestamp.Add(-holdTime))
 		}
 	}
-}
-
-// noServices refuses webhooks by Service: a space has no pods that could answer.
-type noServices struct{}
-
-func (noServices) ResolveEndpoint(ns, name string, _ int32) (*url.URL, error) {
-	return nil, errors.New("a space runs no pods, so there is nothing behind Service " + ns + "/" + name)
 }

@@ -3,7 +3,6 @@ package crd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -25,10 +24,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Servers keeps a Server for every space that has CustomResourceDefinitions and needs it: from the
-// first request for a custom resource or the discovery of the space, or when a definition is
-// written, until the last definition is gone or nobody has used it for a while: a server weighs
-// megabytes.
+// Servers keeps a Server for every space that has CustomResourceDefinitions and needs it, because a
+// Server takes megabytes. It starts at a request for a custom resource or for the discovery of the
+// space, or when a definition is written. It stops when the last definition is gone, or when nobody
+// has used it for a while.
 type Servers struct {
 	config  *Config
 	shared  *sharedDefinitions
@@ -164,8 +163,8 @@ func (s *Servers) Change(e *clientv3.Event) error {
 	return nil
 }
 
-// lingerTime is how long a server outlives the last definition: it has to hear the answer to its
-// own last write, and often the next definition is about to come.
+// lingerTime is how long a Server outlives the last definition of its space. It must see its own
+// last write, and often the next definition comes soon.
 const lingerTime = 2 * time.Second
 
 // linger stops a server after a while if its space still has no definition then.
@@ -191,8 +190,8 @@ func (s *Servers) linger(ctx context.Context, space string, server *Server) {
 // Progress implements follow.Handler.
 func (s *Servers) Progress(int64) {}
 
-// put notes a definition, and starts the space's server when only that can bring it forward: a
-// definition that is not established yet, or is being deleted.
+// put records a definition. It starts the Server of the space if the definition is not established
+// yet, or is being deleted: only the Server can finish that.
 func (s *Servers) put(kv *mvccpb.KeyValue) {
 	defer s.config.changes.announce()
 	space, name := crdOf(kv)
@@ -214,11 +213,8 @@ func crdOf(kv *mvccpb.KeyValue) (space, name string) {
 }
 
 func unfinished(stored []byte) bool {
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := json.Unmarshal(stored, &crd); err != nil || crd.DeletionTimestamp != nil {
-		return true
-	}
-	return !IsEstablished(&crd)
+	crd, err := outline(stored)
+	return err != nil || crd.DeletionTimestamp != nil || !IsEstablished(crd)
 }
 
 // IsEstablished reports whether a definition says that its objects can be written.

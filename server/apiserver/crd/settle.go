@@ -2,31 +2,44 @@ package crd
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
-	apidiscovery "k8s.io/api/apidiscovery/v2"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
-	"skerry.dev/skerry/server/apiserver/response"
 )
 
 // AwaitDiscovery waits until discovery shows what the established definitions of the space of a
 // request define, at most as long as a request for a custom resource waits. The server of upstream
-// says that a definition is established a moment before its discovery knows. AwaitDiscovery looks
-// only at a space whose definitions were just written.
+// says that a definition is established a moment before its discovery knows. AwaitDiscovery waits
+// for the definitions that are stored when the request comes, and only in spaces whose definitions
+// were written within holdTime.
 func (s *Servers) AwaitDiscovery(r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), holdTime)
 	defer cancel()
-	for {
+	awaited := map[string]map[string]int64{}
+	space := request.Space(ctx)
+	definers := []string{space}
+	for lender := range s.borrows.Of(space) {
+		definers = append(definers, lender)
+	}
+	for _, definer := range definers {
+		if definer != request.AllSpaces && definer != request.OwnSpace && s.fresh(definer) {
+			awaited[definer] = s.revisions(ctx, definer)
+		}
+	}
+	for len(awaited) > 0 {
 		changed := s.config.changes.wait()
-		if s.settled(r) {
+		for definer, revisions := range awaited {
+			if s.shows(ctx, definer, revisions) {
+				delete(awaited, definer)
+			}
+		}
+		if len(awaited) == 0 {
 			return
 		}
 		select {
@@ -37,20 +50,6 @@ func (s *Servers) AwaitDiscovery(r *http.Request) {
 	}
 }
 
-func (s *Servers) settled(r *http.Request) bool {
-	space := request.Space(r.Context())
-	definers := []string{space}
-	for lender := range s.borrows.Of(space) {
-		definers = append(definers, lender)
-	}
-	for _, definer := range definers {
-		if definer != request.AllSpaces && definer != request.OwnSpace && s.fresh(definer) && !s.tells(r, definer) {
-			return false
-		}
-	}
-	return true
-}
-
 // fresh reports whether a definition of a space was written a moment ago.
 func (s *Servers) fresh(space string) bool {
 	s.mu.Lock()
@@ -58,56 +57,45 @@ func (s *Servers) fresh(space string) bool {
 	return time.Since(s.wrote[space]) < holdTime
 }
 
-// tells reports whether the discovery of a space has all that its definitions, as they are stored,
-// say they have established.
-func (s *Servers) tells(r *http.Request, space string) bool {
-	stored := s.stored(r.Context(), space)
-	if len(stored) == 0 {
+// revisions are the revisions of the definitions of a space by their names, from the store, past
+// all caches.
+func (s *Servers) revisions(ctx context.Context, space string) map[string]int64 {
+	_, all, err := follow.List(ctx, s.client, registrykey.CRDPrefix+space+"/", clientv3.WithKeysOnly())
+	if err != nil {
+		return nil
+	}
+	out := make(map[string]int64, len(all))
+	for _, kv := range all {
+		_, name := crdOf(kv)
+		out[name] = kv.ModRevision
+	}
+	return out
+}
+
+// shows reports whether the server of a space knows the definitions at the revisions that are
+// awaited, or later ones, and its discovery has all that they say they have established. It removes
+// those that it need not look at again.
+func (s *Servers) shows(ctx context.Context, space string, awaited map[string]int64) bool {
+	if len(awaited) == 0 {
 		return true
 	}
 	server := s.ForSpace(space)
 	if server == nil {
 		return true // it does not start: nothing comes
 	}
-	var all apidiscovery.APIGroupDiscoveryList
-	if a := response.Ask(server.discovery, r, "/apis", discovery.AggregatedType); json.Unmarshal(a.Body, &all) != nil {
-		return true
-	}
-	has := map[string]bool{}
-	for _, g := range all.Items {
-		for _, v := range g.Versions {
-			for _, one := range v.Resources {
-				has[g.Name+"/"+v.Version+"/"+one.Resource] = true
+	for name, revision := range awaited {
+		crd, known := server.definition(name)
+		if crd == nil {
+			if stored, _ := s.stored(ctx, space, name); stored == nil {
+				delete(awaited, name)
 			}
-		}
-	}
-	for _, crd := range stored {
-		if !IsEstablished(&crd) || crd.DeletionTimestamp != nil {
 			continue
 		}
-		for _, v := range crd.Spec.Versions {
-			if v.Served && !has[crd.Spec.Group+"/"+v.Name+"/"+crd.Status.AcceptedNames.Plural] {
-				return false
-			}
+		if known >= revision && server.discovery.shows(crd) {
+			delete(awaited, name)
 		}
 	}
-	return true
-}
-
-// stored are the definitions of a space, past all caches.
-func (s *Servers) stored(ctx context.Context, space string) []apiextensionsv1.CustomResourceDefinition {
-	_, all, err := follow.List(ctx, s.client, registrykey.CRDPrefix+space+"/")
-	if err != nil {
-		return nil
-	}
-	out := make([]apiextensionsv1.CustomResourceDefinition, 0, len(all))
-	for _, kv := range all {
-		var crd apiextensionsv1.CustomResourceDefinition
-		if json.Unmarshal(kv.Value, &crd) == nil {
-			out = append(out, crd)
-		}
-	}
-	return out
+	return len(awaited) == 0
 }
 
 // discovered is the group that a path asks for the discovery of: /apis/<group> or
@@ -120,15 +108,15 @@ func discovered(path string) (group string, ok bool) {
 	return parts[1], true
 }
 
-// defines reports whether a definition of the group has just been written that answers for the
-// request's space.
+// defines reports whether a space whose definitions have just been written has one of the group that
+// answers for the request's space.
 func (s *Servers) defines(r *http.Request, group string) bool {
 	definer := s.definer(r, group)
 	if definer == request.AllSpaces || definer == request.OwnSpace || !s.fresh(definer) {
 		return false
 	}
-	for _, crd := range s.stored(r.Context(), definer) {
-		if crd.Spec.Group == group && IsEstablished(&crd) && crd.DeletionTimestamp == nil {
+	for name := range s.revisions(r.Context(), definer) {
+		if _, of, _ := strings.Cut(name, "."); of == group {
 			return true
 		}
 	}

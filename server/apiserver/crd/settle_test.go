@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
@@ -19,18 +20,18 @@ import (
 	"skerry.dev/skerry/store/kine"
 )
 
-// asked counts how often a server's discovery is looked at.
+// asked counts how often a server's definitions are looked at.
 type asked struct {
-	aggregated.ResourceManager
+	listers.CustomResourceDefinitionLister
 	first chan struct{}
 	times atomic.Int32
 }
 
-func (a *asked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.ResourceManager.ServeHTTP(w, r)
+func (a *asked) Get(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if a.times.Add(1) == 1 {
 		close(a.first)
 	}
+	return a.CustomResourceDefinitionLister.Get(name)
 }
 
 // TestAwaitDiscovery: a request waits until discovery has what is established. It looks once, and
@@ -49,19 +50,27 @@ func TestAwaitDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Client().OptimisticPut(t.Context(), registrykey.CRDPrefix+"team/"+crd.Name, data, 0, kubernetes.PutOptions{}); err != nil {
+	put, err := st.Client().OptimisticPut(
+		t.Context(),
+		registrykey.CRDPrefix+"team/"+crd.Name,
+		data,
+		0,
+		kubernetes.PutOptions{},
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
-	known := &asked{ResourceManager: aggregated.NewResourceManager("apis"), first: make(chan struct{})}
 	s := NewServers(Config{}, st.Client().Client, borrow.NewTable())
-	known.AddInvalidationCallback(s.config.changes.announce)
+	crd.ResourceVersion = strconv.FormatInt(put.Revision, 10)
+	known := &asked{onlyDefinition{crd: crd}.Lister(), make(chan struct{}), atomic.Int32{}}
+	kinds := newServedKinds(s.config.changes.announce)
 	s.ctx = t.Context()
 	s.known["team"], s.wrote["team"] = map[string]bool{
 		crd.Name: false,
 	}, time.Now().Add(
 		time.Minute,
 	) // fresh for as long as this takes
-	s.server["team"] = &Server{discovery: known}
+	s.server["team"] = &Server{discovery: kinds, known: known}
 
 	done := make(chan struct{})
 	go func() {
@@ -73,19 +82,19 @@ func TestAwaitDiscovery(t *testing.T) {
 	select {
 	case <-done:
 		t.Fatal("the request does not wait")
-	case <-time.After(10 * holdStep): // time enough to look again
+	case <-time.After(200 * time.Millisecond): // time enough to look again
 	}
 	if n := known.times.Load(); n != 1 {
-		t.Errorf("discovery is looked at %d times although nothing changes", n)
+		t.Errorf("the definition is looked at %d times although nothing changes", n)
 	}
 	begin := time.Now()
-	known.AddGroupVersion("example.com", apidiscovery.APIVersionDiscovery{Version: "v1",
+	kinds.AddGroupVersion("example.com", apidiscovery.APIVersionDiscovery{Version: "v1",
 		Resources: []apidiscovery.APIResourceDiscovery{{Resource: "boats"}}})
 	<-done
 	if took := time.Since(begin); took > holdTime/2 {
 		t.Errorf("the request waits for %s after the change", took)
 	}
 	if n := known.times.Load(); n != 2 {
-		t.Errorf("discovery is looked at %d times for one change", n)
+		t.Errorf("the definition is looked at %d times for one change", n)
 	}
 }

@@ -22,7 +22,6 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/request"
-	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // sharedDefinitions has what equal definitions of different spaces have in common: the same
@@ -50,8 +49,16 @@ func newSharedDefinitions(c *Config, unserved http.Handler) *sharedDefinitions {
 	return &sharedDefinitions{config: c, unserved: unserved, all: map[content]weak.Pointer[sharedDefinition]{}}
 }
 
-// of returns what a definition shares with its equals.
-func (s *sharedDefinitions) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefinition, error) {
+// of returns what a definition of a space shares with its equals. One whose objects a webhook
+// converts shares with none of another space: the objects of one would reach the webhook of the
+// other.
+func (s *sharedDefinitions) of(
+	crd *apiextensionsv1.CustomResourceDefinition,
+	space string,
+) (*sharedDefinition, error) {
+	if c := crd.Spec.Conversion; c == nil || c.Strategy != apiextensionsv1.WebhookConverter {
+		space = ""
+	}
 	one := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, UID: "shared"},
 		Spec:       crd.Spec,
@@ -72,14 +79,14 @@ func (s *sharedDefinitions) of(crd *apiextensionsv1.CustomResourceDefinition) (*
 	if err != nil {
 		return nil, fmt.Errorf("encode definition %s: %w", crd.Name, err)
 	}
-	is := content(sha256.Sum256(all))
+	is := content(sha256.Sum256(append(all, space...))) // what is JSON ends with a brace
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.all[is].Value(); known != nil {
 		return known, nil
 	}
 	made := &sharedDefinition{crd: one}
-	made.handler = sync.OnceValues(func() (http.Handler, error) { return s.config.serveOne(one, s.unserved) })
+	made.handler = sync.OnceValues(func() (http.Handler, error) { return s.config.serveOne(one, space, s.unserved) })
 	s.all[is] = weak.Make(made)
 	runtime.AddCleanup(made, s.forget, is)
 	return made, nil
@@ -94,8 +101,13 @@ func (s *sharedDefinitions) forget(is content) {
 	}
 }
 
-// serveOne makes a handler for the objects of a definition, in whichever space.
-func (c *Config) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserved http.Handler) (http.Handler, error) {
+// serveOne makes a handler for the objects of a definition, in whichever space. A webhook converts
+// them if space, whose definition it is, is not empty.
+func (c *Config) serveOne(
+	crd *apiextensionsv1.CustomResourceDefinition,
+	space string,
+	unserved http.Handler,
+) (http.Handler, error) {
 	h, err := apiextensionsapiserver.NewCustomResourceDefinitionHandler(
 		nil,
 		nil,
@@ -109,8 +121,8 @@ func (c *Config) serveOne(crd *apiextensionsv1.CustomResourceDefinition, unserve
 		},
 		c.Base.AdmissionControl,
 		nil,
-		noServices{},
-		webhook.Callers(c.Outbound),
+		c.Webhooks.Resolver(),
+		c.Webhooks.Converters(space),
 		1,
 		c.Base.Authorization.Authorizer,
 		c.Base.RequestTimeout,
@@ -145,12 +157,29 @@ func (o onlyDefinition) Lister() listers.CustomResourceDefinitionLister {
 	return listers.NewCustomResourceDefinitionLister(all)
 }
 
-// isServed reports whether upstream serves the objects of a definition: a moment before it says so.
+// isServed reports whether the objects of a definition can be read and written.
 func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) &&
-			c.Status == apiextensionsv1.ConditionTrue
-	})
+	return !isInstalling(crd) &&
+		slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return (c.Type == apiextensionsv1.NamesAccepted || c.Type == apiextensionsv1.Established) &&
+				c.Status == apiextensionsv1.ConditionTrue
+		})
+}
+
+// isInstalling reports whether the names of a definition have been accepted, and it is about to be
+// established. Upstream serves its objects by then. It also lets such a definition go without a look
+// for objects, so here none can be made yet.
+func isInstalling(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	accepted, installing := false, true
+	for _, c := range crd.Status.Conditions {
+		switch c.Type {
+		case apiextensionsv1.NamesAccepted:
+			accepted = c.Status == apiextensionsv1.ConditionTrue
+		case apiextensionsv1.Established:
+			installing = c.Status != apiextensionsv1.ConditionTrue && c.Reason == "Installing"
+		}
+	}
+	return accepted && installing
 }
 
 // serving is what one space's server shares with others, by the names of definitions.
@@ -191,7 +220,12 @@ func (s *serving) keep(obj any) (any, error) {
 func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
-			if crd, err := known.Get(info.Resource + "." + info.APIGroup); err == nil && isServed(crd) {
+			crd, err := known.Get(info.Resource + "." + info.APIGroup)
+			if err == nil && isInstalling(crd) {
+				s.shared.unserved.ServeHTTP(w, r)
+				return
+			}
+			if err == nil && isServed(crd) {
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
 						// What is shared serves any space, so the request says whose definition
@@ -213,7 +247,7 @@ func (s *serving) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefi
 	if have := s.byName[crd.Name]; have.crd == crd {
 		return have.shared, nil
 	}
-	shared, err := s.shared.of(crd)
+	shared, err := s.shared.of(crd, s.space)
 	if err != nil {
 		return nil, err
 	}

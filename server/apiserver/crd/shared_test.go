@@ -19,7 +19,10 @@ import (
 func TestSharedDefinitions(t *testing.T) {
 	all := newSharedDefinitions(&Config{}, nil)
 	space := func() *serving { return &serving{shared: all, byName: map[string]served{}} }
-	keep := func(s *serving, change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
+	keep := func(
+		s *serving,
+		change func(*apiextensionsv1.CustomResourceDefinition),
+	) *apiextensionsv1.CustomResourceDefinition {
 		crd := described("Boat", "v1")
 		crd.UID = "of one space"
 		crd.Labels = map[string]string{"of": "one space"}
@@ -57,7 +60,13 @@ func TestSharedDefinitions(t *testing.T) {
 			c.Status.Conditions[0].Status = apiextensionsv1.ConditionFalse
 		},
 		"terminating": func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.Status.Conditions = append(c.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue})
+			c.Status.Conditions = append(
+				c.Status.Conditions,
+				apiextensionsv1.CustomResourceDefinitionCondition{
+					Type:   apiextensionsv1.Terminating,
+					Status: apiextensionsv1.ConditionTrue,
+				},
+			)
 		},
 	} {
 		other := space()
@@ -96,6 +105,7 @@ func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 	crd := described("Boat", "v1")
 	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
 		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
 	}
 	shared := &sharedDefinition{crd: crd, handler: handler}
 	for _, space := range []string{"lender", "other", ""} {
@@ -112,6 +122,36 @@ func TestSharedDefinitionsAreSomebodys(t *testing.T) {
 		s.wrap(onlyDefinition{crd: crd}.Lister(), http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
 		if definer != space {
 			t.Errorf("a request that is served with the definition of %q is said to be of %q", space, definer)
+		}
+	}
+}
+
+// No object is made of a definition before it is established: upstream would let the definition go
+// without a look for objects, and these would stay in the store.
+func TestNotServedBeforeEstablished(t *testing.T) {
+	crd := described("Boat", "v1")
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
+		{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},
+		{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionFalse, Reason: "Installing"},
+	}
+	answered := ""
+	by := func(who string) http.HandlerFunc {
+		return func(http.ResponseWriter, *http.Request) { answered = who }
+	}
+	shared := &sharedDefinition{crd: crd, handler: func() (http.Handler, error) { return by("objects"), nil }}
+	s := &serving{
+		shared: &sharedDefinitions{unserved: by("unserved")},
+		byName: map[string]served{crd.Name: {crd, shared}},
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	r = r.WithContext(apirequest.WithRequestInfo(r.Context(), &apirequest.RequestInfo{
+		IsResourceRequest: true, APIGroup: crd.Spec.Group, Resource: crd.Spec.Names.Plural,
+	}))
+	for reason, want := range map[string]string{"Installing": "unserved", "InvalidCABundle": "objects"} {
+		crd.Status.Conditions[1].Reason = reason
+		s.wrap(onlyDefinition{crd: crd}.Lister(), by("own")).ServeHTTP(httptest.NewRecorder(), r)
+		if answered != want {
+			t.Errorf("%s: answered by %s, want %s", reason, answered, want)
 		}
 	}
 }

@@ -32,15 +32,15 @@ const (
 	// OpenAPIv3Path is the path of the list of the newer documents, one for each group version,
 	// which are below it.
 	OpenAPIv3Path = "/openapi/v3"
-	// OpenAPIv3Proto is what the protobuf form of a newer document is called in an answer.
+	// OpenAPIv3Proto is the content type of the protobuf form of a newer document.
 	OpenAPIv3Proto = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
-	// JSONType is the content type of documents otherwise.
+	// JSONType is the content type of all other documents.
 	JSONType = "application/json"
 )
 
 // documents serves the OpenAPI documents of the built-in kinds. Upstream builds them at the start
-// and keeps what they are built of, which is half of the heap of a center that nobody has asked for
-// them yet. Here they are built when somebody asks, and kept as they are answered, compressed.
+// and keeps their parts, which take half of the heap of a new center. documents builds them at the
+// first request, and keeps them compressed.
 type documents struct {
 	container *restful.Container
 	v2        *common.Config
@@ -53,8 +53,8 @@ type documents struct {
 // document is one answer.
 type document struct{ path, contentType string }
 
-// ServeDocuments adds the documents to a server whose groups are all there. g is what it was made
-// of.
+// ServeDocuments adds the documents to a server. All its groups must be installed. g is the
+// server's configuration.
 func ServeDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Config) {
 	d := &documents{
 		container: s.Handler.GoRestfulContainer,
@@ -71,7 +71,7 @@ func ServeDocuments(s *genericapiserver.GenericAPIServer, g *genericapiserver.Co
 	d.v3.Definitions, d.v3.GetOperationIDAndTagsFromRoute = nil, nil
 }
 
-// DefinitionNames gives the kinds their names in documents.
+// DefinitionNames returns the names of the kinds in documents.
 func DefinitionNames() *openapinamer.DefinitionNamer {
 	return openapinamer.NewDefinitionNamer(legacyscheme.Scheme, apiextensionsapiserver.Scheme)
 }
@@ -177,7 +177,7 @@ func (d *documents) buildV2() error {
 	return nil
 }
 
-// Pack compresses; writing to memory does not fail.
+// Pack compresses a document.
 func Pack(body []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

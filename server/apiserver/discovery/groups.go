@@ -46,7 +46,7 @@ func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 	response.WriteJSON(w, r, "application/json", groupList(all))
 }
 
-// visible leaves out what exists in root only.
+// visible removes the groups and resources that exist in root only.
 func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
 	if "/apis/"+g.Name != OwnGroup || space == request.RootSpace || space == request.AllSpaces {
 		return g
@@ -60,7 +60,7 @@ func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGro
 	return g
 }
 
-// addGroup adds a group, or the versions of it that are not there yet.
+// addGroup adds a group, or those of its versions that are missing.
 func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDiscovery) {
 	i := slices.IndexFunc(all.Items, func(have apidiscovery.APIGroupDiscovery) bool { return have.Name == g.Name })
 	if i < 0 {
@@ -77,7 +77,7 @@ func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDi
 	}
 }
 
-// groupList is the older form of the same answer.
+// groupList returns the same answer in the older form.
 func groupList(all apidiscovery.APIGroupDiscoveryList) metav1.APIGroupList {
 	out := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	for _, g := range all.Items {

@@ -12,9 +12,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// openAPIv2Proto is what the protobuf form is called in an answer. Clients ask for it by an older
-// name as well, with an @, which is no media type: as the type of an answer they could not parse
-// it.
+// openAPIv2Proto is the content type of the protobuf form in an answer. Clients ask for it by an
+// older name with an @ as well. That is no media type, so they could not parse it in an answer.
 const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 // ServeOpenAPIv3Root lists the documents of all servers, by URLs that lead back into this space.
@@ -42,9 +41,9 @@ func ServeOpenAPIv3Root(w http.ResponseWriter, r *http.Request, native http.Hand
 	response.WriteJSON(w, r, JSONType, all)
 }
 
-// ServeOpenAPIv3 answers for one group version from whichever server knows it. An unknown one is an
-// empty answer, not a 404. The hash in the query is taken off: an outdated one would be redirected
-// to a URL without the space.
+// ServeOpenAPIv3 answers for one group version from whichever server has it. The answer for an
+// unknown one is empty, not a 404. It removes the hash from the query: upstream would redirect an
+// outdated one to a URL without the space.
 func ServeOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	accept := r.Header.Get("Accept")
 	for _, h := range handlers(native, servers) {
@@ -58,11 +57,12 @@ func ServeOpenAPIv3(w http.ResponseWriter, r *http.Request, native http.Handler,
 	response.Write(w, response.NotFound())
 }
 
-// ServeOpenAPIv2 merges the documents of all servers. It is made anew at each request: only old
-// clients ask for it.
+// ServeOpenAPIv2 merges the documents of all servers at each request: only old clients ask for it.
 func ServeOpenAPIv2(w http.ResponseWriter, r *http.Request, native http.Handler, servers []Part) {
 	var all map[string]json.RawMessage
-	paths, definitions, parameters := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	paths := map[string]json.RawMessage{}
+	definitions := map[string]json.RawMessage{}
+	parameters := map[string]json.RawMessage{}
 	for _, h := range handlers(native, servers) {
 		a := response.Ask(h, r, OpenAPIv2Path, JSONType)
 		var doc map[string]json.RawMessage

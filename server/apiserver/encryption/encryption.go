@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 )
 
-// Config of an Encryption.
+// Config is the configuration of an Encryption.
 type Config struct {
 	// KeyFile holds the keys. Managed says that it is the center's own: it is made at the first
 	// start and changed by rotations. Otherwise it is only read.
@@ -45,8 +45,8 @@ type Encryption struct {
 // kmsPatience is how long a start waits for a KMS.
 const kmsPatience = 10 * time.Second
 
-// Open reads the keys and compares them with the record. ErrKey is returned, before anything is
-// changed, when stored values cannot be read with them.
+// Open reads the keys and compares them with the record. If stored values cannot be read with the
+// keys it returns ErrKey, and changes nothing.
 func Open(ctx context.Context, c Config) (_ *Encryption, err error) {
 	if c.Change == nil {
 		c.Change = func(do func() error) error { return do() }
@@ -131,13 +131,13 @@ func (e *Encryption) Reload() error {
 	return nil
 }
 
-// Close ends what talks to a KMS.
+// Close ends the connections to KMS plugins.
 func (e *Encryption) Close() error {
 	e.stop()
 	return nil
 }
 
-// Health are the checks of the KMS, by name.
+// Health returns the health checks of the KMS plugins by name.
 func (e *Encryption) Health() map[string]func() error {
 	out := map[string]func() error{}
 	for _, c := range e.p.health {
@@ -157,7 +157,7 @@ func (e *Encryption) TransformerForResource(gr schema.GroupResource) value.Trans
 	return current{e, gr}
 }
 
-// Decrypt returns a stored value of a resource as it was before it was encrypted.
+// Decrypt returns the decrypted form of a stored value of a resource.
 func (e *Encryption) Decrypt(ctx context.Context, gr schema.GroupResource, key, data []byte) ([]byte, error) {
 	out, _, err := e.now.Load().transformer(gr).TransformFromStorage(ctx, data, value.DefaultContext(key))
 	if err != nil {
@@ -166,7 +166,7 @@ func (e *Encryption) Decrypt(ctx context.Context, gr schema.GroupResource, key, 
 	return out, nil
 }
 
-// current is what encrypts a resource at the moment.
+// current is the transformer that encrypts a resource now.
 type current struct {
 	e  *Encryption
 	gr schema.GroupResource

@@ -89,7 +89,7 @@ func MakeKeyFile(path string) error {
 	return writeKeys(path, []key{newKey()})
 }
 
-// transformers are those of the keys, in their order.
+// transformers returns the transformers of the keys, in their order.
 func transformers(keys []key) (out []value.PrefixTransformer) {
 	for _, k := range keys {
 		out = append(

@@ -20,8 +20,8 @@ type Outcome struct {
 	Rewritten int
 }
 
-// Settled reports whether all values are encrypted by what encrypts now, so that nothing is to be
-// done.
+// Settled reports whether all values are encrypted with the present keys, so that a rotation has
+// nothing to do.
 func (e *Encryption) Settled(ctx context.Context) (bool, error) {
 	stored, _, err := load(ctx, e.Client)
 	if err != nil {
@@ -35,9 +35,9 @@ func (e *Encryption) Settled(ctx context.Context) (bool, error) {
 	return !e.Managed || len(e.now.Load().keys) < 2, nil
 }
 
-// Rotate has a new key encrypt, where the key file is the center's own, and encrypts every value
-// anew that older keys have encrypted. A rotation that was cut off goes on where it was. Only one
-// replica may call it at a time. prefix is where the values of a resource are stored.
+// Rotate adds a new key where the key file is managed, makes it the one that encrypts, and encrypts
+// all values of older keys again. It continues a rotation that was cut off. Only one replica may
+// call it at a time. prefix returns where the values of a resource are stored.
 func (e *Encryption) Rotate(
 	ctx context.Context,
 	fresh bool,
@@ -53,7 +53,8 @@ func (e *Encryption) Rotate(
 	return e.forget(ctx, rewritten)
 }
 
-// switchKey makes a new key, unless one is there that encrypts nothing yet, and has it encrypt.
+// switchKey makes another key the one that encrypts: a present one that has encrypted nothing yet,
+// else a new one.
 func (e *Encryption) switchKey(ctx context.Context, fresh bool) error {
 	s := e.now.Load()
 	if !e.Managed || s.of[secrets] != nil {
@@ -116,7 +117,7 @@ func (e *Encryption) settle(ctx context.Context) error {
 	}
 }
 
-// rewriteAll encrypts anew until nothing is left that older keys have encrypted.
+// rewriteAll encrypts values again until none of an older key is left.
 func (e *Encryption) rewriteAll(ctx context.Context, prefix func(schema.GroupResource) string) (total int, err error) {
 	for _, gr := range e.now.Load().encrypted() {
 		for {
@@ -157,7 +158,13 @@ func (e *Encryption) rewrite(ctx context.Context, gr schema.GroupResource, prefi
 				return stale, fmt.Errorf("%s: %w", kv.Key, err)
 			}
 			// If somebody has written meanwhile, the next pass finds what they wrote.
-			if _, err = e.Client.Kubernetes.OptimisticPut(ctx, string(kv.Key), data, kv.ModRevision, kubernetes.PutOptions{GetOnFailure: true, LeaseID: clientv3.LeaseID(kv.Lease)}); err != nil {
+			if _, err = e.Client.Kubernetes.OptimisticPut(
+				ctx,
+				string(kv.Key),
+				data,
+				kv.ModRevision,
+				kubernetes.PutOptions{GetOnFailure: true, LeaseID: clientv3.LeaseID(kv.Lease)},
+			); err != nil {
 				return stale, err
 			}
 		}

@@ -29,13 +29,14 @@ type line struct {
 
 type waiter struct{ seat chan struct{} }
 
-// New returns a scheduler of so many seats, with lines of so many that wait.
+// New returns a scheduler with a number of seats. Each line holds at most the given number of
+// waiting requests.
 func New(seats, queue int) *Scheduler {
 	return &Scheduler{seats: seats, perSpace: max(1, seats/2), queue: queue, lines: map[string]*line{}}
 }
 
-// Take returns when the request has a seat, which leave gives back. The error is ErrFull, or that
-// of ctx.
+// Take returns when the request has a seat; leave gives it back. The error is ErrFull, or that of
+// ctx.
 func (s *Scheduler) Take(ctx context.Context, space string) (leave func(), err error) {
 	s.mu.Lock()
 	l := s.lines[space]
@@ -71,7 +72,8 @@ func (s *Scheduler) Take(ctx context.Context, space string) (leave func(), err e
 	return nil, ctx.Err()
 }
 
-// giveUp takes somebody out of the line. False means that he has a seat already.
+// giveUp removes a waiting request from its line. It reports false if the request has a seat
+// already.
 func (s *Scheduler) giveUp(l *line, w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

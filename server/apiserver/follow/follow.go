@@ -18,7 +18,7 @@ const PageSize = 500
 type Handler interface {
 	Reset(revision int64, all []*mvccpb.KeyValue) error
 	Change(e *clientv3.Event) error
-	// Progress says that every change up to revision has been given.
+	// Progress is called when every change up to revision has been given.
 	Progress(revision int64)
 }
 
@@ -84,9 +84,9 @@ func watchFrom(ctx context.Context, c *clientv3.Client, prefix string, after int
 	)
 }
 
-// give hands over the events of a watch until it ends, but for those up to after: the store repeats
-// what was there when the watch began. Only a change that was given moves the progress, never an
-// answer without one.
+// give hands over the events of a watch until it ends. It skips events up to after, because the
+// store repeats what was there when the watch began. Only a change that was given moves the
+// progress, never an answer without one.
 func give(watch clientv3.WatchChan, after int64, f Handler) (int64, error) {
 	for resp := range watch {
 		if err := resp.Err(); err != nil {

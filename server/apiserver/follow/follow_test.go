@@ -33,7 +33,13 @@ func TestGiveLosesNothing(t *testing.T) {
 		return r
 	}
 	watch := make(chan clientv3.WatchResponse, 10)
-	for _, r := range []clientv3.WatchResponse{answer(101, 100, 101), answer(105), answer(105, 103, 104), answer(105, 105), answer(200)} {
+	for _, r := range []clientv3.WatchResponse{
+		answer(101, 100, 101),
+		answer(105),
+		answer(105, 103, 104),
+		answer(105, 105),
+		answer(200),
+	} {
 		watch <- r
 	}
 	close(watch)

@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// SettledClaim lets the center show which volume a claim has got, also another one than before.
-// Users may bring the claim as they first had it.
+// SettledClaim lets the center show the volume that a claim has got, even another one than before.
+// Users may send the claim as they created it.
 type SettledClaim struct{ rest.RESTUpdateStrategy }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.

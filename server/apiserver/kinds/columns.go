@@ -30,8 +30,8 @@ var placeColumns = []metav1.TableColumnDefinition{
 // placed adds placeColumns to the tables of a built-in kind.
 type placed struct {
 	rest.TableConvertor
-	// unreachable returns since when one of some targets cannot be reached, the zero time when all
-	// can. Nil knows nothing.
+	// unreachable returns since when one of the targets cannot be reached, or the zero time if all
+	// can. A nil function knows of none.
 	unreachable func(targets []string) time.Time
 }
 
@@ -48,7 +48,7 @@ func AddPlaceColumns(storages map[string]rest.Storage, unreachable func([]string
 	}
 }
 
-// storeOf returns the registry store that upstream's REST storages embed, nil where there is none.
+// storeOf returns the registry store that upstream's REST storages embed, nil if there is none.
 func storeOf(s rest.Storage) *genericregistry.Store {
 	if store, ok := s.(*genericregistry.Store); ok {
 		return store
@@ -108,8 +108,8 @@ func (p placed) cells(obj runtime.Object) []any {
 	return []any{text, metatable.ConvertToHumanReadableDateType(metav1.NewTime(since))}
 }
 
-// ShowPlace adds placeColumns to the columns of a definition that is served. The stored one stays
-// as it is. A version without columns of its own has upstream's Age.
+// ShowPlace adds placeColumns to the columns of a definition as it is served. The stored definition
+// stays as it is. A version without columns of its own also gets upstream's Age.
 func ShowPlace(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]

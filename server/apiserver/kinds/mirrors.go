@@ -20,6 +20,8 @@ import (
 	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
+	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
+	slicestore "k8s.io/kubernetes/pkg/registry/discovery/endpointslice/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -60,11 +62,16 @@ func (m Mirroring) NewRESTStorage(
 				storages[name+"/status"] = NewReportedStatus(r.Store, job.StatusStrategy)
 			case *revisionstore.REST:
 				mirrorInto(r.Store)
+			case *slicestore.REST:
+				mirrorInto(r.Store)
 			}
 		}
 	}
 	return info, err
 }
+
+// MirrorEndpoints does the same for Endpoints, which are in the core group.
+func MirrorEndpoints(r *endpointsstore.REST) { mirrorInto(r.Store) }
 
 func mirrorInto(s *genericregistry.Store) {
 	s.CreateStrategy = mirrorCreate{s.CreateStrategy}

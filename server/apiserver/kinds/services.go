@@ -28,11 +28,19 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		return err
 	}
 	services.Store.AfterDelete = nil
-	services.Store.BeginCreate = func(_ context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
+	services.Store.BeginCreate = func(
+		_ context.Context,
+		obj runtime.Object,
+		_ *metav1.CreateOptions,
+	) (registry.FinishFunc, error) {
 		pairAddresses(obj.(*api.Service))
 		return func(context.Context, bool) {}, nil
 	}
-	services.Store.BeginUpdate = func(_ context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
+	services.Store.BeginUpdate = func(
+		_ context.Context,
+		obj, old runtime.Object,
+		_ *metav1.UpdateOptions,
+	) (registry.FinishFunc, error) {
 		after, before := obj.(*api.Service), old.(*api.Service)
 		pairAddresses(before)
 		keepAllocated(after, before)
@@ -47,8 +55,8 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 	return nil
 }
 
-// checked is a Service as upstream checks it, which does that when everything is allocated: a port
-// for health checks that its target has yet to choose counts as chosen.
+// checked returns a Service as upstream validates it. Upstream validates it after allocation, so a
+// health-check port that the target has yet to choose counts as chosen.
 func checked(s *api.Service) *api.Service {
 	if apiservice.NeedsHealthCheck(s) && s.Spec.HealthCheckNodePort == 0 {
 		s = s.DeepCopy()
@@ -68,8 +76,8 @@ func (s unsettledStrategy) Validate(ctx context.Context, obj runtime.Object) fie
 	return s.RESTCreateStrategy.Validate(ctx, checked(obj.(*api.Service)))
 }
 
-// settledStrategy lets the center show other addresses than before, which users may not give: a
-// Service that has moved has those of another cluster.
+// settledStrategy lets the center change addresses: a Service that has moved has those of another
+// cluster. Users may not change them.
 type settledStrategy struct{ rest.RESTUpdateStrategy }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.

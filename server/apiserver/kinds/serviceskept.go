@@ -12,7 +12,7 @@ import (
 // patchAllocatedValues and normalizeClusterIPs of
 // k8s.io/kubernetes/pkg/registry/core/service/storage.
 
-// keepAllocated fills in what a target has allocated where a writer leaves that out.
+// keepAllocated fills in what a target has allocated if the writer leaves it out.
 func keepAllocated(after, before *api.Service) {
 	if hasAddress(before) && hasAddress(after) {
 		if after.Spec.ClusterIP == "" {
@@ -77,8 +77,8 @@ func atNodes(s *api.Service) bool {
 		(spec.AllocateLoadBalancerNodePorts == nil || *spec.AllocateLoadBalancerNodePorts)
 }
 
-// keepFamilies fills in the families of a Service's addresses where a writer leaves them out.
-// Another policy than before is a wish, for which the target chooses the families anew.
+// keepFamilies fills in the address families of a Service if the writer leaves them out. If the
+// writer changes the policy, the target chooses the families again.
 func keepFamilies(after, before *api.Service) {
 	if after.Spec.Type == api.ServiceTypeExternalName || before.Spec.Type == api.ServiceTypeExternalName {
 		return

@@ -26,8 +26,8 @@ func (r *Rules) DialContext(ctx context.Context, network, address string) (net.C
 	return d.DialContext(ctx, network, address)
 }
 
-// CheckURL returns *Refused for a URL that names an address which is not to be dialled, so that
-// whoever writes it learns that at once. A name is judged when it is dialled.
+// CheckURL returns *Refused for a URL with an address that may not be dialled, so that its writer
+// learns that at once. A host name is checked when it is dialled.
 func (r *Rules) CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// rule is about all addresses of a network; of those that hold an address the longest counts.
+// rule applies to all addresses of a network. Of the rules that contain an address the longest
+// network counts.
 type rule struct {
 	net netip.Prefix
 	why string // why it is not dialled; "" allows
@@ -17,8 +18,8 @@ type rule struct {
 // Rules say what may be dialled. The zero value is not usable; New makes one.
 type Rules struct {
 	rules []rule // in the order of their weight where networks are equal: the later one counts
-	// Log gets, at debug level, why a webhook was not reached, which spaces are not told; nil
-	// discards.
+	// Log gets the reasons why webhooks were not reached, at debug level. Spaces do not learn them.
+	// Nil discards.
 	Log *slog.Logger
 	// own are the addresses of this machine, which change.
 	own func() ([]net.Addr, error)
@@ -38,10 +39,10 @@ var builtIn = []struct{ nets, why string }{
 	{"192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 100::/64", "reserved: not a public address"},
 }
 
-// New returns the rules of an admin who allows and denies networks beyond what is built in. The
-// longest network that holds an address counts; where equal ones are allowed and denied, denied;
-// and the admin's word counts before what is built in. So 0.0.0.0/0 allows no private network, and
-// 10.1.0.0/16 does.
+// New returns the rules of an admin who allows and denies networks beyond the built-in ones. The
+// longest network that contains an address counts. Among equal ones the admin's counts before a
+// built-in one, and denied before allowed. So 0.0.0.0/0 allows no private network, but 10.1.0.0/16
+// does.
 func New(allow, deny []netip.Prefix) *Rules {
 	r := &Rules{own: net.InterfaceAddrs}
 	for _, b := range builtIn {
@@ -74,8 +75,8 @@ func Parse(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Refused is the error for an address that is not dialled. Why is not part of its words: it may
-// tell of the center's own networks.
+// Refused is the error for an address that is not dialled. Its text does not contain Why, which may
+// reveal the center's own networks.
 type Refused struct {
 	Address netip.Addr
 	Why     string
@@ -101,7 +102,7 @@ func (r *Rules) Check(a netip.Addr) error {
 	return nil
 }
 
-// why tells why one address is not dialled, "" when it is. An address of this machine has to be
+// why returns why an address is not dialled, or "" if it may be. An address of this machine must be
 // allowed by itself, loopback as a network.
 func (r *Rules) why(a netip.Addr) string {
 	longest, why := -1, ""
@@ -116,8 +117,8 @@ func (r *Rules) why(a netip.Addr) string {
 	return why
 }
 
-// isOwn reports whether an address is this machine's. Addresses that cannot be read are taken for
-// its own: nothing is dialled then.
+// isOwn reports whether an address belongs to this machine. If its addresses cannot be read every
+// address counts as its own, so that nothing is dialled.
 func (r *Rules) isOwn(a netip.Addr) bool {
 	own, err := r.own()
 	if err != nil {

@@ -72,7 +72,14 @@ func TestRules(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, wrong := range []string{"", "10.0.0.0/33", "example.com", "10.0.0.0/8/8", "::ffff:10.0.0.0/104", "fe80::1%eth0"} {
+	for _, wrong := range []string{
+		"",
+		"10.0.0.0/33",
+		"example.com",
+		"10.0.0.0/8/8",
+		"::ffff:10.0.0.0/104",
+		"fe80::1%eth0",
+	} {
 		if p, err := Parse([]string{wrong}); err == nil {
 			t.Errorf("%q is %v", wrong, p)
 		}

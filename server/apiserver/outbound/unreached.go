@@ -9,9 +9,9 @@ import (
 	"net/http"
 )
 
-// Unreached is the error for a server that gave no answer. It is in the same words whether the name
-// has no address, nobody listens, or the address is not dialled: what the center's resolver answers
-// and which ports are open around it is not for spaces to know. Rules.Log gets the cause.
+// Unreached is the error for a server that gave no answer. Its text is the same whether the name
+// has no address, nobody listens, or the address is not dialled: spaces must not learn what the
+// center's resolver answers and which ports around it are open. Rules.Log gets the cause.
 type Unreached struct{ Host string }
 
 // Error implements error.
@@ -23,8 +23,8 @@ func (e *Unreached) Error() string {
 	)
 }
 
-// Untrusted is the error for a certificate that does not prove whom it is from. It says nothing of
-// what the certificate contains.
+// Untrusted is the error for a certificate that does not prove its server. Its text contains
+// nothing of the certificate.
 type Untrusted struct{ Host, Why string }
 
 // Error implements error.
@@ -32,7 +32,7 @@ func (e *Untrusted) Error() string {
 	return fmt.Sprintf("the certificate of %s is not trusted: %s", e.Host, e.Why)
 }
 
-// Wrap has the errors of a transport told as a space may see them: *Unreached or *Untrusted.
+// Wrap turns the errors of a transport into those that a space may see: *Unreached or *Untrusted.
 func (r *Rules) Wrap(next http.RoundTripper) http.RoundTripper { return told{next, r.Log} }
 
 type told struct {

@@ -59,7 +59,11 @@ func TestUntrusted(t *testing.T) {
 		url, want string
 	}{
 		"unknown authority": {&http.Transport{DialContext: r.DialContext}, s.URL, "caBundle does not have the authority"},
-		"another name":      {&http.Transport{DialContext: r.DialContext, TLSClientConfig: trusting}, "https://localhost:" + port, "it is for another name"},
+		"another name": {
+			&http.Transport{DialContext: r.DialContext, TLSClientConfig: trusting},
+			"https://localhost:" + port,
+			"it is for another name",
+		},
 	} {
 		c := http.Client{Transport: r.Wrap(tc.transport)}
 		_, err := c.Get(tc.url)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -49,7 +50,7 @@ func (p *podLogs) Get(
 	if err != nil {
 		return nil, retryLater(ctx, err)
 	}
-	return &siteLog{at: p.at, target: target, request: r, follow: o.Follow}, nil
+	return &siteLog{at: p.at, target: target, request: r}, nil
 }
 
 func logQuery(o *api.PodLogOptions) url.Values {
@@ -81,7 +82,6 @@ type siteLog struct {
 	at      sitePods
 	target  string
 	request *exchange.Request
-	follow  bool
 }
 
 var _ rest.ResourceStreamer = (*siteLog)(nil)
@@ -101,7 +101,45 @@ func (l *siteLog) InputStream(
 	if err != nil {
 		return nil, false, "", err
 	}
-	return resp.Body, l.follow, "text/plain", nil
+	site := resp.Header.Get(exchange.HeaderSite)
+	return &wholeLog{ReadCloser: resp.Body, ctx: ctx, site: site}, true, "text/plain", nil
+}
+
+// wholeLog says at its end when the log has broken off, and breaks off the client's answer, too:
+// upstream ends that as if the log were whole.
+type wholeLog struct {
+	io.ReadCloser
+	ctx    context.Context // the request's
+	site   string
+	broken bool
+	last   []byte // what is still to be said
+}
+
+// Read implements io.Reader.
+func (l *wholeLog) Read(p []byte) (int, error) {
+	if !l.broken {
+		n, err := l.ReadCloser.Read(p)
+		if err == nil || err == io.EOF || l.ctx.Err() != nil {
+			return n, err
+		}
+		l.broken = true
+		l.last = fmt.Appendf(
+			nil,
+			"\n[the log breaks off here: site %s, or the way to it, has failed: %v]\n",
+			l.site,
+			err,
+		)
+		if n > 0 {
+			return n, nil
+		}
+	}
+	if len(l.last) == 0 {
+		response.BreakOff(l.ctx)
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(p, l.last)
+	l.last = l.last[n:]
+	return n, nil
 }
 
 // maxAnswer bounds what is read of an answer that is an object or a Status.

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
-	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
@@ -52,9 +51,9 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
 	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
 	m["pods"] = &podDeletes{REST: pods.Pod, at: s}
 	m["pods/log"] = &podLogs{LogREST: pods.Log, at: s}
-	m["pods/exec"] = &podExecs{ExecREST: pods.Exec, at: s}
-	m["pods/attach"] = &podAttaches{AttachREST: pods.Attach, at: s}
-	m["pods/portforward"] = &podForwards{PortForwardREST: pods.PortForward, at: s}
+	m["pods/exec"] = &podTalks{pods.Exec, s, exchange.Exec, execQuery}
+	m["pods/attach"] = &podTalks{pods.Attach, s, exchange.Attach, attachQuery}
+	m["pods/portforward"] = &podTalks{pods.PortForward, s, exchange.PortForward, forwardQuery}
 	m["pods/ephemeralcontainers"] = &podDebugs{
 		EphemeralContainersREST: pods.EphemeralContainers,
 		at:                      s,
@@ -157,74 +156,52 @@ func statusError(err error) error {
 	}
 }
 
-type podExecs struct {
-	*podrest.ExecREST
-	at sitePods
+// podTalks serves a subresource whose requests upgrade the client's connection: upstream's storage
+// checks them, and the site answers.
+type podTalks struct {
+	talks
+	at    sitePods
+	verb  exchange.Verb
+	query func(options runtime.Object) url.Values
+}
+
+// talks is one of upstream's storages of exec, attach and port-forward.
+type talks interface {
+	rest.Storage
+	rest.Connecter
 }
 
 // Connect implements rest.Connecter.
-func (p *podExecs) Connect(
+func (p *podTalks) Connect(
 	ctx context.Context,
 	name string,
 	options runtime.Object,
 	responder rest.Responder,
 ) (http.Handler, error) {
-	if _, err := p.ExecREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
+	if _, err := p.talks.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
 		return nil, unlessGone(err)
 	}
+	return p.at.talk(ctx, name, p.verb, p.query(options))
+}
+
+func execQuery(options runtime.Object) url.Values {
 	o := options.(*api.PodExecOptions)
 	query := talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY)
 	query["command"] = o.Command
-	return p.at.talk(ctx, name, exchange.Exec, query)
+	return query
 }
 
-type podAttaches struct {
-	*podrest.AttachREST
-	at sitePods
-}
-
-// Connect implements rest.Connecter.
-func (p *podAttaches) Connect(
-	ctx context.Context,
-	name string,
-	options runtime.Object,
-	responder rest.Responder,
-) (http.Handler, error) {
-	if _, err := p.AttachREST.Connect(ctx, name, options, responder); !errors.Is(err, errAtSite) {
-		return nil, unlessGone(err)
-	}
+func attachQuery(options runtime.Object) url.Values {
 	o := options.(*api.PodAttachOptions)
-	return p.at.talk(
-		ctx,
-		name,
-		exchange.Attach,
-		talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY),
-	)
+	return talkQuery(o.Container, o.Stdin, o.Stdout, o.Stderr, o.TTY)
 }
 
-type podForwards struct {
-	*podrest.PortForwardREST
-	at sitePods
-}
-
-// Connect implements rest.Connecter.
-func (p *podForwards) Connect(
-	ctx context.Context,
-	name string,
-	options runtime.Object,
-	responder rest.Responder,
-) (http.Handler, error) {
-	if _, err := p.PortForwardREST.Connect(ctx, name, options, responder); !errors.Is(
-		err,
-		errAtSite,
-	) {
-		return nil, unlessGone(err)
-	}
+func forwardQuery(options runtime.Object) url.Values {
 	query := url.Values{}
 	for _, port := range options.(*api.PodPortForwardOptions).Ports {
 		query.Add("ports", strconv.Itoa(int(port)))
 	}
-	return p.at.talk(ctx, name, exchange.PortForward, query)
+	return query
 }
 
 // talkQuery encodes the options that exec and attach have in common.

@@ -1,6 +1,6 @@
 // Package policy enforces what the users of a space demand of each other's writes:
-// ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks by URL. The rules are the
-// own code of Kubernetes. It reads what is of the space of the request, so that one Plugin serves
+// ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks. The rules are the own
+// code of Kubernetes. It reads what is of the space of the request, so that one Plugin serves
 // all spaces. The life of a policy:
 //
 //  1. Its write is checked like any other object, and webhooks also for their URL. A space may have

@@ -11,10 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 )
 
-const whyNoService = "a space runs no pods, so nothing answers behind a Service; serve the webhook where the center reaches it and give clientConfig.url"
-
-// guard refuses what cannot work: webhooks by Service or at an address that the center does not
-// connect to, and more objects than can be asked about each write.
+// guard refuses what cannot work: webhooks at an address that the center does not connect to, and
+// more objects than can be asked about each write. A webhook by Service may come before its Pods.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" ||
 		!slices.Contains(Resources(), a.GetResource().Resource) {
@@ -31,9 +29,6 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	var wrong field.ErrorList
 	for i, c := range clientConfigs(a.GetObject()) {
 		at := field.NewPath("webhooks").Index(i).Child("clientConfig")
-		if c.Service != nil {
-			wrong = append(wrong, field.Forbidden(at.Child("service"), whyNoService))
-		}
 		known := slices.ContainsFunc(
 			before,
 			func(old *string) bool { return old != nil && c.URL != nil && *old == *c.URL },

@@ -16,6 +16,7 @@ import (
 
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // Config is what a Plugin needs of the API server.
@@ -26,6 +27,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Outbound says at which addresses webhooks are called.
 	Outbound *outbound.Rules
+	// Webhooks calls them.
+	Webhooks *webhook.Callers
 	// Loopback is the center's own access to a space.
 	Loopback func(space string) *rest.Config
 }
@@ -82,7 +85,7 @@ func (p *Plugin) admit(ctx context.Context, b *built, a admission.Attributes, o 
 	if b.hooks == nil || !b.hooks.mutating.Handles(a.GetOperation()) {
 		return nil
 	}
-	return b.hooks.mutating.Admit(ctx, a, o)
+	return b.hooks.mutating.Admit(asked(ctx, a), a, o)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -103,7 +106,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admissi
 	if b.hooks == nil || !b.hooks.validating.Handles(a.GetOperation()) {
 		return nil
 	}
-	return b.hooks.validating.Validate(ctx, a, o)
+	return b.hooks.validating.Validate(asked(ctx, a), a, o)
 }
 
 // rules returns what is to be asked about a request, nil when nothing is.

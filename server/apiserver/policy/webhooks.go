@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"errors"
-	"net/url"
 
 	v1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"skerry.dev/skerry/server/apiserver/request"
-	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
 // webhooks are upstream's plugins over the webhook configurations that a space had when they were
@@ -49,18 +47,11 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 				},
 			),
 		)
-		w.SetServiceResolver(noServices{})
-		w.SetAuthenticationInfoResolverWrapper(webhook.Callers(p.cfg.Outbound))
+		w.SetServiceResolver(p.cfg.Webhooks.Resolver())
+		w.SetAuthenticationInfoResolverWrapper(p.cfg.Webhooks.For(space))
 		if err := w.ValidateInitialization(); err != nil {
 			return nil, err
 		}
 	}
 	return &webhooks{v, m}, nil
-}
-
-// noServices refuses webhooks by Service, which guard has refused before.
-type noServices struct{}
-
-func (noServices) ResolveEndpoint(string, string, int32) (*url.URL, error) {
-	return nil, errors.New(whyNoService)
 }

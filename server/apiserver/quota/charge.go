@@ -42,8 +42,8 @@ type Plugin struct {
 // quotaKey is one namespace of one space.
 type quotaKey struct{ space, namespace string }
 
-// turn is one namespace's turn to be charged. It is there while somebody has it, waits for it, or
-// has been charged and is not through yet.
+// turn is the right to charge one namespace. It exists while a request has it, waits for it, or has
+// been charged and has not ended.
 type turn struct {
 	mu     sync.Mutex
 	users  int
@@ -67,7 +67,7 @@ func (*Plugin) Handles(op admission.Operation) bool {
 	return op == admission.Create || op == admission.Update
 }
 
-// Validate implements admission.ValidationInterface. It has to be the last one: what is charged is
+// Validate implements admission.ValidationInterface. It must be the last plugin: what it charges is
 // about to be written.
 func (q *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	resource := a.GetResource().GroupResource()
@@ -98,8 +98,8 @@ func (q *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	return nil
 }
 
-// chargeTries is how often a quota is read again because somebody else has written its status
-// meanwhile.
+// chargeTries is how often a quota is read again after a conflict with another writer of its
+// status.
 const chargeTries = 5
 
 func (q *Plugin) charge(ctx context.Context, a admission.Attributes, e quota.Evaluator, names []string) error {
@@ -149,7 +149,7 @@ func (q *Plugin) update(ctx context.Context, to *corev1.ResourceQuota) error {
 	return err
 }
 
-// of returns the names of the quotas of a namespace that the cache has.
+// of returns the names of the quotas of a namespace, from the cache.
 func (q *Plugin) of(ctx context.Context) ([]string, error) {
 	list, err := storage.FromCache(ctx, q.list)
 	if err != nil {
@@ -163,7 +163,7 @@ func (q *Plugin) of(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// now returns quotas as they are stored: the cache may be behind what was charged last.
+// now returns quotas as they are stored: the cache may lag behind the last charge.
 func (q *Plugin) now(ctx context.Context, names []string) ([]corev1.ResourceQuota, error) {
 	var out []corev1.ResourceQuota
 	for _, name := range names {
@@ -205,7 +205,7 @@ func (q *Plugin) leave(of quotaKey, t *turn) {
 	q.forget(of, t)
 }
 
-// fly notes that a request has been charged, until it ends.
+// fly records a charged request until it ends.
 func (q *Plugin) fly(request context.Context, of quotaKey, t *turn) {
 	q.mu.Lock()
 	t.flying++
@@ -231,7 +231,7 @@ const (
 	landPause = 5 * time.Millisecond
 )
 
-// landed waits until all that were charged are through. False means that it took too long.
+// landed waits until all charged requests have ended. It reports false if that takes too long.
 func (q *Plugin) landed(t *turn) bool {
 	for range landTries {
 		q.mu.Lock()

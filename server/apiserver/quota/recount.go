@@ -130,13 +130,13 @@ func (u *Counter) Run(ctx context.Context) error {
 	return nil
 }
 
-// errFlying is returned when something charged has not ended; a recount would take it back.
+// errFlying is returned while a charged request has not ended: a recount would undo its charge.
 var errFlying = errors.New("requests that have been charged are under way")
 
 // recountTime is how long after a write a namespace is counted again.
 const recountTime = time.Second
 
-// count writes the status of all quotas of a namespace. Nothing is charged meanwhile.
+// count writes the status of all quotas of a namespace. No request is charged meanwhile.
 func (u *Counter) count(ctx context.Context, of quotaKey) error {
 	ctx = apirequest.WithNamespace(request.AsCenter(request.WithSpace(ctx, of.space)), of.namespace)
 	t := u.quotas.take(of)
@@ -245,7 +245,7 @@ func (n namespaceObjects) List(labels.Selector) ([]runtime.Object, error) {
 	return meta.ExtractList(list)
 }
 
-// Use adds the storages of a group, to count in.
+// Use adds the storages of a group whose objects are counted.
 func (u *Counter) Use(group string, m map[string]rest.Storage) {
 	for resource, s := range m {
 		if l, ok := s.(rest.Lister); ok {

@@ -17,8 +17,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Reserve makes room for a new object, or refuses. The caller says afterwards at which revision it
-// was written, 0 if it was not.
+// Reserve makes room for a new object, or refuses it. The caller reports afterwards the revision of
+// the write, 0 if there was none.
 func (u *Usage) Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -51,7 +51,7 @@ func (u *Usage) Reserve(ctx context.Context, k store.Key) (written func(revision
 	}, nil
 }
 
-// full says which limit leaves no room for one more.
+// full returns the limit that leaves no room for one more object.
 func (s *spaceUse) full(k store.Key) (what string, has, may int64) {
 	switch l := &s.limits; {
 	case l.objects > 0 && s.objects+s.flying >= l.objects:
@@ -99,8 +99,8 @@ func (u *Usage) Grows(ctx context.Context, k store.Key, before, after runtime.Ob
 	)
 }
 
-// Admit returns nil for a request that is within the rate of its space, and otherwise what to
-// answer.
+// Admit returns nil for a request within the rate of its space, and otherwise the Status to answer
+// with.
 func (u *Usage) Admit(space string) *metav1.Status {
 	u.mu.Lock()
 	var l limits

@@ -16,8 +16,8 @@ import (
 )
 
 // Usage counts what each space holds and keeps it within Space.spec.quota. It follows the writes of
-// all spaces. What is about to be written is reserved before, so that requests side by side do not
-// exceed a quota together. What the center itself writes is counted and never refused.
+// all spaces. A write reserves its room first, so that concurrent requests do not exceed a quota
+// together. What the center itself writes is counted and never refused.
 type Usage struct {
 	seed maphash.Seed
 
@@ -44,7 +44,7 @@ type limits struct {
 	watches              int64
 }
 
-// NewUsage returns the usage of a center without objects. It has to be given the writes of all
+// NewUsage returns the usage of a center without objects. It must be given the writes of all
 // spaces.
 func NewUsage() *Usage {
 	return &Usage{seed: maphash.MakeSeed(), sizes: map[uint64]uint32{}, spaces: map[string]*spaceUse{}}
@@ -144,7 +144,7 @@ func (u *Usage) drop(k store.Key) {
 	}
 }
 
-// limit takes over the quota of a Space.
+// limit sets the quota of a Space.
 func (u *Usage) limit(w store.Write) {
 	if w.Object == nil {
 		if s := u.spaces[w.Key.Name]; s != nil {

@@ -21,7 +21,7 @@ import (
 // showEvery is how often the usage of spaces that have a quota is written to their Spaces.
 const showEvery = 5 * time.Second
 
-// Run shows in the status of Spaces what they use, until ctx ends.
+// Run writes the usage of Spaces to their status until ctx ends.
 func (u *Usage) Run(ctx context.Context, loopback *rest.Config, log *slog.Logger) error {
 	client, err := dynamic.NewForConfig(loopback)
 	if err != nil {
@@ -85,11 +85,24 @@ func show(ctx context.Context, client dynamic.Interface, space string, used spac
 		s.Status.Usage = nil
 		meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionWithinQuota)
 	} else {
-		s.Status.Usage = &v1alpha1.SpaceUsage{Objects: used.objects, Bytes: *resource.NewQuantity(used.bytes, resource.BinarySI), CRDs: used.crds}
-		within := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "Within", Message: "there is room for more", ObservedGeneration: s.Generation}
+		s.Status.Usage = &v1alpha1.SpaceUsage{
+			Objects: used.objects,
+			Bytes:   *resource.NewQuantity(used.bytes, resource.BinarySI),
+			CRDs:    used.crds,
+		}
+		within := metav1.Condition{
+			Type:               v1alpha1.ConditionWithinQuota,
+			Status:             metav1.ConditionTrue,
+			Reason:             "Within",
+			Message:            "there is room for more",
+			ObservedGeneration: s.Generation,
+		}
 		if what := used.usedUp(); what != "" {
 			within.Status, within.Reason = metav1.ConditionFalse, "UsedUp"
-			within.Message = fmt.Sprintf("spec.quota.%s is used up: nothing more can be made until something is deleted or the quota is raised", what)
+			within.Message = fmt.Sprintf(
+				"spec.quota.%s is used up: nothing more can be made until something is deleted or the quota is raised",
+				what,
+			)
 		}
 		meta.SetStatusCondition(&s.Status.Conditions, within)
 	}
@@ -103,7 +116,7 @@ func show(ctx context.Context, client dynamic.Interface, space string, used spac
 	return err
 }
 
-// usedUp says which limit is reached, "" for none.
+// usedUp returns the limit that is reached, or "".
 func (s *spaceUse) usedUp() string {
 	switch l := s.limits; {
 	case l.objects > 0 && s.objects >= l.objects:

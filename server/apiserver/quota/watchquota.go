@@ -17,7 +17,7 @@ func (u *Usage) Watches(space string) (most int, limited bool) {
 	return defaultWatches, false
 }
 
-// Size returns how many bytes are stored of an object, 0 where that is not known yet.
+// Size returns how many bytes of an object are stored, 0 if that is not known yet.
 func (u *Usage) Size(k store.Key) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -2,7 +2,8 @@ package registrykey
 
 import "encoding/binary"
 
-// magic begins bytes that carry a key; nothing that Kubernetes stores begins with it.
+// magic is the first bytes of data that carries a key. Nothing that Kubernetes stores begins with
+// it.
 const magic = "\x00skk"
 
 // Put puts a key before the stored bytes of an object.

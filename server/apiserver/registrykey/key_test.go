@@ -21,16 +21,33 @@ var prefixes = map[string]schema.GroupResource{
 
 func TestParse(t *testing.T) {
 	for key, want := range map[string]store.Key{
-		"/registry/deployments/team/default/web":       {Space: "team", Group: "apps", Resource: "deployments", Namespace: "default", Name: "web"},
-		"/registry/services/specs/team/default/web":    {Space: "team", Resource: "services", Namespace: "default", Name: "web"},
-		"/registry/namespaces/team/default":            {Space: "team", Resource: "namespaces", Name: "default"},
-		"/registry/example.com/widgets/team/default/w": {Space: "team", Group: "example.com", Resource: "widgets", Namespace: "default", Name: "w"},
-		"/registry/skerry.dev/placements/team/p":       {Space: "team", Group: "skerry.dev", Resource: "placements", Name: "p"},
-		"/registry/health":                             {},
-		"/registry/unknown/team/x":                     {},
-		"/registry/deployments/team":                   {},
-		"/registry/deployments/team/a/b/c":             {},
-		"compact_rev_key":                              {},
+		"/registry/deployments/team/default/web": {
+			Space:     "team",
+			Group:     "apps",
+			Resource:  "deployments",
+			Namespace: "default",
+			Name:      "web",
+		},
+		"/registry/services/specs/team/default/web": {Space: "team", Resource: "services", Namespace: "default", Name: "web"},
+		"/registry/namespaces/team/default":         {Space: "team", Resource: "namespaces", Name: "default"},
+		"/registry/example.com/widgets/team/default/w": {
+			Space:     "team",
+			Group:     "example.com",
+			Resource:  "widgets",
+			Namespace: "default",
+			Name:      "w",
+		},
+		"/registry/skerry.dev/placements/team/p": {
+			Space:    "team",
+			Group:    "skerry.dev",
+			Resource: "placements",
+			Name:     "p",
+		},
+		"/registry/health":                 {},
+		"/registry/unknown/team/x":         {},
+		"/registry/deployments/team":       {},
+		"/registry/deployments/team/a/b/c": {},
+		"compact_rev_key":                  {},
 		"/registry/apiextensions.k8s.io/customresourcedefinitions/skerry.dev/spaces.skerry.dev": {},
 	} {
 		got, ok := Parse(prefixes, key)

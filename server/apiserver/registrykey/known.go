@@ -24,8 +24,9 @@ const (
 	deletions = "deletions" // the resource of the records of deletions, which is not served
 )
 
-// Deletion returns the key of the record that the object with a UID is to go. It lies in the
-// object's own space, so that it goes with the space. It does not count against the space's quota.
+// Deletion returns the key of the record that the object with a UID is to be deleted. The record
+// lies in the object's space, so that it goes with the space. It does not count against the space's
+// quota.
 func Deletion(space, uid string) string {
 	return Prefix + "/" + ownGroup + "/" + deletions + "/" + space + "/" + uid
 }

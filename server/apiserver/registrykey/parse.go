@@ -14,10 +14,10 @@ const Prefix = "/registry"
 // OwnSpace is where the center's own definitions are stored: a name that no space can have.
 const OwnSpace = "skerry.dev"
 
-// Parse tells what a storage key names; native are the prefixes of built-in kinds. Keys of built-in
-// kinds begin with a prefix of one or two parts that upstream chose; keys of custom resources with
-// group/resource, and a custom group always has a dot. It returns false for what is no object of a
-// space.
+// Parse returns the object that a storage key names; native has the prefixes of built-in kinds.
+// Keys of built-in kinds begin with a prefix of one or two parts that upstream chose. Keys of
+// custom resources begin with group/resource, and a custom group always has a dot. Parse returns
+// false for a key that names no object of a space.
 func Parse(native map[string]schema.GroupResource, key string) (store.Key, bool) {
 	rest, ok := strings.CutPrefix(key, Prefix+"/")
 	if !ok {

@@ -21,13 +21,14 @@ const (
 	NoSpace = "no.space"
 )
 
-// ErrNoSpace is returned by the storage when a request names no space, as upstream code does that
-// makes a context of its own. There is deliberately no default.
+// ErrNoSpace is returned by the storage if the context names no space. That happens where upstream
+// code makes a context of its own. There is deliberately no default.
 var ErrNoSpace = errors.New("no space in the request's context")
 
 type spaceKey struct{}
 type innerKey struct{}
 type applyKey struct{}
+type siteKey struct{}
 type definerKey struct{}
 
 // WithSpace returns a context for requests in a space.
@@ -41,14 +42,13 @@ func Space(ctx context.Context) string {
 	return s
 }
 
-// WithDefiner notes whose definition a custom resource is made of.
+// WithDefiner sets the space whose definition a custom resource has.
 func WithDefiner(ctx context.Context, space string) context.Context {
 	return context.WithValue(ctx, definerKey{}, space)
 }
 
-// Definer returns the space whose definition a request for custom resources is served with: the own
-// space of the request, or the lender. It is "" for the kinds of the center, and for definitions
-// themselves.
+// Definer returns the space whose definition serves a request for custom resources: the space of
+// the request, or its lender. It is "" for the kinds of the center, and for definitions themselves.
 func Definer(ctx context.Context) string {
 	s, _ := ctx.Value(definerKey{}).(string)
 	return s
@@ -65,8 +65,21 @@ func FromCenter(ctx context.Context) bool {
 	return b
 }
 
-// WithApply marks a request that is a server-side apply: admission sees no more than that something
-// is patched.
+// WithSite returns a context for requests that come from the pods of a site, through its gateway.
+// Site is the path of the site from this center: the names of targets with slashes between them.
+func WithSite(ctx context.Context, site string) context.Context {
+	return context.WithValue(ctx, siteKey{}, site)
+}
+
+// Site returns the site whose gateway a request came through, "" for every other request. Like
+// FromCenter it depends on the connection alone.
+func Site(ctx context.Context) string {
+	s, _ := ctx.Value(siteKey{}).(string)
+	return s
+}
+
+// WithApply records that a request is a server-side apply. Admission cannot tell it from another
+// patch.
 func WithApply(ctx context.Context) context.Context { return context.WithValue(ctx, applyKey{}, true) }
 
 // IsApply reports whether a request is a server-side apply.

@@ -7,10 +7,10 @@ import (
 // URLPrefix stands before the space's name in a URL.
 const URLPrefix = "/clusters/"
 
-// ViewPrefix stands in a space's API before the path of targets whose live view is asked for.
+// ViewPrefix precedes the path of targets in the URL of a live view, within a space's API.
 const ViewPrefix = "/targets/"
 
-// URL is where a space's kube API is found, given the center's own URL.
+// URL returns the URL of a space's kube API, given the center's own URL.
 func URL(external, space string) string {
 	if space == RootSpace {
 		return external

@@ -8,15 +8,14 @@ import (
 	"net/http"
 )
 
-// Answer is what a handler said to Ask.
+// Answer is the answer of a handler to Ask.
 type Answer struct {
 	Code   int
 	Header http.Header
 	Body   []byte
 }
 
-// Ask puts a GET for a path to a handler, in the name of the request: with its context and its
-// user.
+// Ask sends a handler a GET for a path in the name of the request: with its context and its user.
 func Ask(h http.Handler, r *http.Request, path, accept string) Answer {
 	q := r.Clone(r.Context())
 	q.URL.Path, q.URL.RawPath, q.URL.RawQuery, q.RequestURI = path, "", "", path
@@ -28,7 +27,7 @@ func Ask(h http.Handler, r *http.Request, path, accept string) Answer {
 	return Answer{w.code, w.header, w.body.Bytes()}
 }
 
-// Replay passes the answer on as it is.
+// Replay writes the answer unchanged.
 func (a Answer) Replay(w http.ResponseWriter) {
 	for k, v := range a.Header {
 		w.Header()[k] = v
@@ -62,7 +61,7 @@ func WriteJSON(w http.ResponseWriter, r *http.Request, contentType string, v any
 	WriteBody(w, r, contentType, b)
 }
 
-// WriteBody answers with an ETag, and without the body to a client that has it.
+// WriteBody answers with a body and its ETag, or with 304 if the client has that body.
 func WriteBody(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`

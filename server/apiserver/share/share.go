@@ -68,7 +68,7 @@ func (s *Limiter) Wrap(h http.Handler) http.Handler {
 		}
 		defer leave()
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Resource == "pods" {
-			if r = response.WithLater(w, r); isStream(info) {
+			if r = response.WithWriter(w, r); isStream(info) {
 				s.stream(w, r, h, leave)
 				return
 			}

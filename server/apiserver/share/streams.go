@@ -24,7 +24,7 @@ const (
 // longStreams are the subresources of Pods that are answered for as long as somebody reads.
 var longStreams = []string{"attach", "exec", "log", "portforward"}
 
-// LongRunning are the requests that no timeout ends.
+// LongRunning returns the check for requests that have no timeout.
 func LongRunning() apirequest.LongRunningRequestCheck {
 	return genericfilters.BasicLongRunningRequestCheck(
 		sets.NewString("watch"),
@@ -39,7 +39,7 @@ type openStreams struct {
 	by  map[string]int
 }
 
-// open counts one more, and reports false when there are too many.
+// open counts one more stream of a space, and reports false if it has too many.
 func (o *openStreams) open(space string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *openStreams) close(space string) {
 	}
 }
 
-// isStream reports whether a request reaches into a Pod for as long as it likes.
+// isStream reports whether a request streams from or to a Pod without a time limit.
 func isStream(info *apirequest.RequestInfo) bool {
 	return info.IsResourceRequest && info.APIGroup == "" && info.Resource == "pods" &&
 		slices.Contains(longStreams, info.Subresource)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// WatchBytes is what the unsent events of a space's watches may take.
+	// WatchBytes bounds the unsent events of a space's watches.
 	WatchBytes = 64 << 20
 	// StuckAfter ends a watch whose reader has taken nothing for so long although there is
 	// something. The buffers of a connection take the first events, so it can be some seconds until
@@ -30,14 +30,14 @@ type Watch struct {
 	Books *backlog.Watch
 	// Leave gives back the seat of the request. It may be called more than once.
 	Leave func()
-	// Lists is set before the answer begins: what is there is read from the store, for which the
-	// watch keeps its seat until the first of it has come.
+	// Lists is set before the answer begins if the watch first reads a list from the store. The watch
+	// keeps its seat until the first object has come.
 	Lists bool
 }
 
 type watchingKey struct{}
 
-// WatchOf returns the watch that a context is about, nil for one of the center.
+// WatchOf returns the watch that a context belongs to, nil for one of the center.
 func WatchOf(ctx context.Context) *Watch {
 	w, _ := ctx.Value(watchingKey{}).(*Watch)
 	return w
@@ -77,7 +77,7 @@ func (s *Limiter) watch(w http.ResponseWriter, r *http.Request, h http.Handler, 
 	)
 }
 
-// listTime is how long a watch keeps its seat when nothing comes.
+// listTime bounds how long a watch keeps its seat while nothing comes.
 const listTime = time.Second
 
 // steppedWriter writes the events of a watch in steps, and notes each that the reader has taken.

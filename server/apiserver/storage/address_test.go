@@ -32,8 +32,20 @@ func TestAddressesOfOlderCenters(t *testing.T) {
 		{"a parent", "10.0.0.1", by("skerry", metav1.ManagedFieldsOperationApply), nil, ""},
 		{"a user", "10.0.0.1", by("kubectl-create", metav1.ManagedFieldsOperationUpdate), nil, ""},
 		{"nobody", "None", by("skerry", metav1.ManagedFieldsOperationUpdate), nil, ""},
-		{"an older center with node ports", "10.0.0.1", nil, map[string]string{v1alpha1.AnnotationNodePorts: "30500,30501"}, `{"clusterIP":"10.0.0.1","nodePorts":[30500,30501]}`},
-		{"this one", "10.0.0.1", by("skerry", metav1.ManagedFieldsOperationUpdate), map[string]string{v1alpha1.AnnotationAllocated: `{"nodePorts":[1]}`}, `{"nodePorts":[1]}`},
+		{
+			"an older center with node ports",
+			"10.0.0.1",
+			nil,
+			map[string]string{v1alpha1.AnnotationNodePorts: "30500,30501"},
+			`{"clusterIP":"10.0.0.1","nodePorts":[30500,30501]}`,
+		},
+		{
+			"this one",
+			"10.0.0.1",
+			by("skerry", metav1.ManagedFieldsOperationUpdate),
+			map[string]string{v1alpha1.AnnotationAllocated: `{"nodePorts":[1]}`},
+			`{"nodePorts":[1]}`,
+		},
 	} {
 		s := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{ManagedFields: x.managers, Annotations: x.notes},

@@ -14,11 +14,11 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// borrowCheckTime is how long a look may take, whether or not the client waits.
+// borrowCheckTime bounds the check, whether or not the client waits.
 const borrowCheckTime = 10 * time.Second
 
-// agreed looks again after a write that may concern what spaces lend each other, and takes it back
-// if it is not agreed.
+// agreed checks a write that may concern a loan between spaces, and takes it back if it contradicts
+// the others.
 func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key string, old, next runtime.Object) error {
 	if !s.lendsOrBorrows(ctx) {
 		return nil
@@ -36,10 +36,18 @@ func (s *spaceStorage) agreed(ctx context.Context, to storage.Interface, key str
 	if old == nil {
 		err = to.Delete(ctx, key, next.DeepCopyObject(), same, rest.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
 	} else {
-		err = to.GuaranteedUpdate(ctx, key, next.DeepCopyObject(), false, same, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
-			clearKey(in)
-			return in, nil, s.all.config.Lending.PutBack(in, old)
-		}, nil)
+		err = to.GuaranteedUpdate(
+			ctx,
+			key,
+			next.DeepCopyObject(),
+			false,
+			same,
+			func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+				clearKey(in)
+				return in, nil, s.all.config.Lending.PutBack(in, old)
+			},
+			nil,
+		)
 	}
 	if err != nil && !storage.IsNotFound(err) {
 		return apierrors.NewInternalError(errors.Join(refused, fmt.Errorf("and it could not be taken back: %w", err)))

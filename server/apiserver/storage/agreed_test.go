@@ -175,37 +175,154 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 		beside                 func(a *agreements)
 		says                   string // "" for what is agreed
 	}{
-		"an object of a definition that stays": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat},
-		"an object of a definition that is about to go": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
-			beside: func(a *agreements) { a.boatsAre(true, true) }, says: "is not served with the definition"},
-		"an object of a definition that is gone": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
-			beside: func(a *agreements) { a.remove(registrykey.CRDPrefix + "lender/" + boats) }, says: "is not served with the definition"},
-		"an object of a definition that is not shared any more": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
-			beside: func(a *agreements) { a.boatsAre(false, false) }, says: "is not served with the definition"},
-		"an object of a group that is given back": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", write: boat,
-			beside: func(a *agreements) { a.spaceIs("borrower", false, false) }, says: "is not served with the definition"},
-		"a change of such an object": {prefix: "/sea.example.com/boats", definer: "lender", space: "borrower", before: boat, write: boat,
-			beside: func(a *agreements) { a.boatsAre(true, true) }},
+		"an object of a definition that stays": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			write:   boat,
+		},
+		"an object of a definition that is about to go": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			write:   boat,
+			beside:  func(a *agreements) { a.boatsAre(true, true) },
+			says:    "is not served with the definition",
+		},
+		"an object of a definition that is gone": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			write:   boat,
+			beside: func(a *agreements) {
+				a.remove(
+					registrykey.CRDPrefix + "lender/" + boats,
+				)
+			},
+			says: "is not served with the definition",
+		},
+		"an object of a definition that is not shared any more": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			write:   boat,
+			beside:  func(a *agreements) { a.boatsAre(false, false) },
+			says:    "is not served with the definition",
+		},
+		"an object of a group that is given back": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			write:   boat,
+			beside:  func(a *agreements) { a.spaceIs("borrower", false, false) },
+			says:    "is not served with the definition",
+		},
+		"a change of such an object": {
+			prefix:  "/sea.example.com/boats",
+			definer: "lender",
+			space:   "borrower",
+			before:  boat,
+			write:   boat,
+			beside:  func(a *agreements) { a.boatsAre(true, true) },
+		},
 
-		"a definition of the borrower's own": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "borrower", write: definition(true),
-			given: func(a *agreements) { a.spaceIs("borrower", false, false) }, beside: func(a *agreements) { a.spaceIs("borrower", true, false) }, says: "served with the definitions of space lender"},
-		"a definition without the word": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "lender", write: definition(false),
-			given: func(a *agreements) { a.spaceIs("borrower", false, false) }, beside: func(a *agreements) { a.spaceIs("borrower", true, false) }, says: "annotate this one"},
-		"the word is taken back": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "lender", before: definition(true), write: definition(false),
-			given: func(a *agreements) { a.spaceIs("borrower", false, false) }, beside: func(a *agreements) { a.spaceIs("borrower", true, false) }, says: "annotate this one"},
-		"the word is taken back, and nobody borrows": {prefix: "/apiextensions.k8s.io/customresourcedefinitions", space: "lender", before: definition(true), write: definition(false),
-			given: func(a *agreements) { a.spaceIs("borrower", false, false) }},
+		"a definition of the borrower's own": {
+			prefix: "/apiextensions.k8s.io/customresourcedefinitions",
+			space:  "borrower",
+			write:  definition(true),
+			given: func(a *agreements) {
+				a.spaceIs(
+					"borrower",
+					false,
+					false,
+				)
+			},
+			beside: func(a *agreements) {
+				a.spaceIs(
+					"borrower",
+					true,
+					false,
+				)
+			},
+			says: "served with the definitions of space lender",
+		},
+		"a definition without the word": {
+			prefix: "/apiextensions.k8s.io/customresourcedefinitions",
+			space:  "lender",
+			write:  definition(false),
+			given: func(a *agreements) {
+				a.spaceIs(
+					"borrower",
+					false,
+					false,
+				)
+			},
+			beside: func(a *agreements) { a.spaceIs("borrower", true, false) },
+			says:   "annotate this one",
+		},
+		"the word is taken back": {
+			prefix: "/apiextensions.k8s.io/customresourcedefinitions",
+			space:  "lender",
+			before: definition(true),
+			write:  definition(false),
+			given: func(a *agreements) {
+				a.spaceIs(
+					"borrower",
+					false,
+					false,
+				)
+			},
+			beside: func(a *agreements) { a.spaceIs("borrower", true, false) },
+			says:   "annotate this one",
+		},
+		"the word is taken back, and nobody borrows": {
+			prefix: "/apiextensions.k8s.io/customresourcedefinitions",
+			space:  "lender",
+			before: definition(true),
+			write:  definition(false),
+			given:  func(a *agreements) { a.spaceIs("borrower", false, false) },
+		},
 
-		"a group is borrowed": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false)},
-		"a group is borrowed whose word is taken back": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", false, false), write: aSpace("borrower", true, false),
-			beside: func(a *agreements) { a.boatsAre(false, false) }, says: "does not share"},
-		"a new space borrows of one that is about to go": {prefix: registrykey.SpacesPath, space: request.RootSpace, write: aSpace("borrower", true, false),
-			beside: func(a *agreements) { a.spaceIs("lender", false, true) }, says: "name another space"},
-		"a group is given back of which there is an object": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false),
-			beside: func(a *agreements) { a.boatIs() }, says: "the space holds " + boats},
-		"a group is given back": {prefix: registrykey.SpacesPath, space: request.RootSpace, before: aSpace("borrower", true, false), write: aSpace("borrower", false, false)},
+		"a group is borrowed": {
+			prefix: registrykey.SpacesPath,
+			space:  request.RootSpace,
+			before: aSpace("borrower", false, false),
+			write:  aSpace("borrower", true, false),
+		},
+		"a group is borrowed whose word is taken back": {
+			prefix: registrykey.SpacesPath,
+			space:  request.RootSpace,
+			before: aSpace("borrower", false, false),
+			write:  aSpace("borrower", true, false),
+			beside: func(a *agreements) { a.boatsAre(false, false) },
+			says:   "does not share",
+		},
+		"a new space borrows of one that is about to go": {
+			prefix: registrykey.SpacesPath,
+			space:  request.RootSpace,
+			write:  aSpace("borrower", true, false),
+			beside: func(a *agreements) { a.spaceIs("lender", false, true) },
+			says:   "name another space",
+		},
+		"a group is given back of which there is an object": {
+			prefix: registrykey.SpacesPath,
+			space:  request.RootSpace,
+			before: aSpace("borrower", true, false),
+			write:  aSpace("borrower", false, false),
+			beside: func(a *agreements) { a.boatIs() },
+			says:   "the space holds " + boats,
+		},
+		"a group is given back": {
+			prefix: registrykey.SpacesPath,
+			space:  request.RootSpace,
+			before: aSpace("borrower", true, false),
+			write:  aSpace("borrower", false, false),
+		},
 	} {
-		for _, own := range []bool{true, false} { // the definition's server is its space's own, or equal ones are served together
+		for _, own := range []bool{
+			true,
+			false,
+		} { // the definition's server is its space's own, or equal ones are served together
 			t.Run(fmt.Sprintf("%s, own server %v", name, own), func(t *testing.T) {
 				a := newAgreements(t)
 				if x.given != nil {
@@ -226,9 +343,17 @@ func TestAgreementIsLookedAtAgain(t *testing.T) {
 				if x.before == nil {
 					err = s.Create(ctx, x.prefix+"/one", x.write.DeepCopyObject(), out, 0)
 				} else {
-					err = s.GuaranteedUpdate(ctx, x.prefix+"/one", out, false, nil, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
-						return x.write.DeepCopyObject(), nil, nil
-					}, nil)
+					err = s.GuaranteedUpdate(
+						ctx,
+						x.prefix+"/one",
+						out,
+						false,
+						nil,
+						func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
+							return x.write.DeepCopyObject(), nil, nil
+						},
+						nil,
+					)
 				}
 				if x.says == "" {
 					if err != nil || slow.stored == nil {

@@ -23,13 +23,13 @@ import (
 // ChangeHandler receives the writes of all spaces. Its methods are called by one goroutine, one
 // after another.
 type ChangeHandler interface {
-	// Reset gives all objects that exist as of a revision. It comes first, and again if history was
-	// lost. The listing may be ranged over more than once, within Reset.
+	// Reset is given all objects as of a revision. It comes first, and again if history was lost. The
+	// listing may be ranged over more than once, within Reset.
 	Reset(revision int64, all store.Listing)
-	// Apply gives one write. Revisions only grow.
+	// Apply is given one write. Revisions only grow.
 	Apply(w store.Write)
-	// Progress says that every write up to revision has been applied. It comes after each group of
-	// writes, and when nothing happens now and then.
+	// Progress is called when every write up to revision has been applied: after each group of writes,
+	// and now and then while nothing is written.
 	Progress(revision int64)
 }
 
@@ -127,9 +127,9 @@ func (c *changes) write(k store.Key, kv *mvccpb.KeyValue) (store.Write, error) {
 	}, nil
 }
 
-// storedMap returns a stored object as decoded JSON, without who manages its fields: that is most
-// of a small object, and concerns no part of the center. Custom resources are stored as JSON,
-// built-in kinds as protobuf.
+// storedMap returns a stored object as decoded JSON, without its managedFields: they are most of a
+// small object, and no part of the center reads them. Custom resources are stored as JSON, built-in
+// kinds as protobuf.
 func storedMap(data []byte) (map[string]any, error) {
 	v, err := Decode(data)
 	if err != nil {

@@ -20,7 +20,7 @@ type Config struct {
 	Client *kubernetes.Client
 	// Encryption encrypts what is stored.
 	Encryption Encryption
-	// Exists reports whether there is a space.
+	// Exists reports whether a space exists.
 	Exists func(space string) bool
 	// Newest returns the newest write below a prefix of keys.
 	Newest func(prefix string) *kine.Watermark
@@ -34,12 +34,12 @@ type Config struct {
 
 // Quota keeps spaces within what they may hold.
 type Quota interface {
-	// Reserve makes room for a new object, or refuses it. The caller says afterwards at which
-	// revision the object was written, 0 if it was not.
+	// Reserve makes room for a new object, or refuses it. The caller reports afterwards the revision
+	// of the write, 0 if there was none.
 	Reserve(ctx context.Context, k store.Key) (written func(revision int64), err error)
 	// Grows refuses an update that makes an object larger in a space that has used up its bytes.
 	Grows(ctx context.Context, k store.Key, before, after runtime.Object) error
-	// Size returns how many bytes are stored of an object, 0 where that is not known yet.
+	// Size returns how many bytes of an object are stored, 0 if that is not known yet.
 	Size(k store.Key) int64
 	// Seen returns the revision up to which every write has been counted.
 	Seen() int64
@@ -47,14 +47,15 @@ type Quota interface {
 
 // Lending knows which spaces are served with the definitions of another one.
 type Lending interface {
-	// Lender returns the space whose definitions of a group serve another one, "" when it has its
+	// Lender returns the space whose definitions of a group serve the given space, "" if it has its
 	// own.
 	Lender(space, group string) string
-	// Unused refuses to let a definition go that objects of a borrower are made of.
+	// Unused returns an error while borrowers have objects of a definition.
 	Unused(ctx context.Context, lender string, r schema.GroupResource) error
-	// Written looks again after a write: next is what is stored now, old what was before, nil for
-	// nothing. definer is whose definition a custom resource is made of, "" for other resources.
+	// Written checks a write that has been stored. next is what is stored now, and old what was
+	// before, nil for nothing. definer is the space whose definition a custom resource has, "" for
+	// other resources.
 	Written(ctx context.Context, definer string, r schema.GroupResource, old, next runtime.Object) error
-	// PutBack gives an object what the borrower and the lender had agreed on before.
+	// PutBack restores in an object what the borrower and the lender had agreed on before.
 	PutBack(in, old runtime.Object) error
 }

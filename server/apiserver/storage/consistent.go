@@ -12,11 +12,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// list reads a list. One that must be as of now comes from the cache, too, once that has seen the
-// newest write of the resource: nothing that was acknowledged before can be missing then. Upstream
-// would ask the store for the revision of everything and wait for it to be reached, which takes
-// this store up to a second, or read the database. Where the newest write is not known, or does not
-// come in time, the database is read.
+// list reads a list. A list as of now comes from the cache, too, once the cache has seen the newest
+// write of the resource: then it has every acknowledged write. Upstream would ask the store for its
+// global revision and wait for that, which takes up to a second here, or read the database. If the
+// newest write is unknown, or does not come in time, list reads the database.
 func (s *spaceStorage) list(
 	ctx context.Context,
 	to storage.Interface,

@@ -71,8 +71,7 @@ func (s *Storages) Purge(ctx context.Context, space string, progress func(left i
 	return err
 }
 
-// deleteKey deletes whatever revision of the key there is: kine can only delete a revision that is
-// named.
+// deleteKey deletes a key at whatever revision it has: kine deletes only a named revision.
 func (s *Storages) deleteKey(ctx context.Context, kv *mvccpb.KeyValue) error {
 	key, revision := string(kv.Key), kv.ModRevision
 	for {
@@ -112,8 +111,7 @@ func (s *Storages) eachKey(ctx context.Context, space string, visit func(*mvccpb
 	}
 }
 
-// StoredBelow is the prefix of the keys under which objects of a resource are stored, in all
-// spaces.
+// StoredBelow returns the prefix of the keys of a resource, in all spaces.
 func (s *Storages) StoredBelow(gr schema.GroupResource) string {
 	for prefix, native := range s.nativePrefixes() {
 		if native == gr {

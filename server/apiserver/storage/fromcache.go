@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// FromCache lists a resource of the space of ctx from its cache, however old that is.
+// FromCache lists a resource of the space of ctx from its cache, which may be behind.
 func FromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
 	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 }

@@ -14,16 +14,15 @@ const (
 	historyStep = time.Minute
 )
 
-// history tells the caches from which revision on they are asked for lists. Without it a cache
-// would keep what it held at each change until its window of events is full, which on a small
-// center takes weeks, and a continue token would never expire.
+// history tells the caches the oldest revision for which they must answer lists. Without it a cache
+// keeps its state at each change until its window of events is full. That takes weeks in a small
+// center, and a continue token would never expire.
 type history struct{ oldest atomic.Int64 }
 
 // CompactRevision implements etcd3.Compactor.
 func (h *history) CompactRevision() int64 { return h.oldest.Load() }
 
-// run moves the oldest revision until ctx ends. A step at which the store does not answer is left
-// out.
+// run moves the oldest revision until ctx ends. It skips a step at which the store does not answer.
 func (h *history) run(ctx context.Context, newest func(context.Context) (int64, error)) error {
 	tick := time.NewTicker(historyStep)
 	defer tick.Stop()

@@ -24,7 +24,18 @@ func TestHistory(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- h.run(ctx, newest) }()
-		for turn, x := range []struct{ rev, want int64 }{{10, 0}, {20, 0}, {30, 0}, {40, 0}, {50, 0}, {60, 10}, {-1, 10}, {70, 20}, {70, 30}, {70, 40}} {
+		for turn, x := range []struct{ rev, want int64 }{
+			{10, 0},
+			{20, 0},
+			{30, 0},
+			{40, 0},
+			{50, 0},
+			{60, 10},
+			{-1, 10},
+			{70, 20},
+			{70, 30},
+			{70, 40},
+		} {
 			store.Store(x.rev)
 			time.Sleep(historyStep)
 			synctest.Wait()

@@ -18,8 +18,8 @@ import (
 // keyCodec takes it off and writes it to metadata.selfLink, which Kubernetes itself no longer uses
 // and clears before every write.
 
-// keyTransformer adds the key only for readers across spaces: an update that compares stored bytes
-// must see them as they are. What is stored is encrypted without the key.
+// keyTransformer adds the key only for readers across spaces: an update compares stored bytes and
+// must see them unchanged. Values are encrypted without the key.
 type keyTransformer struct{ stored value.Transformer }
 
 func (t keyTransformer) TransformFromStorage(ctx context.Context, data []byte, dc value.Context) ([]byte, bool, error) {
@@ -74,7 +74,7 @@ func (c keyCodec) decode(
 
 func (c keyCodec) Encode(obj runtime.Object, w io.Writer) error { return c.Codec.Encode(obj, w) }
 
-// clearKey takes the key off an object or list that goes to a reader in one space.
+// clearKey removes the key from an object or list that goes to a reader in one space.
 func clearKey(obj runtime.Object) {
 	if obj == nil {
 		return

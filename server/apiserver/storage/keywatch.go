@@ -12,14 +12,16 @@ import (
 	"skerry.dev/skerry/server/apiserver/share"
 )
 
-// keylessWatch takes the storage keys off the objects of a watch of the cache. The objects are the
-// watcher's own, or copy themselves when they are changed, so the cache keeps its keys. Of a watch
-// of the store it keeps back bookmarks, which come whenever something was written somewhere, until
-// it is time for one.
+// keylessWatch removes the storage keys from the objects of a watch of the cache. The objects are
+// the watcher's own, or copy themselves when they are changed, so the cache keeps its keys. A watch
+// of the store gets a bookmark after each write anywhere; keylessWatch withholds these until one is
+// due.
 type keylessWatch struct {
-	in   watch.Interface
-	out  chan watch.Event
-	gone <-chan struct{} // the request has ended, also where upstream forgets to stop the watch: for an answer in a format that there is not
+	in  watch.Interface
+	out chan watch.Event
+	// gone is closed when the request has ended. Upstream forgets to stop the watch if a client
+	// asks for a format that there is not.
+	gone <-chan struct{}
 	done chan struct{}
 	once sync.Once
 
@@ -109,7 +111,8 @@ func (w *keylessWatch) run() {
 	}
 }
 
-// turn returns where the next event comes from and where it goes to, nil for nowhere.
+// turn returns the channels for the next event: the one that it comes from and the one that it goes
+// to, nil for none.
 func (w *keylessWatch) turn(in <-chan watch.Event) (take <-chan watch.Event, put chan<- watch.Event, next watch.Event) {
 	if len(w.queue) == 0 {
 		return in, nil, next
@@ -143,8 +146,8 @@ func stoppedTimer() *time.Timer {
 	return t
 }
 
-// nextBookmark is when there may be one again: after a minute, which is not the same for all, and
-// shortly before the watch ends.
+// nextBookmark returns when the next bookmark is due: after a minute, with jitter, and shortly
+// before the watch ends.
 func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	next := now.Add(wait.Jitter(bookmarkPeriod, 0.25))
 	if last := w.deadline.Add(-beforeEnd); !w.deadline.IsZero() && last.After(now) && next.After(last) {
@@ -153,8 +156,8 @@ func (w *keylessWatch) nextBookmark(now time.Time) time.Time {
 	return next
 }
 
-// endsInitialEvents reports whether it is the bookmark that a client waits for who has the list
-// sent as events.
+// endsInitialEvents reports whether an event is the bookmark that ends the initial events of a
+// streamed list.
 func endsInitialEvents(e watch.Event) bool {
 	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(e.Object)
 	return err == nil && ends

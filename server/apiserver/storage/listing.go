@@ -23,8 +23,8 @@ type record struct {
 	kv  *mvccpb.KeyValue
 }
 
-// newListing leaves out what is no object. It decodes everything once, so that what cannot be
-// decoded is found before anything is given away.
+// newListing skips keys that name no object. It decodes everything once, so that an error is found
+// before the first object is given away.
 func (c *changes) newListing(all []*mvccpb.KeyValue) (*listing, error) {
 	l := &listing{of: c, items: make([]record, 0, len(all))}
 	for _, kv := range all {
@@ -79,12 +79,12 @@ type piece struct {
 	errs   []error
 }
 
-// pieceSize is how many objects a piece has: few enough to be small, enough to be worth handing
-// over.
+// pieceSize is how many objects a piece has: few enough to take little memory, enough to be worth a
+// goroutine.
 const pieceSize = 64
 
-// decoded gives what is wanted in order. All processors decode, as many pieces ahead of the one
-// that is looked at as there are processors.
+// decoded yields the selected objects in order, a piece at a time. All processors decode. They are
+// at most as many pieces ahead of the reader as there are processors.
 func (l *listing) decoded(wanted func(store.Key) bool, decode func(record) (store.Write, error)) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		var all sync.WaitGroup
@@ -126,5 +126,5 @@ func (l *listing) decoded(wanted func(store.Key) bool, decode func(record) (stor
 	}
 }
 
-// storedSize is what is stored of an object, in bytes, with its key.
+// storedSize returns how many bytes of an object are stored, with its key.
 func storedSize(kv *mvccpb.KeyValue) int { return len(kv.Key) + len(kv.Value) }

@@ -50,8 +50,8 @@ func (s *Storages) GetRESTOptions(gr schema.GroupResource, example runtime.Objec
 	return options(config, prefix, s.decorate(s.isCached(gr), "")), nil
 }
 
-// isCached leaves Events out of the caches, as upstream does: they are many, short-lived and hardly
-// read. So are kinds that are not served.
+// isCached reports whether a resource has a cache. Events have none, as upstream: they are many,
+// short-lived and hardly read. Neither have kinds that are not served.
 func (s *Storages) isCached(gr schema.GroupResource) bool {
 	return gr.Resource != "events" &&
 		!slices.ContainsFunc(
@@ -67,15 +67,16 @@ func (s *Storages) AddNative(prefix string, gr schema.GroupResource) {
 	s.native[strings.Trim(prefix, "/")] = gr
 }
 
-// parse tells what a storage key is, given without the prefix of all keys.
+// parse returns the object that a storage key names. The key comes without the prefix of all keys.
 func (s *Storages) parse(key string) (store.Key, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return registrykey.Parse(s.native, registrykey.Prefix+key)
 }
 
-// WithCodec returns the options of a resource that is stored by a codec of its own:
-// CustomResourceDefinitions and their objects. They belong to one space alone where only names it.
+// WithCodec returns the options of a resource with a storage codec of its own:
+// CustomResourceDefinitions and their objects. If only is not "", the resource exists in that space
+// alone.
 func (s *Storages) WithCodec(
 	gr schema.GroupResource,
 	codec runtime.Codec,
@@ -186,7 +187,7 @@ func keyOf(prefix string) func(runtime.Object) (string, error) {
 	}
 }
 
-// Run moves the revision from which on caches answer lists, until ctx ends. newest returns the
+// Run moves the oldest revision for which caches answer lists, until ctx ends. newest returns the
 // revision of the store.
 func (s *Storages) Run(ctx context.Context, newest func(context.Context) (int64, error)) error {
 	return s.history.run(ctx, newest)

@@ -16,7 +16,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// scope gives the context its space.
+// scope puts the space into the context.
 func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 	space := request.Space(ctx)
 	switch {
@@ -30,26 +30,26 @@ func (s *spaceStorage) scope(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// lends reports whether the custom resources are those of a space that borrows their definition.
+// lends reports whether the space of the custom resources borrows their definition.
 func (s *spaceStorage) lends(space string) bool {
 	return s.all != nil && s.all.config.Lending.Lender(space, GroupIn("/apis"+s.prefix)) == s.only
 }
 
-// lendsOrBorrows reports whether what is written may concern what spaces lend each other: Spaces,
-// definitions, and objects of borrowers.
+// lendsOrBorrows reports whether a write may concern a loan: of Spaces, of definitions, and of
+// objects of borrowers.
 func (s *spaceStorage) lendsOrBorrows(ctx context.Context) bool {
 	lender := s.definer(ctx)
 	return s.prefix == registrykey.SpacesPath || s.resource() == registrykey.CRDs ||
 		lender != "" && request.Space(ctx) != lender
 }
 
-// definer is the space whose definition what is stored here is made of, "" where that is no custom
-// resource of a space.
+// definer returns the space whose definition the stored objects have, "" if they are no custom
+// resources of a space.
 func (s *spaceStorage) definer(ctx context.Context) string {
 	return cmp.Or(s.only, request.Definer(ctx))
 }
 
-// resource is what is stored here, where that is of a group.
+// resource returns the group and resource of the stored objects.
 func (s *spaceStorage) resource() schema.GroupResource {
 	group, resource, _ := strings.Cut(strings.TrimPrefix(s.prefix, "/"), "/")
 	return schema.GroupResource{Group: group, Resource: resource}
@@ -94,8 +94,8 @@ func (s *spaceStorage) one(ctx context.Context, key string) (context.Context, st
 	return s.key(ctx, key)
 }
 
-// mayCreate refuses what would be left behind in a space that is gone: a request that came in
-// before, or a write of the center's own.
+// mayCreate refuses objects in a space that is gone, where they would stay: of a request that came
+// before the deletion, or of the center itself.
 func (s *spaceStorage) mayCreate(space string) error {
 	if s.exists == nil || space == request.OwnSpace || s.exists(space) {
 		return nil

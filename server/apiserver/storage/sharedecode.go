@@ -17,8 +17,8 @@ const (
 	recentValues = 8
 )
 
-// recent has the large values that were decoded last. Each watch that has no cache decodes each
-// event by itself, and all of them do so at the same moment.
+// recent has the large values that were decoded last. Without it each watch without a cache would
+// decode the same event, all at the same moment.
 type recent struct {
 	seeds [2]maphash.Seed
 

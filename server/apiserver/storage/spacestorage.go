@@ -54,8 +54,8 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	return s.agreed(ctx, to, k, nil, out)
 }
 
-// admitNew makes room for a new object and makes it what is stored, or refuses it. The caller says
-// afterwards at which revision it was written, 0 if it was not.
+// admitNew makes room for a new object and prepares it for storage, or refuses it. The caller
+// reports afterwards the revision of the write, 0 if there was none.
 func (s *spaceStorage) admitNew(
 	ctx context.Context,
 	key string,
@@ -74,9 +74,8 @@ func (s *spaceStorage) admitNew(
 	return func(int64) {}, nil
 }
 
-// withoutSpace has an error name the key that was asked for: what users read has no place in the
-// store. An object that is larger than the store takes is the user's to split, not an error of the
-// server.
+// withoutSpace puts the key that was asked for into an error: users must not see the store's key.
+// An object that is larger than the store takes is an error of the user, not of the server.
 func withoutSpace(err error, key string) error {
 	if told := inTrouble(err); told != nil {
 		return told
@@ -93,7 +92,7 @@ func withoutSpace(err error, key string) error {
 	return err
 }
 
-// revisionOf is that of an object that has been written, 0 if it was not.
+// revisionOf returns the revision of an object that has been written, 0 if it was not.
 func revisionOf(out runtime.Object, err error) int64 {
 	o := metadata.Of(out)
 	if err != nil || o == nil {

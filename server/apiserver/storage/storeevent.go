@@ -85,8 +85,8 @@ func (e *storeEvent) object(ctx context.Context, o *storedObject, decode decodeF
 	return o.obj, o.err
 }
 
-// seenBy returns what a watch with a predicate is told of the event. ok is false when that is
-// nothing. The object is shared: it must not be changed.
+// seenBy returns the event that a watch with a predicate gets. ok is false if it gets none. The
+// object is shared: it must not be changed.
 func (e *storeEvent) seenBy(ctx context.Context, p storage.SelectionPredicate, decode decodeFunc) (
 	out watch.Event, ok bool, err error) {
 	var now, before runtime.Object

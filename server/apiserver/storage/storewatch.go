@@ -58,8 +58,8 @@ type storeWatch struct {
 	ended       bool
 }
 
-// join gives a subscription what happens after a revision. Its watch has had everything before.
-// It reports false where the storeWatch begins later, or where there is none and begin is false.
+// join gives a subscription the events after a revision. Its own watch has had everything before.
+// It reports false if the storeWatch begins later, or if there is none and begin is false.
 func (s *storeWatches) join(space string, sub *subscription, after int64, begin bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *storeWatches) forgetLocked(space string, w *storeWatch) {
 	}
 }
 
-// run hands out what the store says until the watch ends. Then all who share it are told, and begin
-// again where they were.
+// run hands out the events of the store until the watch ends. Then it tells all who share it, and
+// they begin again where they were.
 func (s *storeWatches) run(space string, w *storeWatch, after int64) {
 	defer w.cancel()
 	ctx := clientv3.WithRequireLeader(w.ctx)
@@ -115,7 +115,7 @@ func (s *storeWatches) run(space string, w *storeWatch, after int64) {
 	w.finish(err)
 }
 
-// hand publishes what a watch of the store gives after a revision. The error is nil where the store
+// hand publishes the events of a watch of the store after a revision. The error is nil if the store
 // ended the watch without one.
 func (w *storeWatch) hand(in clientv3.WatchChan, after int64) error {
 	for resp := range in {
@@ -141,7 +141,8 @@ func (w *storeWatch) hand(in clientv3.WatchChan, after int64) error {
 	return nil
 }
 
-// add gives a subscription what comes after a revision. It reports false where that is not known.
+// add gives a subscription the events after a revision. It reports false if that revision is not
+// known.
 func (w *storeWatch) add(sub *subscription, after int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -185,7 +186,7 @@ func (w *storeWatch) finish(err error) {
 	}
 }
 
-// askProgress has all watches of the store be told how far they are, at most once a second.
+// askProgress asks the store for the progress of all its watches, at most once a second.
 func (s *storeWatches) askProgress(ctx context.Context) {
 	s.mu.Lock()
 	due := time.Since(s.asked) >= askPeriod
@@ -198,7 +199,7 @@ func (s *storeWatches) askProgress(ctx context.Context) {
 	}
 }
 
-// watchError is what a watch is told of an error, as upstream's watches of the store put it.
+// watchError returns the event for an error, as upstream's watches of the store make it.
 func watchError(err error) runtime.Object {
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		err = apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")

@@ -13,8 +13,8 @@ import (
 // reasonStorage is the reason of answers that the center's storage cannot serve.
 const reasonStorage metav1.StatusReason = "InsufficientStorage"
 
-// inTrouble returns what a user is told of an error of the center's storage: 507 where the disk is
-// full, and words in any case. It is nil for other errors.
+// inTrouble returns the answer to a user for an error of the center's storage: 507 if the disk is
+// full. It returns nil for other errors.
 func inTrouble(err error) error {
 	var t *kine.Trouble
 	if !errors.As(err, &t) {

@@ -13,7 +13,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// maxAskPeriod is how seldom a watch asks that is not told how far it is.
+// maxAskPeriod is the longest time between two questions of a watch that is not told its progress.
 const maxAskPeriod = 30 * time.Second
 
 // joiningWatch is a watch of a resource without a cache. It begins with a watch of the store of its
@@ -101,7 +101,7 @@ func (w *joiningWatch) approach() bool {
 	}
 }
 
-// passOwn passes an event of the watch's own watch on.
+// passOwn forwards an event of the watch's own watch.
 func (w *joiningWatch) passOwn(e watch.Event) bool {
 	if e.Type == watch.Bookmark {
 		w.live = true
@@ -112,7 +112,7 @@ func (w *joiningWatch) passOwn(e watch.Event) bool {
 	return e.Type == watch.Bookmark && !w.pred.AllowWatchBookmarks || w.send(e)
 }
 
-// pass passes an event of the storeWatch on. It reports false when the watch has ended.
+// pass forwards an event of the storeWatch. It reports false if the watch has ended.
 func (w *joiningWatch) pass(e *storeEvent) bool {
 	if e.key == "" {
 		if !w.pred.AllowWatchBookmarks {
@@ -136,7 +136,7 @@ func (w *joiningWatch) pass(e *storeEvent) bool {
 	return w.send(told)
 }
 
-// end tells the reader why the storeWatch gives nothing more.
+// end tells the reader why the storeWatch ended.
 func (w *joiningWatch) end() {
 	if w.sub.behind {
 		w.behind()
@@ -145,7 +145,7 @@ func (w *joiningWatch) end() {
 	}
 }
 
-// fail ends the watch with an error, as upstream's do.
+// fail ends the watch with an error event, as upstream's watches do.
 func (w *joiningWatch) fail(err error) bool {
 	if !isCanceled(err) {
 		w.send(watch.Event{Type: watch.Error, Object: watchError(err)})
@@ -190,7 +190,7 @@ func (s *spaceStorage) watchStore(ctx context.Context, key string, o storage.Lis
 	return w, nil
 }
 
-// bookmarkOf makes the object of a bookmark.
+// bookmarkOf returns the object of a bookmark.
 func bookmarkOf(newFunc func() runtime.Object,
 	versioner storage.Versioner) func(int64) (runtime.Object, error) {
 	return func(revision int64) (runtime.Object, error) {

@@ -15,16 +15,17 @@ import (
 // maxQueue is how many events a reader may be behind.
 const maxQueue = 1000
 
-// holding is what the watch of a client does with its events before they are sent. What happens
-// while it is open is taken at once, so that neither the cache, which serves all spaces, nor the
-// store waits for a reader or keeps copies for it. What was there before comes as fast as the
-// reader takes it.
+// holding keeps the events of a client's watch until they are sent. It takes each new event at once,
+// so that neither the cache, which serves all spaces, nor the store waits for a reader or keeps
+// copies for it. Events from before the watch come as fast as the reader takes them.
 type holding struct {
 	*share.Watch
 	of    *spaceStorage
 	space string
-	own   atomic.Bool // it still has a watch of the store to itself, which sends a copy of each event, and keeps it until it is taken
-	since int64       // what is of a later revision happens while the watch is open
+	// own is set while the watch has a watch of the store to itself, which sends a copy of each event
+	// and keeps it until it is taken.
+	own   atomic.Bool
+	since int64 // the watch began at this revision: later events are new
 }
 
 func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
@@ -33,14 +34,14 @@ func (s *spaceStorage) holdEvents(is *share.Watch, space string) *holding {
 	return h
 }
 
-// shares says that the watch has no watch of the store to itself any more.
+// shares records that the watch no longer has a watch of the store to itself.
 func (h *holding) shares() {
 	h.own.Store(false)
 	h.Books.Unkeep()
 }
 
-// hold notes an event that is about to be sent, and returns the event to send instead. ok is false
-// when the watch has ended.
+// hold records an event that is about to be sent, and returns the event to send instead. ok is
+// false if the watch has ended.
 func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	o := metadata.Of(e.Object)
 	switch e.Object.(type) {
@@ -64,8 +65,8 @@ func (h *holding) hold(e watch.Event) (out watch.Event, ok bool) {
 	return watch.Event{Type: e.Type, Object: &heldEvent{h.Books, held, held.Value.(*sharedObject)}}, true
 }
 
-// ahead reports whether the next event is to be taken although the reader has not taken these yet.
-// It ends the watch of a reader that is too far behind.
+// ahead reports whether to take the next event although the reader has not taken the present ones.
+// It ends the watch if the reader is too far behind.
 func (h *holding) ahead(queue []watch.Event) bool {
 	if h == nil {
 		return false

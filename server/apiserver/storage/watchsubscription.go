@@ -9,8 +9,8 @@ import (
 // one of its watches.
 const maxWaiting = 32 << 20
 
-// subscription is what a watch wants of a storeWatch, and what waits for it. Offering waits for
-// nobody.
+// subscription is the part of a client's watch in a storeWatch: its predicate, and the events that
+// wait for it. Offering an event never blocks.
 type subscription struct {
 	key       string // with the prefix of all keys
 	recursive bool   // key is a prefix
@@ -78,7 +78,7 @@ func (s *subscription) ring() {
 	}
 }
 
-// take returns what waits, and reports whether nothing will come after that.
+// take returns the waiting events, and reports whether no more will come.
 func (s *subscription) take() (events []*storeEvent, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

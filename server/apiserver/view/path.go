@@ -3,17 +3,13 @@ package view
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/tunnel/exchange"
 )
-
-// roots are the first segments of what a site's API has. A target below a relay that has such a
-// name cannot be named.
-var roots = []string{"api", "apis", "openapi", "version"}
 
 // Takes reports whether a path within a space is one of this package.
 func Takes(path string) bool { return strings.HasPrefix(path, request.ViewPrefix) }
@@ -22,12 +18,12 @@ func Takes(path string) bool { return strings.HasPrefix(path, request.ViewPrefix
 // any of that rest is "/".
 func split(path string) (names []string, rest string) {
 	parts := strings.Split(strings.TrimPrefix(path, request.ViewPrefix), "/")
-	end := 1
-	for end < len(parts) && !slices.Contains(roots, parts[end]) {
+	end := 0
+	for end < len(parts) && !exchange.IsAPIRoot(parts[end]) {
 		end++
 	}
 	names = parts[:end]
-	if end == len(parts) && names[end-1] == "" {
+	if end > 0 && end == len(parts) && names[end-1] == "" {
 		names = names[:end-1] // a slash at the end
 	}
 	return names, "/" + strings.Join(parts[end:], "/")

@@ -92,6 +92,9 @@ func object(r *exchange.Request, options url.Values, info *apirequest.RequestInf
 			r.Query[name] = values // of which there may be one, as Check says
 		}
 	}
+	if limit := options.Get(exchange.OptionLimit); limit != "" {
+		r.Query.Set(exchange.OptionLimit, limit)
+	}
 	if info.Verb == "watch" {
 		r.Query.Set(exchange.OptionWatch, "true")
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -63,8 +64,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refused(w, resp, info)
 		return
 	}
+	for _, text := range exchange.Warnings(resp.Header) {
+		warning.AddWarning(ctx, "", text)
+	}
 	w.WriteHeader(resp.StatusCode)
-	pass(w, resp.Body, r != nil && r.Watches())
+	if r != nil && r.Watches() {
+		passEvents(req.Context(), w, resp.Body, resp.Header.Get(exchange.HeaderSite))
+		return
+	}
+	pass(w, resp.Body)
 }
 
 // maxRefusal bounds an answer that is no success: a Status.
@@ -124,13 +132,9 @@ func (h *Handler) ask(
 // chunk is how much is passed on at a time.
 const chunk = 32 << 10
 
-// pass passes a body on, of a watch each event when it comes. A body that breaks off ends the
-// connection, so that nobody takes it for whole.
-func pass(w http.ResponseWriter, from io.Reader, events bool) {
-	to := http.NewResponseController(w)
-	if events {
-		_ = to.Flush() // a client waits for the head; without a flush it comes with the first event
-	}
+// pass passes a body on. A body that breaks off ends the connection, so that nobody takes it for
+// whole.
+func pass(w http.ResponseWriter, from io.Reader) {
 	buffer := make([]byte, chunk)
 	for {
 		n, err := from.Read(buffer)
@@ -138,15 +142,51 @@ func pass(w http.ResponseWriter, from io.Reader, events bool) {
 			if _, err := w.Write(buffer[:n]); err != nil {
 				return // the client has gone
 			}
-			if events {
-				_ = to.Flush()
-			}
 		}
-		if err == io.EOF || err != nil && events {
+		if err == io.EOF {
 			return
 		}
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
+}
+
+// passEvents passes a watch on, each event when it comes. When it breaks off, and nobody has ended
+// it, the last event is an error that says so.
+func passEvents(ctx context.Context, w http.ResponseWriter, from io.Reader, site string) {
+	to := http.NewResponseController(w)
+	_ = to.Flush() // a client waits for the head; without a flush it comes with the first event
+	buffer := make([]byte, chunk)
+	whole := true // what was written ends with an event
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return // the client has gone
+			}
+			_ = to.Flush()
+			whole = buffer[n-1] == '\n'
+		}
+		if err == io.EOF || err != nil && ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			if !whole {
+				response.Break(w) // the client cannot decode what it has got
+				return
+			}
+			_ = json.NewEncoder(w).Encode(brokenOff(site, err))
+			return
+		}
+	}
+}
+
+// brokenOff is the event that a client of a watch is told its end by: it lists anew.
+func brokenOff(site string, err error) any {
+	return struct {
+		Type   string         `json:"type"`
+		Object *metav1.Status `json:"object"`
+	}{"ERROR", response.Status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+		"the watch breaks off here: site "+site+", or the way to it, has failed: "+err.Error())}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -88,18 +89,18 @@ func TestPaths(t *testing.T) {
 		"/targets/paris/api/v1/namespaces/web/pods":                                              {"list pods web ", "paris web resource=pods&version=v1"},
 		"/targets/eu/paris/api/v1/namespaces/web/pods/one":                                       {"get pods web one", "eu/paris web name=one&resource=pods&version=v1"},
 		"/targets/a/b/c.d/apis/apps/v1/namespaces/web/deployments?watch=1&x=y&resourceVersion=5": {"watch deployments web ", "a/b/c.d web group=apps&resource=deployments&resourceVersion=5&version=v1&watch=true"},
-		"/targets/api/api/v1/pods?limit=500":                                                     {"list pods  ", "api  limit=500&resource=pods&version=v1"},
+		"/targets/paris/api/v1/pods?limit=500&limitBytes=5000":                                   {"list pods  ", "paris  limit=500&limitBytes=5000&resource=pods&version=v1"},
 		"/targets/paris/api/v1/watch/namespaces/web/pods":                                        {"watch pods web ", "paris web resource=pods&version=v1&watch=true"},
 		"/targets/paris/api/v1/namespaces/web":                                                   {"get namespaces web web", "paris  name=web&resource=namespaces&version=v1"},
 		"/targets/paris/api/v1/namespaces":                                                       {"list namespaces  ", "paris  resource=namespaces&version=v1"},
 		"/targets/paris/api/v1/namespaces/web/pods?fieldSelector=metadata.name%3Done":            {"list pods web one", "paris web fieldSelector=metadata.name%3Done&resource=pods&version=v1"},
-		"/targets/paris/api":                                                                     {"/api", "paris  document=api"},
-		"/targets/paris/api/v1":                                                                  {"/api/v1", "paris  document=api&version=v1"},
-		"/targets/paris/apis/apps/v1":                                                            {"/apis/apps/v1", "paris  document=apis&group=apps&version=v1"},
-		"/targets/paris/openapi/v3":                                                              {"/openapi/v3", "paris  document=openapi%2Fv3"},
-		"/targets/paris/openapi/v3/api/v1":                                                       {"/openapi/v3/api/v1", "paris  document=openapi%2Fv3&version=v1"},
-		"/targets/paris/openapi/v3/apis/apps/v1":                                                 {"/openapi/v3/apis/apps/v1", "paris  document=openapi%2Fv3&group=apps&version=v1"},
-		"/targets/paris/version":                                                                 {"/version", "paris  document=version"},
+		"/targets/paris/api":                     {"/api", "paris  document=api"},
+		"/targets/paris/api/v1":                  {"/api/v1", "paris  document=api&version=v1"},
+		"/targets/paris/apis/apps/v1":            {"/apis/apps/v1", "paris  document=apis&group=apps&version=v1"},
+		"/targets/paris/openapi/v3":              {"/openapi/v3", "paris  document=openapi%2Fv3"},
+		"/targets/paris/openapi/v3/api/v1":       {"/openapi/v3/api/v1", "paris  document=openapi%2Fv3&version=v1"},
+		"/targets/paris/openapi/v3/apis/apps/v1": {"/openapi/v3/apis/apps/v1", "paris  document=openapi%2Fv3&group=apps&version=v1"},
+		"/targets/paris/version":                 {"/version", "paris  document=version"},
 	} {
 		s := &sites{kind: "application/json"}
 		info, w := get(t, s, http.MethodGet, path, "application/json")
@@ -123,6 +124,9 @@ func TestPaths(t *testing.T) {
 func TestRefused(t *testing.T) {
 	const web = "/targets/paris/api/v1/namespaces/web/"
 	for path, code := range map[string]int{
+		"GET /targets/api/api/v1/pods":                     404,
+		"GET /targets/api/v1/namespaces/web/pods":          404,
+		"GET " + web + "pods?limitBytes=x":                 400,
 		"POST " + web + "pods":                             405,
 		"PUT " + web + "pods/one":                          405,
 		"PATCH " + web + "pods/one":                        405,
@@ -220,5 +224,55 @@ func TestOthers(t *testing.T) {
 	)
 	if err != nil || info.Resource != "pods" || info.Path != "/api/v1/namespaces/web/pods" {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// broken is a watch that breaks off.
+type broken struct{ text string }
+
+func (b broken) Do(context.Context, string, *exchange.Request) (*http.Response, error) {
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, b.text)
+		w.CloseWithError(errors.New("a cable was cut"))
+	}()
+	return &http.Response{StatusCode: 200, Body: r, Header: http.Header{
+		"Content-Type": {"application/json"}, exchange.HeaderSite: {"nordic/oslo"}}}, nil
+}
+
+// TestBrokenWatch: the last event of a watch that breaks off is an error, where one can begin; else
+// the client's answer breaks off, too.
+func TestBrokenWatch(t *testing.T) {
+	const event = `{"type":"ADDED","object":{}}` + "\n"
+	for name, text := range map[string]string{"between events": event, "at once": "", "in an event": event + `{"type":"A`} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					info, err := resolver.NewRequestInfo(r)
+					if err != nil {
+						t.Error(err)
+					}
+					ctx := request.WithSpace(apirequest.WithRequestInfo(r.Context(), info), "shop")
+					r = r.WithContext(ctx)
+					(&Handler{Sites: broken{text}}).ServeHTTP(w, r)
+				}),
+			)
+			defer server.Close()
+			resp, err := http.Get(server.URL + "/targets/nordic/oslo/api/v1/pods?watch=true")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got, err := io.ReadAll(resp.Body)
+			if (err != nil) != (name == "in an event") {
+				t.Errorf("the client is told: %v", err)
+			}
+			last, found := strings.CutPrefix(string(got), text)
+			if told := strings.HasPrefix(last, `{"type":"ERROR","object":{"kind":"Status"`) &&
+				strings.Contains(last, "site nordic/oslo, or the way to it, has failed: a cable was cut") &&
+				strings.HasSuffix(last, "\n"); !found || told != (name != "in an event") {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

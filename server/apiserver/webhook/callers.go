@@ -1,40 +1,176 @@
 package webhook
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // callTimeout bounds a call that gives no time of its own.
 const callTimeout = 30 * time.Second
 
-// Callers has webhooks called as nobody, and only at addresses that the center connects to for a
-// space. What it wraps is left out: at the name that a cluster gives to its own API that would show
-// the credentials of the pod which the center runs in.
-func Callers(rules *outbound.Rules) webhook.AuthenticationInfoResolverWrapper {
-	return func(webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return callers{rules} }
+// Sites reaches Pods where they run. Its errors are *exchange.Fault.
+type Sites interface {
+	// Do sends a request to a target and returns the answer, whose body must be closed.
+	Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
 }
 
-type callers struct{ rules *outbound.Rules }
+// Config is what Callers work with.
+type Config struct {
+	// Outbound says at which addresses webhooks by URL are called.
+	Outbound *outbound.Rules
+	// Services finds the Pods behind Services, and Sites reaches them. Without Sites no webhook by
+	// Service can be called.
+	Services Services
+	Sites    Sites
+	// RTT returns the round trip to a target; it is false where it is not connected here. Nil knows
+	// of none.
+	RTT func(target string) (time.Duration, bool)
+	// Metrics counts calls to Services; nil counts nothing.
+	Metrics *Metrics
+}
+
+// Callers calls the webhooks of all spaces. Its methods may be called concurrently.
+type Callers struct {
+	cfg         Config
+	conversions *conversions
+
+	mu       sync.Mutex
+	services map[Service][]*serviceCaller
+}
+
+// New returns Callers that have no connections yet.
+func New(c Config) *Callers {
+	return &Callers{cfg: c, conversions: newConversions(), services: map[Service][]*serviceCaller{}}
+}
+
+// For has the webhooks of a space called as nobody. What it wraps is left out: at the name that a
+// cluster gives to its own API that would show the credentials of the pod which the center runs in.
+func (c *Callers) For(space string) webhook.AuthenticationInfoResolverWrapper {
+	return func(webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+		return spaceCallers{c, space}
+	}
+}
+
+// Resolver stands where upstream looks up the address of a Service, which the center does not use.
+func (*Callers) Resolver() webhook.ServiceResolver { return noAddresses{} }
+
+// Close closes the connections that are kept and not in use.
+func (c *Callers) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, all := range c.services {
+		for _, s := range all {
+			s.closeIdle(nil)
+		}
+	}
+	c.services = map[Service][]*serviceCaller{}
+}
+
+// makeRoom closes the connections to a target that are kept and not in use, so that others can be
+// made. It reports whether there is something to close.
+func (c *Callers) makeRoom(target string) bool {
+	c.mu.Lock()
+	all := slices.Concat(slices.Collect(maps.Values(c.services))...)
+	c.mu.Unlock()
+	some := false
+	for _, s := range all {
+		some = s.closeIdleAt(target) || some
+	}
+	return some
+}
+
+// spaceCallers calls the webhooks of one space.
+type spaceCallers struct {
+	*Callers
+	space string
+}
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
-func (c callers) ClientConfigFor(string) (*rest.Config, error) {
-	return &rest.Config{
-		UserAgent:     "skerry-webhooks",
-		Timeout:       callTimeout,
-		Dial:          c.rules.DialContext,
-		WrapTransport: c.rules.Wrap,
-		Proxy:         func(*http.Request) (*url.URL, error) { return nil, nil },
-	}, nil
+func (c spaceCallers) ClientConfigFor(string) (*rest.Config, error) {
+	config := nobody()
+	config.Dial = c.cfg.Outbound.DialContext
+	config.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return bounded{c.cfg.Outbound.Wrap(next)}
+	}
+	return config, nil
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver.
-func (c callers) ClientConfigForService(string, string, int) (*rest.Config, error) {
-	return c.ClientConfigFor("")
+func (c spaceCallers) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
+	config := nobody()
+	config.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("webhooks by Service have no address")
+	}
+	config.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return c.caller(Service{c.space, namespace, name, int32(port)}, next)
+	}
+	return config, nil
+}
+
+// nobody is a configuration without credentials and proxies.
+func nobody() *rest.Config {
+	return &rest.Config{
+		UserAgent: "skerry-webhooks",
+		Timeout:   callTimeout,
+		Proxy:     func(*http.Request) (*url.URL, error) { return nil, nil },
+	}
+}
+
+// caller returns what calls a Service, with the trust that the transport next was made with. Equal
+// ones share their connections, however often upstream makes clients anew.
+func (c *Callers) caller(of Service, next http.RoundTripper) http.RoundTripper {
+	if c.cfg.Sites == nil || c.cfg.Services == nil {
+		return failing{errors.New("this center reaches no pods, so it calls no webhooks by Service")}
+	}
+	trust, err := utilnet.TLSClientConfig(next)
+	if err != nil || trust == nil {
+		return failing{fmt.Errorf("the trust of webhook %s is not known: %w", of, err)}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.services[of]
+	for _, s := range all {
+		if s.trusts(trust) {
+			return bounded{s}
+		}
+	}
+	s := newServiceCaller(c, of, trust)
+	if len(all) == maxTrusts {
+		all[0].closeIdle(nil)
+		all = all[1:]
+	}
+	c.services[of] = append(all[:len(all):len(all)], s)
+	return bounded{s}
+}
+
+// maxTrusts is with how many bundles connections to one Service are kept: a configuration gets a
+// new one now and then, and several configurations may name one Service.
+const maxTrusts = 4
+
+type failing struct{ err error }
+
+// RoundTrip implements http.RoundTripper.
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// noAddresses is never asked, see ClientConfigForService.
+type noAddresses struct{}
+
+// ResolveEndpoint implements webhook.ServiceResolver.
+func (noAddresses) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
+	return nil, fmt.Errorf("service %s/%s has no address at the center", namespace, name)
 }

@@ -15,13 +15,13 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// knownPage is the continue token of a page that ends among the well-known objects, which come
-// before the stored ones. Further on the tokens are those of the storage.
+// knownPage is the continue token of a page that ends among the well-known objects, which precede
+// the stored ones. Later tokens are those of the storage.
 type knownPage struct {
 	Kind string `json:"v"`
 	// After is the name of the last object that was shown.
 	After string `json:"after"`
-	// Revision is what the first page was as of; the stored objects are shown as they were then.
+	// Revision is that of the first page. Later pages show the stored objects as of it.
 	Revision string `json:"rv"`
 }
 
@@ -33,14 +33,14 @@ func (p knownPage) token() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// parseKnownPage returns false for a token of the storage, and for what is no token: the storage
-// says so.
+// parseKnownPage returns false for a token of the storage, and for an invalid token, which the
+// storage refuses.
 func parseKnownPage(token string) (p knownPage, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	return p, err == nil && json.Unmarshal(text, &p) == nil && p.Kind == knownPageKind
 }
 
-// page is a List with a limit, from behind the given object on.
+// page lists with a limit, beginning after the given object.
 func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from knownPage) (runtime.Object, error) {
 	all, err := s.shown(ctx, o)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from
 	return list, meta.SetList(list, items)
 }
 
-// keepIdentity has the storage give a new object the UID that it has.
+// keepIdentity makes the storage keep the UID of a new object.
 func keepIdentity(obj Object) error {
 	identity, err := json.Marshal(
 		v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()},

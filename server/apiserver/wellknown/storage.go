@@ -49,14 +49,15 @@ type Object interface {
 	metav1.Object
 }
 
-// knownVersion is the resource version of what is not stored; the store never gives it to anything.
+// knownVersion is the resource version of objects that are not stored. The store never gives it to
+// an object.
 const knownVersion = "1"
 
-// Birth returns when the space of a request was made, which is the age that its well-known objects
-// show.
+// Birth returns when the space of a request was created. Its well-known objects show that as their
+// age.
 type Birth func(ctx context.Context) metav1.Time
 
-// in returns a well-known object as this space shows it.
+// in returns a well-known object as the space of the context shows it.
 func (s *Storage) in(ctx context.Context, name string) Object {
 	out := s.Known[name].DeepCopyObject().(Object)
 	out.SetUID(
@@ -171,7 +172,7 @@ func (s *Storage) Watch(ctx context.Context, o *internalversion.ListOptions) (wa
 	}), nil
 }
 
-// beginsWithAll reports whether a watch begins with what there is.
+// beginsWithAll reports whether a watch begins with the existing objects.
 func beginsWithAll(o *internalversion.ListOptions) bool {
 	if o != nil && o.SendInitialEvents != nil {
 		return *o.SendInitialEvents
@@ -192,8 +193,8 @@ func (s *Storage) Create(
 	return s.Stored.Create(ctx, obj, validate, o)
 }
 
-// Update implements rest.Updater. A well-known object that is changed becomes a stored one first,
-// the same to whoever has read it.
+// Update implements rest.Updater. It first stores a well-known object as its readers have seen it,
+// and then changes the stored one.
 func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if s.Known[name] != nil {
@@ -217,7 +218,7 @@ func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjec
 	return s.Stored.Update(ctx, name, obj, create, update, force, o)
 }
 
-// store makes a well-known object a stored one, if it is not yet, and returns its version then.
+// store stores a well-known object if it is not stored yet, and returns its version.
 func (s *Storage) store(ctx context.Context, name string) (version string, err error) {
 	if have, err := s.isStored(ctx, name); have || err != nil {
 		return "", err

@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
-// knownWatch is a watch of a kind that has well-known objects: it begins with those that are asked
-// for, and when a stored object of such a name is deleted the well-known one shows again.
+// knownWatch is a watch of a kind that has well-known objects. It begins with those that are asked
+// for. When a stored object that hides one is deleted, it shows the well-known object again.
 type knownWatch struct {
 	in   watch.Interface
 	out  chan watch.Event

@@ -233,7 +233,8 @@ func (a *app) service() object {
 
 func (a *app) configMap() object {
 	return object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": a.meta(a.namespace, nil), "data": object{
-		"config.yaml": "server:\n  port: 8080\n  host: 0.0.0.0\nlog:\n  level: info\n", a.pick("key", "mode", "index.html"): a.letters(8)}}
+		"config.yaml":                       "server:\n  port: 8080\n  host: 0.0.0.0\nlog:\n  level: info\n",
+		a.pick("key", "mode", "index.html"): a.letters(8)}}
 }
 
 func (a *app) secret() object {
@@ -247,7 +248,8 @@ func (a *app) statefulSet() object {
 			"whenDeleted": "Retain",
 			"whenScaled":  "Retain",
 		}, "podManagementPolicy": "OrderedReady", "replicas": 1 + a.Intn(3),
-		"revisionHistoryLimit": 10, "selector": object{"matchLabels": object{"app": a.name}}, "serviceName": a.name, "template": a.template(),
+		"revisionHistoryLimit": 10, "selector": object{"matchLabels": object{"app": a.name}},
+		"serviceName": a.name, "template": a.template(),
 		"updateStrategy": object{"rollingUpdate": object{"partition": 0}, "type": "RollingUpdate"},
 		"volumeClaimTemplates": list{
 			object{
@@ -283,7 +285,10 @@ func (a *app) ingress() object {
 		"kind":       "Ingress",
 		"metadata":   a.meta(a.namespace, nil),
 		"spec": object{"ingressClassName": "nginx", "rules": list{object{
-			"host": a.name + ".example.com", "http": object{"paths": list{object{"backend": object{"service": object{"name": a.name, "port": object{"number": a.port}}}, "path": "/", "pathType": "Prefix"}}}}}},
+			"host": a.name + ".example.com",
+			"http": object{"paths": list{
+				object{"backend": object{
+					"service": object{"name": a.name, "port": object{"number": a.port}}}, "path": "/", "pathType": "Prefix"}}}}}},
 	}
 }
 
@@ -295,7 +300,8 @@ func (a *app) job() object {
 		"kind":       "Job",
 		"metadata":   a.meta(a.namespace, nil),
 		"spec": object{"backoffLimit": 6, "completionMode": "NonIndexed", "completions": 1,
-			"manualSelector": false, "parallelism": 1, "podReplacementPolicy": "TerminatingOrFailed", "suspend": false, "template": t},
+			"manualSelector": false, "parallelism": 1, "podReplacementPolicy": "TerminatingOrFailed",
+			"suspend": false, "template": t},
 	}
 }
 
@@ -316,7 +322,9 @@ func (a *app) crd() object {
 		"spec": object{
 			"conversion": object{
 				"strategy": "None",
-			}, "group": "stable.example.com", "names": object{"kind": "CronTab", "listKind": "CronTabList", "plural": "crontabs", "singular": "crontab"}, "scope": "Namespaced",
+			}, "group": "stable.example.com",
+			"names": object{"kind": "CronTab", "listKind": "CronTabList", "plural": "crontabs",
+				"singular": "crontab"}, "scope": "Namespaced",
 			"versions": list{
 				object{
 					"name": "v1",

@@ -63,6 +63,7 @@ func app() *cli.App {
 			benchCommand(),
 			walkCommand(),
 			conformanceCommand(),
+			corpusCommand(),
 			proxyCommand(),
 			clockCommand(),
 		},

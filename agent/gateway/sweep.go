@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+)
+
+// look brings everything up to date: what workloads name is kept, and what none names is removed.
+func (g *Gateway) look(ctx context.Context) error {
+	named := g.named()
+	g.recheck()
+	var errs []error
+	for who, at := range named {
+		if err := g.provide(ctx, who, at); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, g.sweep(ctx, named))...)
+}
+
+// recheck has all that is kept looked at anew, now and then: others may have removed it.
+func (g *Gateway) recheck() {
+	g.providing.Lock()
+	defer g.providing.Unlock()
+	if time.Since(g.checked) < checkEvery {
+		return
+	}
+	g.checked, g.serviceAt = time.Now(), netip.AddrPort{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for who, a := range g.accounts {
+		next := *a
+		next.unread, next.host = true, ""
+		g.accounts[who] = &next
+	}
+}
+
+// sweep removes the credentials that no workload has named for some time, and with the last of them
+// the Service.
+func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
+	client, err := g.Clients.For(target.RootSpace)
+	if err != nil {
+		return err
+	}
+	g.providing.Lock()
+	defer g.providing.Unlock()
+	if err := g.adopt(ctx, client); err != nil {
+		return err
+	}
+	var errs []error
+	for who, at := range g.unused(named) {
+		g.put(who, nil)
+		err := g.As(client, who.space, who.namespace).DropCredentials(ctx, at, who.name, !g.uses(at))
+		if err != nil {
+			g.put(who, &account{at: at, unread: true}) // it is tried again
+			errs = append(errs, fmt.Errorf("remove the credentials of ServiceAccount %s in namespace %s: %w", who.name, at, err))
+		}
+	}
+	if g.clusterIP != "" && len(named) == 0 && len(errs) == 0 && !g.uses("") {
+		g.serviceAt = netip.AddrPort{}
+		errs = append(errs, client.DropGateway(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// adoptNow takes over what an earlier run has kept, and reports whether it has.
+func (g *Gateway) adoptNow(ctx context.Context) bool {
+	client, err := g.Clients.For(target.RootSpace)
+	if err == nil {
+		g.providing.Lock()
+		defer g.providing.Unlock()
+		err = g.adopt(ctx, client)
+	}
+	return err == nil
+}
+
+// adopt takes over, once a run, what an earlier run has kept. It goes some minutes later where no
+// workload names it.
+func (g *Gateway) adopt(ctx context.Context, client *target.Client) error {
+	if g.adopted {
+		return nil
+	}
+	kept, err := client.ListCredentials(ctx)
+	if err != nil {
+		return fmt.Errorf("list the credentials of ServiceAccounts: %w", err)
+	}
+	for _, k := range kept {
+		if who := (identity{k.Space, k.SpaceNamespace, k.Account}); g.account(who) == nil {
+			g.put(who, &account{at: k.Namespace, seen: time.Now(), unread: true})
+		}
+	}
+	g.adopted = true
+	return nil
+}
+
+// unused are the accounts that no workload has named for some time, with their namespaces at the
+// target.
+func (g *Gateway) unused(named map[identity]string) map[identity]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[identity]string{}
+	for who, a := range g.accounts {
+		if _, used := named[who]; !used && time.Since(a.seen) >= unusedTime {
+			out[who] = a.at
+		}
+	}
+	return out
+}
+
+// uses reports whether credentials are kept in a namespace of the target; "" is any.
+func (g *Gateway) uses(at string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, a := range g.accounts {
+		if at == "" || a.at == at {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"cmp"
+
+	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/agent/gateway"
+	"skerry.dev/skerry/agent/uplink"
+)
+
+// Upward opens streams to the parent of a site or a relay.
+type Upward = uplink.Upward
+
+// NewUpward returns one that opens nothing before it is given to Run.
+func NewUpward() *Upward { return uplink.NewUpward() }
+
+// openGateway makes the gateway of the site's pods.
+func (a *agent) openGateway() (err error) {
+	if a.Upward == nil {
+		a.Upward = NewUpward()
+	}
+	if a.Config.Relay {
+		return nil
+	}
+	a.gateway, err = gateway.New(gateway.Config{
+		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients, As: a.applier.Acting,
+		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Log: a.Log.With("part", "gateway"),
+	})
+	a.applier.PodAPI = a.gateway
+	return err
+}
+
+const gatewayFlag = "gateway-address"
+
+func gatewayAddressFlag() cli.Flag {
+	return &cli.StringFlag{Name: gatewayFlag, Value: gateway.Auto,
+		EnvVars: []string{"SKERRY_GATEWAY_ADDRESS"},
+		Usage: "IP:PORT by which this site's pods reach the agent for the APIs of their spaces; :PORT has the IP " +
+			"found; auto finds both; off has workloads refused whose pods need it"}
+}
+
+// GatewayAddressOf reads the flag. What it may not be is an error that usage makes.
+func GatewayAddressOf(c *cli.Context, usage func(format string, args ...any) error) (string, error) {
+	address := cmp.Or(c.String(gatewayFlag), gateway.Auto)
+	if err := gateway.CheckAddress(address); err != nil {
+		return "", usage("--%s %s", gatewayFlag, err)
+	}
+	return address, nil
+}

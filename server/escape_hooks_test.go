@@ -1,0 +1,116 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// hookJudge is a site at which every space has a Pod of one name behind a Service of one name, which
+// serves a webhook for all writes. It judges what the center asks which Pod.
+type hookJudge struct {
+	w       *world
+	servers map[string]*httptest.Server // by space
+	calls   atomic.Int64
+}
+
+func (j *hookJudge) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	if r.Verb != exchange.Connect {
+		return nil, &exchange.Fault{Code: 403, Message: "not for users"}
+	}
+	p := j.w.phase.Load()
+	if p != nil && r.Space != p.space.name || r.UID != "u-"+r.Space || target != "oslo" {
+		j.w.escape("pod %s of space %s was reached at %s", r.UID, r.Space, target)
+	}
+	conn, err := net.Dial("tcp", j.servers[r.Space].Listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: 101, Body: conn, Header: http.Header{}}, nil
+}
+
+func (*hookJudge) Serve(w http.ResponseWriter, _ *http.Request, _ string, _ *exchange.Request, _ func(string, int)) {
+	w.WriteHeader(http.StatusForbidden)
+}
+
+// serve answers for the Pod of a space, which may see nothing of another one.
+func (j *hookJudge) serve(s *prey) {
+	j.servers[s.name] = j.w.c.ca.serve(j.w.t, "hook.default.svc", http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if p := j.w.phase.Load(); p != nil {
+				j.calls.Add(1)
+				if p.space != s || !p.who.may(s.name) {
+					j.w.escape("a request of %s in space %s reached the webhook of space %s", p.who.name, p.space.name, s.name)
+				}
+			}
+			var review admissionv1.AdmissionReview
+			if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			for other := range j.w.whose(review.Request.OldObject.Raw, "") {
+				if other != s {
+					j.w.escape("the webhook of space %s has seen what belongs to space %s", s.name, other.name)
+				}
+			}
+			review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+			review.Request = nil
+			_ = json.NewEncoder(w).Encode(review)
+		}))
+}
+
+// restore makes the webhook of a space again, and what is behind it.
+func (j *hookJudge) restore(s *prey) {
+	if j.servers[s.name] == nil {
+		j.serve(s)
+	}
+	ctx, api := j.w.t.Context(), clients(j.w.t, j.w.c.api.Loopback(s.name))
+	hook := metav1.ObjectMeta{Name: "hook", Labels: map[string]string{"app": "hook"}}
+	placed, mirrored := hook, hook
+	placed.Annotations = map[string]string{v1alpha1.AnnotationTargets: "oslo"}
+	mirrored.Annotations = map[string]string{
+		v1alpha1.AnnotationReportedFrom: "oslo", exchange.ReportedUID: "u-" + s.name,
+	}
+	_, err := api.CoreV1().Services("default").Create(ctx, &corev1.Service{ObjectMeta: placed,
+		Spec: corev1.ServiceSpec{Selector: hook.Labels, Ports: []corev1.ServicePort{{Port: 443}}}}, metav1.CreateOptions{})
+	j.made(err)
+	_, err = api.CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: mirrored,
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue},
+		}}}, metav1.CreateOptions{})
+	j.made(err)
+	none, ignore := registrationv1.SideEffectClassNone, registrationv1.Ignore
+	all := []string{"*"}
+	_, err = api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(
+		ctx, &registrationv1.ValidatingWebhookConfiguration{ObjectMeta: hook,
+			Webhooks: []registrationv1.ValidatingWebhook{{
+				Name: "hook.example.com", ClientConfig: hookAt("/", j.w.c.ca.bundle()), SideEffects: &none,
+				AdmissionReviewVersions: []string{"v1"}, FailurePolicy: &ignore,
+				Rules: []registrationv1.RuleWithOperations{{
+					Operations: []registrationv1.OperationType{registrationv1.OperationAll},
+					Rule:       registrationv1.Rule{APIGroups: all, APIVersions: all, Resources: all},
+				}},
+			}}}, metav1.CreateOptions{})
+	j.made(err)
+}
+
+func (j *hookJudge) made(err error) {
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		j.w.t.Fatal(err)
+	}
+}

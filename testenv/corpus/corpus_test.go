@@ -1,0 +1,132 @@
+package corpus
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func pod(name, generated, ip, phase string) object {
+	return object{"kind": "Pod", "metadata": map[string]any{"name": name, "generateName": generated, "uid": ip},
+		"status": map[string]any{"phase": phase, "podIP": ip, "startTime": "2026-01-02T03:04:05Z", "conditions": []any{
+			map[string]any{"type": "skerry.dev/Reachable", "status": "True"}, map[string]any{"type": "Ready", "status": "True"}}}}
+}
+
+func TestWhatBelongsToOneClusterMakesNoDifference(t *testing.T) {
+	cluster := []object{pod("web-5d4f8c7b9d-x2x4z", "web-5d4f8c7b9d-", "10.0.0.1", "Running"), pod("web-5d4f8c7b9d-b7b7b", "web-5d4f8c7b9d-", "10.0.0.2", "Pending")}
+	space := []object{pod("web-6d4f8c7b9d-q2x4z", "web-6d4f8c7b9d-", "10.9.0.1", "Pending"), pod("web-6d4f8c7b9d-c7b7b", "web-6d4f8c7b9d-", "10.9.0.2", "Running")}
+	if n, d := compare(cluster, space); n != 2 || len(d) != 0 {
+		t.Errorf("%d objects, differences %v", n, d)
+	}
+}
+
+func TestDifferencesAreFound(t *testing.T) {
+	one := pod("web", "", "10.0.0.1", "Running")
+	for name, space := range map[string][]object{
+		"Pod/web status.phase": {pod("web", "", "10.0.0.2", "Failed")},
+		"Pod/web *":            nil,
+		"Pod/web status.conditions[Ready].message": {withCondition(pod("web", "", "10.0.0.2", "Running"), "message", "no")},
+		"Pod/web status.startTime":                 {without(pod("web", "", "10.0.0.2", "Running"), "startTime")},
+	} {
+		_, d := compare([]object{one}, space)
+		if len(d) != 1 || d[0].object+" "+d[0].path != name {
+			t.Errorf("want %s: %v", name, d)
+		}
+	}
+}
+
+func withCondition(o object, key, value string) object {
+	o.at("status").(map[string]any)["conditions"].([]any)[1].(map[string]any)[key] = value
+	return o
+}
+
+func without(o object, key string) object {
+	delete(o.at("status").(map[string]any), key)
+	return o
+}
+
+func TestDeclared(t *testing.T) {
+	u := Unit{declared: []declared{{Object: "Pod/web-*", Path: "spec.*token-*", Reason: "why"}}}
+	for _, c := range []struct {
+		object, path string
+		want         bool
+	}{
+		{"Pod/web-1", "spec.volumes[token-1].name", true},
+		{"Pod/db-1", "spec.volumes[token-1].name", false},
+		{"Pod/web-1", "status.token-1", false},
+		{"Pod/web-1", "spec.volumes[data].name", false},
+	} {
+		if got := u.declares(c.object, c.path) != ""; got != c.want {
+			t.Errorf("%s %s: declared %v", c.object, c.path, got)
+		}
+	}
+}
+
+func TestLinesAreSplit(t *testing.T) {
+	for line, want := range map[string][]string{
+		"kubectl get pods":                   {"kubectl", "get", "pods"},
+		`kubectl patch x -p '{"a": "b c"}'`:  {"kubectl", "patch", "x", "-p", `{"a": "b c"}`},
+		"kubectl get -o jsonpath='{.a b}' x": {"kubectl", "get", "-o", "jsonpath={.a b}", "x"},
+		"a 'b'c d":                           {"a", "bc", "d"},
+	} {
+		if got := split(line); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+// TestUnits loads the corpus as it is kept: every step has a verb, every manifest can be read, and
+// every line names a program.
+func TestUnits(t *testing.T) {
+	units, err := Load("units")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(units) < 120 {
+		t.Errorf("the corpus has %d constructs, fewer than 120", len(units))
+	}
+	r := &run{}
+	for i := range units {
+		u := &units[i]
+		for _, step := range u.steps {
+			text, err := r.manifest(u, step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if verb, _ := verbOf(step); verb != "run" {
+				if ids, err := identities(text); err != nil || len(ids) == 0 {
+					t.Errorf("%s/%s: %d objects, %v", u.Name, step, len(ids), err)
+				}
+				continue
+			}
+			for line := range strings.Lines(text) {
+				if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+					continue
+				}
+				if _, err := r.parse(line); err != nil {
+					t.Errorf("%s/%s: %v", u.Name, step, err)
+				}
+			}
+		}
+	}
+}
+
+func TestBadUnitsAreRefused(t *testing.T) {
+	for file, want := range map[string]string{
+		"1.appply.yaml": "want N.apply.yaml",
+		"unit.yaml":     "no steps",
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "one"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "one", file), []byte("limit: 1s\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package corpus
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// object is a decoded Kubernetes object.
+type object map[string]any
+
+func (o object) text(keys ...string) string {
+	v := o.at(keys...)
+	s, _ := v.(string)
+	return s
+}
+
+func (o object) at(keys ...string) any {
+	var v any = map[string]any(o)
+	for _, k := range keys {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[k]
+	}
+	return v
+}
+
+// key names an object so that both sides' copies of it have one name: a generated name ends in *.
+func (o object) key() string {
+	name := o.text("metadata", "name")
+	if generated := o.text("metadata", "generateName"); generated != "" && strings.HasPrefix(name, generated) {
+		name = generated + "*"
+	}
+	if o.text("kind") == "ReplicaSet" || o.text("kind") == "ControllerRevision" {
+		if hashed := strings.LastIndex(name, "-"); hashed > 0 && o.at("metadata", "ownerReferences") != nil {
+			name = name[:hashed] + "-*"
+		}
+	}
+	return o.text("kind") + "/" + normalText(name)
+}
+
+// leaves are the values of an object by their paths, without what differs between any two clusters.
+func (o object) leaves() map[string]string {
+	out := map[string]string{}
+	flatten(out, "", map[string]any(o))
+	return out
+}
+
+// volatile are paths, or last parts of paths after a "~", whose values belong to one cluster.
+var volatile = map[string]bool{
+	"metadata.uid": true, "metadata.resourceVersion": true, "metadata.creationTimestamp": true, "metadata.generation": true,
+	"metadata.managedFields": true, "metadata.name": true, "metadata.selfLink": true, "metadata.deletionTimestamp": true,
+	"status.observedGeneration": true, "spec.clusterIP": true, "spec.clusterIPs": true, "spec.nodeName": true, "spec.volumeName": true,
+	"metadata.annotations.pv.kubernetes.io/bind-completed":                  true,
+	"metadata.annotations.pv.kubernetes.io/bound-by-controller":             true,
+	"metadata.annotations.volume.kubernetes.io/selected-node":               true,
+	"metadata.annotations.volume.beta.kubernetes.io/storage-provisioner":    true,
+	"metadata.annotations.volume.kubernetes.io/storage-provisioner":         true,
+	"metadata.annotations.deprecated.daemonset.template.generation":         true,
+	"metadata.annotations.kubectl.kubernetes.io/last-applied-configuration": true,
+}
+
+// volatileKeys are the keys of values of one cluster, wherever they are: addresses, ids, hashes.
+var volatileKeys = map[string]bool{"uid": true, "podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "containerID": true, "imageID": true,
+	"nodePort": true, "healthCheckNodePort": true, "pod-template-hash": true, "controller-revision-hash": true, "controller-uid": true,
+	"batch.kubernetes.io/controller-uid": true, "nodeName": true, "observedGeneration": true, "allocatedResources": true,
+	"currentRevision": true, "updateRevision": true, "resourceVersion": true, "addresses": true,
+	// Certificates, and the time in helm's records of releases.
+	"ca.crt": true, "release": true,
+	"kubernetes.io/config.seen": true, "kubernetes.io/service-account.uid": true, "endpoints.kubernetes.io/last-change-trigger-time": true}
+
+var (
+	timeKey = regexp.MustCompile(`(Time|Timestamp|At|Since)$`)
+	// hashes that the controllers of Deployments and the like put into names, and suffixes of generated names.
+	hashed = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
+	suffix = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
+	token  = regexp.MustCompile(`kube-api-access-\w+`)
+	uuid   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	number = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m)\b|\b\d+\.\d+\.\d+\.\d+(:\d+)?`)
+)
+
+func normalText(s string) string {
+	s = uuid.ReplaceAllString(s, "UID")
+	s = token.ReplaceAllString(s, "kube-api-access-*")
+	s = hashed.ReplaceAllString(s, "-*")
+	return suffix.ReplaceAllString(s, "-*")
+}
+
+func flatten(out map[string]string, at string, v any) {
+	switch v := v.(type) {
+	case nil: // and an empty map or list: the API leaves them out or not, and they mean the same
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			flattenKey(out, at, k, v[k])
+		}
+	case []any:
+		for i, e := range v {
+			flatten(out, fmt.Sprintf("%s[%s]", at, elementKey(e, i)), e)
+		}
+	case string:
+		out[at] = normalText(v)
+		if strings.HasSuffix(at, ".message") || strings.HasSuffix(at, "essage") {
+			out[at] = number.ReplaceAllString(out[at], "#")
+		}
+	default:
+		out[at] = fmt.Sprint(v)
+	}
+}
+
+func flattenKey(out map[string]string, at, key string, v any) {
+	where := strings.TrimPrefix(at+"."+key, ".")
+	switch {
+	case volatile[where], volatileKeys[key], strings.Contains(key, "skerry.dev/"):
+		return
+	case timeKey.MatchString(key):
+		if _, ok := v.(string); ok {
+			out[where] = "a time"
+			return
+		}
+	}
+	if list, ok := v.([]any); ok && key == "conditions" {
+		v = slices.DeleteFunc(slices.Clone(list), ourCondition)
+	}
+	flatten(out, where, v)
+}
+
+// ourCondition says whether a condition is one that Skerry adds to what a cluster has.
+func ourCondition(c any) bool {
+	m, _ := c.(map[string]any)
+	kind, _ := m["type"].(string)
+	return strings.HasPrefix(kind, "skerry.dev/")
+}
+
+// elementKey names an element of a list: by its name or type where it has one, so that an order that
+// means nothing makes no difference, else by its place.
+func elementKey(e any, i int) string {
+	m, _ := e.(map[string]any)
+	for _, k := range []string{"name", "type", "mountPath", "ip", "key"} {
+		if s, ok := m[k].(string); ok {
+			return normalText(s)
+		}
+	}
+	return fmt.Sprint(i)
+}
